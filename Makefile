@@ -1,0 +1,55 @@
+# Everything is set up in .venv from requirements/dev.txt, by plain venv and pip.
+# Paths are relative throughout, so a checkout may lie below a folder with spaces.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test lint types layers unit fix docs bench fuzz lock clean
+
+run: .venv/.ready ## a short tour of what exists
+	@$(BIN)/python examples/tour.py
+
+test: lint types layers unit ## everything that CI checks
+
+lint: .venv/.ready
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+
+types: .venv/.ready
+	$(BIN)/python -m mypy
+
+layers: .venv/.ready
+	$(BIN)/python -m importlinter.cli lint
+
+unit: .venv/.ready
+	$(BIN)/python -m pytest -q
+
+fix: .venv/.ready ## let ruff mend what it can
+	$(BIN)/python -m ruff check --fix
+	$(BIN)/python -m ruff format
+
+docs: .venv/.ready ## write the generated pages of docs/ anew
+	$(BIN)/python docs/generate.py
+
+bench: .venv/.ready ## measure against peers; fails past a budget
+	$(BIN)/python bench/install_peers.py
+	$(BIN)/python bench/run.py
+
+fuzz: .venv/.ready ## fuzz every parser for SECONDS (default 60) each
+	$(BIN)/python tests/fuzz/drive.py --seconds $(or $(SECONDS),60)
+
+lock: ## pin the newest versions that pyproject.toml allows
+	$(PYTHON) -m venv .venv/lock && .venv/lock/bin/python -m pip install --quiet uv
+	.venv/lock/bin/uv pip compile pyproject.toml --group dev --all-extras --universal \
+	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --quiet --upgrade --output-file requirements/dev.txt
+
+clean:
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/.ready: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Bylaw needs Python 3.11 or newer; say which with make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch .venv/.ready

@@ -1,0 +1,1 @@
+"""Rule languages: text → Book + diagnostics. They never import one another."""

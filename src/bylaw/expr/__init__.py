@@ -1,0 +1,1 @@
+"""Text → tree → checked tree → function: guards, conditions, templates, path patterns."""

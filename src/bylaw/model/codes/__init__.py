@@ -1,0 +1,28 @@
+"""Every code a diagnostic or an evaluation error can have, with its page in docs/diagnostics.
+
+A module here holds the codes of one part of Bylaw. A code is stable: it is never renamed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text that provokes the code. `kind` says which reader is asked, see docs/generate.py."""
+
+    kind: str
+    text: str
+    facts: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kebab-case name, what it means, why Bylaw says so, how to mend it."""
+
+    name: str
+    summary: str
+    why: str
+    fix: str
+    example: Example

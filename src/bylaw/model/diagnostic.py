@@ -1,0 +1,91 @@
+"""A finding about a text, as a value. Printers live in `tools/printers`, codes in `codes`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.model.codes import Code
+
+
+class Severity(StrEnum):
+    """How bad it is: an error means that the text was refused."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A remark on another piece of the same source."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement that a tool may apply: put `text` where `span` is."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """What is wrong (headline), where (span, note at the underline), what to do (help, fix)."""
+
+    code: str
+    severity: Severity
+    headline: str
+    source: SourceFile
+    span: Span
+    note: str = ""
+    labels: tuple[Label, ...] = ()
+    help: str = ""
+    fix: Fix | None = None
+
+    @property
+    def underlined(self) -> str:
+        """The text that a printer underlines."""
+        return self.source.slice(self.span)
+
+
+def error(  # noqa: PLR0913 - the fields of a Diagnostic, in reading order
+    code: Code,
+    headline: str,
+    source: SourceFile,
+    span: Span,
+    *,
+    note: str = "",
+    labels: tuple[Label, ...] = (),
+    help: str = "",  # noqa: A002 - the word that users see
+    fix: Fix | None = None,
+) -> Diagnostic:
+    """A diagnostic of severity error."""
+    return Diagnostic(code.name, Severity.ERROR, headline, source, span, note, labels, help, fix)
+
+
+def warning(
+    code: Code,
+    headline: str,
+    source: SourceFile,
+    span: Span,
+    *,
+    note: str = "",
+    help: str = "",  # noqa: A002 - the word that users see
+) -> Diagnostic:
+    """A diagnostic of severity warning."""
+    return Diagnostic(code.name, Severity.WARNING, headline, source, span, note, (), help)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """By file, position, code: the order in which every printer shows them."""
+    return sorted(diagnostics, key=lambda d: (d.source.path, d.span, d.code, d.headline))

@@ -1,0 +1,47 @@
+"""The few exceptions. A user's mistake is a Diagnostic; these carry one across a call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bylaw.model.diagnostic import Diagnostic
+
+
+class BylawError(Exception):
+    """Anything that Bylaw raises on purpose."""
+
+
+class LoadError(BylawError):
+    """A text that was refused before any event was processed; holds why, in source order."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("; ".join(d.headline for d in diagnostics))
+        self.diagnostics = diagnostics
+
+
+class PolicyError(LoadError):
+    """A file policy that was refused."""
+
+
+class PatternError(PolicyError):
+    """A path pattern that was refused."""
+
+
+class GuardError(BylawError):
+    """An expression that loaded but has no value for this event."""
+
+    def __init__(self, code: str, message: str, part: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.part = part
+
+
+class RenderError(BylawError):
+    """A template that loaded but could not be rendered from these values."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message

@@ -1,0 +1,117 @@
+"""Text with positions: the one place that converts characters, bytes and UTF-16 columns.
+
+Inside Bylaw a position is an offset in characters (code points). Editors count UTF-16
+units, tree-sitter, `ast` and libyaml count bytes, people count lines and columns from 1.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A piece of a source, `start` inclusive and `end` exclusive, in characters."""
+
+    start: int
+    end: int
+
+    def shift(self, by: int) -> Span:
+        """The same piece in a text that begins `by` characters earlier."""
+        return Span(self.start + by, self.end + by)
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of the other."""
+        return Span(self.start, other.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Line and column as people count them, from 1, the column in characters."""
+
+    line: int
+    column: int
+
+
+class EncodingError(ValueError):
+    """Bytes that are not UTF-8; `source` holds what could be read, `span` the first bad place."""
+
+    def __init__(self, source: SourceFile, span: Span, byte: int) -> None:
+        super().__init__(f"byte 0x{byte:02x} is not UTF-8")
+        self.source = source
+        self.span = span
+        self.byte = byte
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A text with the name under which people know it."""
+
+    path: str
+    text: str
+    _line_starts: list[int] = field(init=False, repr=False, compare=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        starts = self._line_starts
+        starts.append(0)
+        find = self.text.find
+        at = find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = find("\n", at + 1)
+
+    @classmethod
+    def decode(cls, path: str, data: bytes) -> SourceFile:
+        """Read UTF-8; a byte order mark stays in the text, so that writing back loses nothing."""
+        try:
+            return cls(path, data.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            before = data[: error.start].decode("utf-8")
+            shown = cls(path, before + data[error.start :].decode("utf-8", "replace"))
+            at = Span(len(before), len(before) + 1)
+            raise EncodingError(shown, at, data[error.start]) from None
+
+    @cached_property
+    def line_count(self) -> int:
+        """How many lines there are; an empty text has one."""
+        return len(self._line_starts)
+
+    def position(self, offset: int) -> Position:
+        """Line and column of a character."""
+        line = bisect_right(self._line_starts, offset)
+        return Position(line, offset - self._line_starts[line - 1] + 1)
+
+    def utf16_column(self, offset: int) -> int:
+        """The column of a character in UTF-16 units, from 0, as editors count."""
+        line_start = self._line_starts[self.position(offset).line - 1]
+        return len(self.text[line_start:offset].encode("utf-16-le", "surrogatepass")) // 2
+
+    def offset_of_bytes(self, line: int, byte_column: int) -> int:
+        """The character at a line (from 1) and a column in UTF-8 bytes (from 0)."""
+        start = self._line_starts[min(line, self.line_count) - 1]
+        text = self.line_text(line)
+        if text.isascii():
+            return start + min(byte_column, len(text))
+        head = text.encode("utf-8", "surrogatepass")[:byte_column]
+        return start + len(head.decode("utf-8", "ignore"))
+
+    def offset_of_utf16(self, line: int, column: int) -> int:
+        """The character at a line (from 1) and a column in UTF-16 units (from 0)."""
+        start = self._line_starts[min(line, self.line_count) - 1]
+        head = self.line_text(line).encode("utf-16-le", "surrogatepass")[: 2 * column]
+        return start + len(head.decode("utf-16-le", "ignore"))
+
+    def line_text(self, line: int) -> str:
+        """One line without its line break."""
+        starts = self._line_starts
+        line = min(line, self.line_count)
+        end = starts[line] - 1 if line < len(starts) else len(self.text)
+        return self.text[starts[line - 1] : end].removesuffix("\r")
+
+    def slice(self, span: Span) -> str:
+        """The text of a span."""
+        return self.text[span.start : span.end]

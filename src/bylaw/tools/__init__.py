@@ -1,0 +1,1 @@
+"""Read-only programs that return data."""
