@@ -1,0 +1,1 @@
+"""Arguments → calls of the layers below, one module a verb."""
