@@ -1,0 +1,8 @@
+"""`python -m bylaw` is `bylaw`."""
+
+import sys
+
+from bylaw.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

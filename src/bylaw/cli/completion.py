@@ -1,0 +1,34 @@
+"""`bylaw completion`: a shell's name → the script that completes `bylaw` in it."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import ShellComplete, get_completion_class
+
+from bylaw.cli.frame import COMPLETION_VARIABLE, HELP_OPTIONS, PROGRAM, bylaw
+from bylaw.cli.output import write
+
+SHELLS = ["bash", "zsh", "fish"]
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(shell: str) -> None:
+    """Print a script that completes verbs and options in SHELL: bash, zsh or fish.
+
+    Install it once, then open a new shell:
+
+    \b
+      bash: bylaw completion bash > ~/.local/share/bash-completion/completions/bylaw
+      zsh:  bylaw completion zsh > ~/.zfunc/_bylaw   (with ~/.zfunc in $fpath)
+      fish: bylaw completion fish > ~/.config/fish/completions/bylaw.fish
+
+    Or try it in this shell only:
+
+    \b
+      source <(bylaw completion bash)
+    """
+    completer = get_completion_class(shell)
+    assert completer is not None
+    # The base class's method: bash's own starts a process to ask bash for its version.
+    write(ShellComplete.source(completer(bylaw, {}, PROGRAM, COMPLETION_VARIABLE)) + "\n")

@@ -1,0 +1,98 @@
+"""The click group `bylaw`: a list of verbs whose modules are imported when they are called."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem, shell_complete
+
+from bylaw.cli.verbs import VERBS
+from bylaw.model.suggest import did_you_mean
+from bylaw.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "bylaw"
+COMPLETION_VARIABLE = "_BYLAW_COMPLETE"
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyVerbs(click.Group):
+    """A group that knows names and help of its verbs without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The verbs, in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import the module of a verb."""
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(VERBS[cmd_name].module).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or say which one may have been meant."""
+        name = args[0]
+        if name not in VERBS and not name.startswith("-"):
+            raise click.UsageError(f"`{name}` is not a verb; {did_you_mean(name, VERBS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """The verbs with their lines from the table."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The verbs that begin so, or the group's own options."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=verb.help)
+            for name, verb in VERBS.items()
+            if name.startswith(incomplete)
+        ]
+
+
+@click.command(
+    cls=LazyVerbs,
+    name=PROGRAM,
+    context_settings=HELP_OPTIONS,
+    subcommand_metavar="VERB …",
+    options_metavar="",
+    epilog="""\b
+    Examples:
+      bylaw expr "count_calls('shell') >= 3" --facts facts.json
+      bylaw match "src/**/*.py" src/app/main.py
+      bylaw match --help
+    """,
+)
+@click.version_option(__version__, message="bylaw %(version)s")
+def bylaw() -> None:
+    """One deterministic rule engine for AI agents.
+
+    Every verb explains itself with `bylaw VERB --help`. Exit codes: 0 fine,
+    1 findings, 2 wrong usage, 3 a bug of bylaw, 130 interrupted.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Call the verb that the arguments name; what it returns, or 0, is the exit code."""
+    request = os.environ.get(COMPLETION_VARIABLE)
+    if request:
+        return shell_complete(bylaw, {}, PROGRAM, COMPLETION_VARIABLE, request)
+    with bylaw.make_context(PROGRAM, [_as_utf8(word) for word in arguments]) as context:
+        code = bylaw.invoke(context)
+    return code if isinstance(code, int) else 0
+
+
+def _as_utf8(word: str) -> str:
+    # Python decodes arguments by the locale; Bylaw's texts are UTF-8 in every locale.
+    return os.fsencode(word).decode("utf-8", "surrogateescape")

@@ -1,0 +1,46 @@
+"""An exception that nobody expected → a report that a user can paste.
+
+It holds versions, arguments and the traceback; never the environment, nor any value of a
+variable.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from traceback import format_exception
+
+from bylaw.model.visible import visible
+from bylaw.version import __version__
+
+# A deep recursion or a chain of causes must not fill a terminal.
+MAX_FRAMES = 30
+MAX_LINES = 200
+
+
+def bug_report(error: BaseException) -> str:
+    """The whole text for standard error: one line for people, then what to paste."""
+    return "\n".join(
+        [
+            f"error: this is a bug in bylaw: {visible(_summary(error))}",
+            "please report it with the lines below; look through the arguments first,",
+            "nothing else in them comes from your machine",
+            "",
+            f"bylaw     {__version__}",
+            f"python    {platform.python_implementation()} {platform.python_version()}",
+            f"platform  {platform.platform()}",
+            f"arguments {sys.argv[1:]!a}",
+            *_traceback(error),
+        ]
+    )
+
+
+def _summary(error: BaseException) -> str:
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _traceback(error: BaseException) -> list[str]:
+    text = "".join(format_exception(error, limit=-MAX_FRAMES))
+    lines = [visible(line) for line in text.rstrip("\n").split("\n")]
+    return lines if len(lines) <= MAX_LINES else [*lines[: MAX_LINES - 1], "…"]

@@ -1,0 +1,22 @@
+"""The verbs: name → module that holds its click command as `command`, and one line of help.
+
+The line stands here so that `bylaw --help` imports none of the modules.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """Where a verb is written and what it does."""
+
+    module: str
+    help: str
+
+
+VERBS = {
+    "expr": Verb("bylaw.cli.expr", "Try an expression of a rule language on facts."),
+    "match": Verb("bylaw.cli.match", "Try a path pattern on paths."),
+    "completion": Verb("bylaw.cli.completion", "Print a script that completes in your shell."),
+}

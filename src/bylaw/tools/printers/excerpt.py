@@ -1,0 +1,168 @@
+"""A diagnostic → the pieces of source lines to show, each with the rows of marks below it.
+
+A mark is one span on one line. A span over many lines has a mark on its first and its last
+lines; a long line is cut around its marks, and shown twice if they are far apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.model.source import BOM, SourceFile, Span
+from bylaw.model.visible import columns
+from bylaw.tools.printers.wording import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.model.diagnostic import Diagnostic
+
+# A line may have megabytes; this much of it is shown, some of it before the marked part.
+MAX_SHOWN = 120
+MAX_BEFORE = 40
+# A span of more lines than this is shown by its first and its last line.
+MAX_SPAN_LINES = 4
+MAX_LABELS = 20
+
+
+class Part(NamedTuple):
+    """A piece of a row: what belongs to the primary span is coloured by severity."""
+
+    text: str
+    primary: bool
+
+
+Row = list[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A line's number, the part of it that is shown, and the rows of marks and notes below."""
+
+    line: int
+    text: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    line: int
+    start: int  # in characters of the line, later in columns of what is shown
+    end: int
+    note: str
+    primary: bool
+
+
+def excerpts_of(diagnostic: Diagnostic) -> list[Excerpt]:
+    """What to show of the source, from top to bottom; nothing if there is no text."""
+    source = diagnostic.source
+    if not source.text:
+        return []
+    marks = list(_marks(source, diagnostic.span, diagnostic.note, primary=True))
+    for label in diagnostic.labels[:MAX_LABELS]:
+        marks += _marks(source, label.span, label.text, primary=False)
+    marks.sort(key=lambda mark: (mark.line, not mark.primary, mark.start))
+    return [
+        excerpt
+        for line, group in groupby(marks, key=lambda mark: mark.line)
+        for excerpt in _excerpts_of_line(source.line_text(line), line, list(group))
+    ]
+
+
+def _marks(source: SourceFile, span: Span, note: str, *, primary: bool) -> Iterator[_Mark]:
+    first, last = source.position(span.start), source.position(max(span.start, span.end))
+    last_line = last.line
+    if last_line > first.line and last.column == 1:
+        last_line -= 1  # the span ends with the line break before
+    lines = range(first.line, last_line + 1)
+    for line in lines if len(lines) <= MAX_SPAN_LINES else (lines[0], lines[-1]):
+        text = source.line_text(line)
+        start = first.column - 1 if line == first.line else len(text) - len(text.lstrip())
+        end = last.column - 1 if line == last.line else len(text)
+        if start < end or line in (first.line, last_line):
+            told = shown(note) if line == last_line else ""
+            yield _Mark(line, min(start, len(text)), min(end, len(text)), told, primary)
+
+
+def _excerpts_of_line(text: str, line: int, marks: list[_Mark]) -> Iterator[Excerpt]:
+    """One excerpt, or several if the line is long and its marks lie far from each other."""
+    while marks:
+        low, high = _window(text, marks[0])
+        near = [mark for mark in marks if low <= mark.start <= high]
+        marks = [mark for mark in marks if not low <= mark.start <= high]
+        yield _excerpt(text, line, Span(low, high), near)
+
+
+def _window(text: str, mark: _Mark) -> tuple[int, int]:
+    if len(text) <= MAX_SHOWN:
+        return 0, len(text)
+    low = max(0, min(mark.start - MAX_BEFORE, len(text) - MAX_SHOWN))
+    return low, min(len(text), low + MAX_SHOWN)
+
+
+def _excerpt(text: str, line: int, window: Span, marks: Sequence[_Mark]) -> Excerpt:
+    piece = text[window.start : window.end]
+    if line == 1 and window.start == 0 and piece.startswith(BOM):
+        # At the start of a file it is no text; a space keeps the places of the others.
+        piece = " " + piece[1:]
+    body, starts = columns(piece)
+    left = "…" if window.start > 0 else ""
+    right = "…" if window.end < len(text) else ""
+    placed = [_placed(mark, window, starts, len(left)) for mark in marks]
+    return Excerpt(line, left + body + right, _rows(placed))
+
+
+def _placed(mark: _Mark, window: Span, starts: list[int], indent: int) -> _Mark:
+    start = starts[mark.start - window.start] + indent
+    end = starts[min(max(mark.start, mark.end), window.end) - window.start] + indent
+    # An empty span, or one of zero width, still gets its caret.
+    return _Mark(mark.line, start, max(end, start + 1), mark.note, mark.primary)
+
+
+def _rows(marks: Sequence[_Mark]) -> list[Row]:
+    """The underlines, the note of the rightmost mark behind them, the others hanging below."""
+    canvas = _Canvas()
+    for mark in sorted(marks, key=lambda mark: (mark.start - mark.end, mark.primary)):
+        canvas.put(mark.start, ("^" if mark.primary else "-") * (mark.end - mark.start), mark)
+    by_end = sorted(marks, key=lambda mark: (mark.end, mark.primary))
+    rightmost = by_end.pop()
+    if rightmost.note:
+        canvas.put(rightmost.end + 1, rightmost.note, rightmost)
+    return [canvas.row(), *_hanging(sorted(by_end, key=lambda mark: mark.start))]
+
+
+def _hanging(marks: Sequence[_Mark]) -> Iterator[Row]:
+    waiting = [mark for mark in marks if mark.note]
+    if waiting:
+        yield _connectors(waiting).row()
+    while waiting:
+        mark = waiting.pop()
+        canvas = _connectors(waiting)
+        canvas.put(mark.start, mark.note, mark)
+        yield canvas.row()
+
+
+def _connectors(marks: Sequence[_Mark]) -> _Canvas:
+    canvas = _Canvas()
+    for mark in marks:
+        canvas.put(mark.start, "|", mark)
+    return canvas
+
+
+class _Canvas:
+    """One row, painted column by column; what is painted later covers what was there."""
+
+    def __init__(self) -> None:
+        self._cells: list[Part] = []
+
+    def put(self, column: int, text: str, mark: _Mark) -> None:
+        cells = self._cells
+        cells += [Part(" ", primary=False)] * (column + len(text) - len(cells))
+        # A note comes last in its row, so that its wide characters shift nothing.
+        cells[column : column + len(text)] = [Part(char, mark.primary) for char in text]
+
+    def row(self) -> Row:
+        runs = groupby(self._cells, key=lambda part: part.primary)
+        return [Part("".join(part.text for part in run), primary) for primary, run in runs]
