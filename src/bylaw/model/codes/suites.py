@@ -1,0 +1,80 @@
+"""Codes of the documents that are tests."""
+
+from bylaw.model.codes import Code, Example
+
+UNKNOWN_BLOCK = Code(
+    "unknown-block",
+    "a block of a suite has a word that is not known",
+    "The word after the back-ticks says what a block is for. A block that nobody reads would "
+    "look like a test without being one.",
+    "Use a known word, or write a path after the word if the block is a file.",
+    Example("suite", "## A case\n\n```runn\n$ bylaw --version\nbylaw 0.1.0\n[exit 0]\n```\n"),
+)
+
+UNCLOSED_BLOCK = Code(
+    "unclosed-block",
+    "a block of a suite is never closed",
+    "Everything up to the end of the page would belong to the block.",
+    "Close the block with as many back-ticks as it begins with.",
+    Example("suite", "## A case\n\n```run\n$ bylaw --version\n"),
+)
+
+BAD_BLOCK_PATH = Code(
+    "bad-block-path",
+    "a file of a suite would lie outside of the case's folder",
+    "Each case runs in a folder of its own and leaves the rest of the machine alone.",
+    "Use a path that is relative and goes nowhere up.",
+    Example("suite", "```json ../facts.json\n{}\n```\n"),
+)
+
+OUTPUT_WITHOUT_COMMAND = Code(
+    "output-without-command",
+    "a `run` block has output that no command printed",
+    "Lines before the first `$ ` belong to nothing, so nothing would check them.",
+    "Write the command above its output, or the explanation outside of the block.",
+    Example("suite", "```run\nbylaw 0.1.0\n```\n"),
+)
+
+MISSING_EXIT = Code(
+    "missing-exit",
+    "a command of a suite does not say how it must end",
+    "The exit code is part of what a verb promises, so every command states it.",
+    "Write `[exit N]` on a line of its own after the output.",
+    Example("suite", "```run\n$ bylaw --version\nbylaw 0.1.0\n```\n"),
+)
+
+UNRUNNABLE_COMMAND = Code(
+    "unrunnable-command",
+    "a command of a suite cannot be run",
+    "A suite runs `bylaw` and nothing else: there is no shell, and no other program is started.",
+    "Write a `bylaw` command with balanced quotes, without pipes or redirections.",
+    Example("suite", "```run\n$ rm -rf /\n[exit 0]\n```\n"),
+)
+
+DUPLICATE_CASE = Code(
+    "duplicate-case",
+    "two cases of a page have the same title",
+    "A case is known by its title, in reports and when its output is rewritten.",
+    "Give one of them another title.",
+    Example(
+        "suite",
+        "## Version\n\n```run\n$ bylaw --version\n[exit 0]\n```\n\n"
+        "## Version\n\n```run\n$ bylaw --version\n[exit 0]\n```\n",
+    ),
+)
+
+EMPTY_CASE = Code(
+    "empty-case",
+    "a case of a suite checks nothing",
+    "A heading of the second level is a test; without a `run` block it would always pass.",
+    "Add a `run` block, or use a heading of the third level for prose.",
+    Example("suite", "## To be written\n\nSome prose.\n"),
+)
+
+BAD_REQUIREMENT_LIST = Code(
+    "bad-requirement-list",
+    "the brackets after a case's title do not hold requirement ids",
+    "The ids say which requirements a case checks; a misspelt one would count for nothing.",
+    "Write ids such as `[CM-024, CM-A21]`, or a title that does not end in brackets.",
+    Example("suite", "## Version [see above]\n\n```run\n$ bylaw --version\n[exit 0]\n```\n"),
+)

@@ -1,0 +1,1 @@
+"""Documents that are tests: Markdown pages whose headings are cases."""

@@ -1,0 +1,90 @@
+"""The body of a `run` block → its commands with the output and exit code that they must have."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.suites import MISSING_EXIT, OUTPUT_WITHOUT_COMMAND, UNRUNNABLE_COMMAND
+from bylaw.model.diagnostic import Diagnostic, error
+from bylaw.model.source import SourceFile, Span
+from bylaw.tools.suites.page import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROMPT = "$ "
+PROGRAM = "bylaw"
+
+_EXIT = re.compile(r"\[exit (\d{1,3})\]")
+
+
+def read_run(source: SourceFile, body: Span) -> tuple[list[Step], list[Diagnostic]]:
+    """The commands of a block in order, and what is wrong with it."""
+    block = _Block(source)
+    for line in _lines(source, body):
+        block.take(line)
+    block.end()
+    return block.steps, block.findings
+
+
+class _Block:
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.steps: list[Step] = []
+        self.findings: list[Diagnostic] = []
+        self._command: Span | None = None
+        self._output: list[Span] = []
+
+    def take(self, line: Span) -> None:
+        text = self.source.slice(line)
+        if text.startswith(PROMPT):
+            self.end()
+            self._command = Span(line.start + len(PROMPT), line.end)
+        elif self._command is None:
+            if text.strip():
+                self._refuse_output(line)
+        elif found := _EXIT.fullmatch(text):
+            self._finish(self._command, line, int(found[1]))
+        else:
+            self._output.append(line)
+
+    def end(self) -> None:
+        """A command that is still open here never said how it must end."""
+        if self._command is not None:
+            headline = "this command does not say how it must end"
+            help_ = "write `[exit 0]` on a line of its own after its output"
+            self.findings.append(
+                error(MISSING_EXIT, headline, self.source, self._command, help=help_)
+            )
+        self._command, self._output = None, []
+
+    def _finish(self, command: Span, line: Span, exit_code: int) -> None:
+        first = self._output[0] if self._output else line
+        output = "".join(self.source.slice(part) + "\n" for part in self._output)
+        words = self._words(command)
+        self.steps.append(Step(words, output, exit_code, command, first.to(line)))
+        self._command, self._output = None, []
+
+    def _words(self, command: Span) -> tuple[str, ...]:
+        try:
+            words = tuple(shlex.split(self.source.slice(command)))
+        except ValueError:
+            words = ()
+        if words[:1] != (PROGRAM,):
+            headline = "only a well-formed `bylaw` command can be run here"
+            self.findings.append(error(UNRUNNABLE_COMMAND, headline, self.source, command))
+        return words
+
+    def _refuse_output(self, line: Span) -> None:
+        headline = "this output belongs to no command"
+        help_ = "begin a command with `$ ` above it"
+        self.findings.append(error(OUTPUT_WITHOUT_COMMAND, headline, self.source, line, help=help_))
+
+
+def _lines(source: SourceFile, body: Span) -> Iterator[Span]:
+    start = body.start
+    for line in source.slice(body).removesuffix("\n").split("\n"):
+        yield Span(start, start + len(line.removesuffix("\r")))
+        start += len(line) + 1

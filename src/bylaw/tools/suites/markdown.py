@@ -1,0 +1,66 @@
+"""Markdown → its headings and fenced blocks, with spans. Everything else is prose."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEADING = re.compile(r"(#{1,6}) +(.*?) *$")
+_FENCE = re.compile(r"(`{3,}) *([^`]*?) *$")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A line that begins with number signs; `span` is that of the title."""
+
+    level: int
+    title: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block; `span` is that of its info string, `body` that of the lines inside."""
+
+    info: str
+    span: Span
+    body: Span
+    closed: bool
+
+
+def scan(source: SourceFile) -> Iterator[Heading | Fence]:
+    """Headings and blocks in the order of the page."""
+    lines = _lines(source.text)
+    for start, line in lines:
+        if heading := _HEADING.match(line):
+            yield Heading(len(heading[1]), heading[2], _span(start, heading))
+        elif fence := _FENCE.match(line):
+            body = Span(start + len(line) + 1, start + len(line) + 1)
+            yield _fence(fence[1], fence[2], _span(start, fence), body, lines)
+
+
+def _fence(
+    ticks: str, info: str, span: Span, body: Span, lines: Iterator[tuple[int, str]]
+) -> Fence:
+    for start, line in lines:
+        if line.rstrip() == ticks:
+            return Fence(info, span, body, closed=True)
+        body = Span(body.start, start + len(line) + 1)
+    return Fence(info, span, body, closed=False)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for line in text.split("\n"):
+        yield start, line.removesuffix("\r")
+        start += len(line) + 1
+
+
+def _span(start: int, found: re.Match[str]) -> Span:
+    return Span(*found.span(2)).shift(start)

@@ -1,0 +1,155 @@
+"""A Markdown page → its cases, or diagnostics that say what is malformed.
+
+A case is a heading `## Title [CM-024, CM-A21]` with the requirements that it checks. Its
+blocks are told apart by the info string: a word of `_BLOCKS`, or any word and a path for a
+file that the case needs. Blocks before the first case belong to every case of the page.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.suites import (
+    BAD_BLOCK_PATH,
+    BAD_REQUIREMENT_LIST,
+    DUPLICATE_CASE,
+    EMPTY_CASE,
+    UNCLOSED_BLOCK,
+    UNKNOWN_BLOCK,
+)
+from bylaw.model.diagnostic import Diagnostic, Label, error
+from bylaw.model.errors import LoadError
+from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean
+from bylaw.tools.suites.commands import read_run
+from bylaw.tools.suites.markdown import Fence, Heading, scan
+from bylaw.tools.suites.page import Case, File, Page, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile
+
+CASE_LEVEL = 2
+
+_TITLE = re.compile(r"(?P<title>.*?)(?: *\[(?P<ids>[^\[\]]*)\])?$")
+_REQUIREMENT = re.compile(r"[A-Z]{2}-A?[0-9]+")
+
+
+def read_page(source: SourceFile) -> Page:
+    """Every case of a page; LoadError with all findings if it is malformed."""
+    reader = _Reader(source)
+    for item in scan(source):
+        reader.take(item)
+    reader.end_case()
+    if reader.findings:
+        raise LoadError(reader.findings)
+    return Page(source, tuple(reader.cases))
+
+
+class _Reader:
+    """What has been read so far: the finished cases, and the blocks of the open one."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.cases: list[Case] = []
+        self.findings: list[Diagnostic] = []
+        self.files: list[File] = []
+        self.steps: list[Step] = []
+        self._heading: Heading | None = None
+        self._seen: dict[str, Span] = {}
+        self._shared: tuple[list[File], list[Step]] = ([], [])
+
+    def take(self, item: Heading | Fence) -> None:
+        if isinstance(item, Fence):
+            self._take_block(item)
+        elif item.level <= CASE_LEVEL:
+            self.end_case()
+            self._heading = item if item.level == CASE_LEVEL else None
+
+    def end_case(self) -> None:
+        if self._heading is None:
+            # What stands outside of a case belongs to all that follow.
+            self._shared = (self._shared[0] + self.files, self._shared[1] + self.steps)
+        else:
+            self._add_case(self._heading)
+        self.files, self.steps = [], []
+
+    def refuse(
+        self,
+        code: Code,
+        headline: str,
+        span: Span,
+        *,
+        labels: tuple[Label, ...] = (),
+        help: str = "",  # noqa: A002 - the word that users see
+    ) -> None:
+        found = error(code, headline, self.source, span, labels=labels, help=help)
+        self.findings.append(found)
+
+    def _add_case(self, heading: Heading) -> None:
+        parts = _TITLE.match(heading.title)
+        assert parts is not None
+        title = parts["title"]
+        self._check_title(title, heading.span)
+        if not self.steps:
+            self.refuse(EMPTY_CASE, "this case checks nothing", heading.span)
+        files, steps = self._shared
+        ids = self._requirements(parts, heading.span.start)
+        self.cases.append(Case(title, ids, (*files, *self.files), (*steps, *self.steps)))
+
+    def _check_title(self, title: str, span: Span) -> None:
+        first = self._seen.setdefault(title, span)
+        if first is not span:
+            label = Label(first, "first used here")
+            self.refuse(DUPLICATE_CASE, f"two cases are called `{title}`", span, labels=(label,))
+
+    def _requirements(self, parts: re.Match[str], title_start: int) -> tuple[str, ...]:
+        if parts["ids"] is None:
+            return ()
+        at = title_start + parts.start("ids")
+        ids = []
+        for part in parts["ids"].split(","):
+            ids.append(part.strip())
+            if not _REQUIREMENT.fullmatch(ids[-1]):
+                span = Span(at, at + len(part))
+                self.refuse(BAD_REQUIREMENT_LIST, f"`{ids[-1]}` is not a requirement id", span)
+            at += len(part) + 1
+        return tuple(ids)
+
+    def _take_block(self, block: Fence) -> None:
+        word, _, path = block.info.partition(" ")
+        if not block.closed:
+            self.refuse(UNCLOSED_BLOCK, "this block is never closed", block.span)
+        elif path:
+            self._add_file(path.strip(), block)
+        elif word in _BLOCKS:
+            _BLOCKS[word](self, block)
+        elif word:
+            self.refuse(
+                UNKNOWN_BLOCK,
+                f"`{word}` is not a kind of block",
+                block.span,
+                help=did_you_mean(word, _BLOCKS) + "; a file needs a path after its first word",
+            )
+
+    def _add_file(self, path: str, block: Fence) -> None:
+        pure = PurePosixPath(path)
+        if pure.is_absolute() or ".." in pure.parts or "\0" in path:
+            self.refuse(BAD_BLOCK_PATH, f"`{path}` leaves the folder of the case", block.span)
+            return
+        self.files.append(File(path, self.source.slice(block.body)))
+
+    def add_run(self, block: Fence) -> None:
+        steps, findings = read_run(self.source, block.body)
+        self.steps += steps
+        self.findings += findings
+
+
+# The kinds of blocks that are no files: a new kind is a line here and a method above.
+_BLOCKS: dict[str, Callable[[_Reader, Fence], None]] = {
+    "run": _Reader.add_run,
+}

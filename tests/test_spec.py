@@ -1,0 +1,55 @@
+"""Every case of the pages below spec/ is one test; `make spec-update` rewrites what they expect."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bylaw.cli import main
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile
+from bylaw.tools.printers import text
+from bylaw.tools.suites.reader import read_page
+from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case, updated
+
+SPEC = Path(__file__).parent.parent / "spec"
+PAGES = sorted(SPEC.rglob("*.md"))
+
+
+def load(path):
+    return read_page(SourceFile.decode(path.relative_to(SPEC.parent).as_posix(), path.read_bytes()))
+
+
+def cases():
+    for path in PAGES:
+        try:
+            page = load(path)
+        except LoadError:
+            continue  # test_page_is_well_formed shows why
+        for case in page.cases:
+            ids = ",".join(case.requirements)
+            name = f"{page.source.path}: {case.title}" + (f" [{ids}]" if ids else "")
+            yield pytest.param(path, case.title, id=name)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SPEC).as_posix())
+def test_page_is_well_formed(path):
+    try:
+        load(path)
+    except LoadError as refused:
+        pytest.fail(text.render(refused.diagnostics), pytrace=False)
+
+
+@pytest.mark.parametrize(("path", "title"), list(cases()))
+def test_case(path, title, tmp_path):
+    page = load(path)  # anew: an update of an earlier case has moved this one
+    case = next(case for case in page.cases if case.title == title)
+    outcomes = run_case(case, tmp_path, main)
+    if os.environ.get(UPDATE_VARIABLE):
+        path.write_text(updated(page.source, outcomes), encoding="utf-8", newline="")
+        return
+    for outcome in outcomes:
+        command = page.source.slice(outcome.step.command)
+        told = f"$ {command}\n{outcome.output}[exit {outcome.exit_code}]"
+        expected = f"$ {command}\n{outcome.step.output}[exit {outcome.step.exit_code}]"
+        assert told == expected, outcome.errors
