@@ -62,7 +62,7 @@ def install(name: str, wanted: str, constraints: Path) -> str | None:
 def _reason(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return (errors or lines or ["pip failed without a word"])[-1]
+    return (errors or lines or ["pip failed without a word"])[0]
 
 
 def main() -> None:

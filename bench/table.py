@@ -6,11 +6,12 @@ import gc
 import textwrap
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+Side = TypeVar("Side")
 WIDTH = 100
 NAME_WIDTH = 46
 
@@ -52,20 +53,20 @@ class Lap:
 
 
 def race(
-    laps: Mapping[str, Lap], rounds: int = 25, round_seconds: float = 0.008
-) -> dict[str, float]:
-    """Best seconds a call of each lap; every round runs every lap, so all see the same machine."""
-    repeated = {name: _fill(lap, round_seconds) for name, lap in laps.items()}
+    laps: Mapping[Side, Lap], rounds: int = 25, round_seconds: float = 0.008
+) -> dict[Side, float]:
+    """Best seconds a call of each side; every round runs every side: all see the same machine."""
+    repeated = {side: _fill(lap, round_seconds) for side, lap in laps.items()}
     best = dict.fromkeys(laps, float("inf"))
-    names = list(laps)
+    sides = list(laps)
     collecting = gc.isenabled()
     gc.disable()
     try:
         for turn in range(rounds):
             # Who runs first changes, so that nobody always follows the same neighbour.
-            start = turn % len(names)
-            for name in names[start:] + names[:start]:
-                best[name] = min(best[name], _seconds_a_call(repeated[name]))
+            start = turn % len(sides)
+            for side in sides[start:] + sides[:start]:
+                best[side] = min(best[side], _seconds_a_call(repeated[side]))
             gc.collect()
     finally:
         if collecting:
