@@ -31,4 +31,5 @@ def command(shell: str) -> None:
     completer = get_completion_class(shell)
     assert completer is not None
     # The base class's method: bash's own starts a process to ask bash for its version.
-    write(ShellComplete.source(completer(bylaw, {}, PROGRAM, COMPLETION_VARIABLE)) + "\n")
+    script = ShellComplete.source(completer(bylaw, {}, PROGRAM, COMPLETION_VARIABLE))
+    write(script.rstrip("\n") + "\n")
