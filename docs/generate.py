@@ -1,0 +1,129 @@
+"""The codes and the verbs → docs/diagnostics/*.md and docs/cli.md. Run by `make docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from provoke import provoke
+
+from bylaw.cli.frame import PROGRAM, bylaw
+from bylaw.cli.verbs import VERBS
+from bylaw.model.visible import clipped, visible
+from bylaw.tools.codes import all_codes
+
+if TYPE_CHECKING:
+    import click
+
+    from bylaw.model.codes import Code, Example
+
+DOCS = Path(__file__).parent
+DIAGNOSTICS = DOCS / "diagnostics"
+MAX_EXAMPLE = 300
+HELP_WIDTH = 80
+GENERATED = "<!-- written by `make docs`; edit the source, not this page -->"
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page with its text."""
+    codes = all_codes()
+    return {
+        **{DIAGNOSTICS / f"{name}.md": code_page(code) for name, code in codes.items()},
+        DIAGNOSTICS / "README.md": index_page(codes),
+        DOCS / "cli.md": verbs_page(),
+    }
+
+
+def stale(current: dict[Path, str]) -> list[Path]:
+    """Pages on disk that are no longer generated."""
+    return [path for path in sorted(DIAGNOSTICS.glob("*.md")) if path not in current]
+
+
+def code_page(code: Code) -> str:
+    """What a code means, an example with what Bylaw says about it, and how to mend it."""
+    parts = [
+        GENERATED,
+        f"# {code.name}",
+        _sentence(code.summary),
+        "## Why",
+        code.why,
+        "## Example",
+        *_example(code.example),
+        "gives",
+        _fenced(provoke(code.example).shown),
+        "## How to mend it",
+        code.fix,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def index_page(codes: dict[str, Code]) -> str:
+    """All codes with their summaries."""
+    rows = [f"| [{name}]({name}.md) | {_cell(code.summary)} |" for name, code in codes.items()]
+    table = "\n".join(["| Code | Meaning |", "| --- | --- |", *rows])
+    intro = "Every finding has a code that never changes. This is what each of them means."
+    return f"{GENERATED}\n\n# Diagnostics\n\n{intro}\n\n{table}\n"
+
+
+def verbs_page() -> str:
+    """The help of `bylaw` and of every verb, as the programs print it."""
+    parts = [GENERATED, "# The command line", _fenced(_help(bylaw, None))]
+    with bylaw.make_context(PROGRAM, [], resilient_parsing=True) as parent:
+        for name in VERBS:
+            command = bylaw.get_command(parent, name)
+            assert command is not None
+            parts += [f"## bylaw {name}", _fenced(_help(command, parent, name))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(command: click.Command, parent: click.Context | None, name: str = PROGRAM) -> str:
+    context = command.make_context(
+        name, [], parent, resilient_parsing=True, terminal_width=HELP_WIDTH
+    )
+    return command.get_help(context)
+
+
+def _example(example: Example) -> list[str]:
+    parts = [_fenced(_shown_example(example))]
+    if example.facts != "{}":
+        parts += ["with the facts", _fenced(clipped(example.facts, MAX_EXAMPLE), "json")]
+    return parts
+
+
+def _shown_example(example: Example) -> str:
+    if example.kind == "input-bytes":
+        return example.text.encode("latin-1").decode("ascii", "backslashreplace")
+    if example.kind == "input-size":
+        return f"a file of {int(example.text):,} bytes"
+    lines = clipped(example.text, MAX_EXAMPLE).split("\n")
+    return "\n".join(visible(line) for line in lines)
+
+
+def _fenced(text: str, info: str = "text") -> str:
+    ticks = "```"
+    while ticks in text:
+        ticks += "`"
+    return f"{ticks}{info}\n{text.rstrip()}\n{ticks}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def write_all() -> None:
+    """Bring the pages on disk up to date."""
+    current = pages()
+    DIAGNOSTICS.mkdir(exist_ok=True)
+    for path, text in current.items():
+        path.write_text(text, encoding="utf-8")
+    for path in stale(current):
+        path.unlink()
+    print(f"{len(current)} pages written")
+
+
+if __name__ == "__main__":
+    write_all()
