@@ -1,6 +1,7 @@
 """Every case of the pages below spec/ is one test; `make spec-update` rewrites what they expect."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case, updated
 
 SPEC = Path(__file__).parent.parent / "spec"
 PAGES = sorted(SPEC.rglob("*.md"))
+REQUIREMENTS = Path(__file__).parent / "data" / "requirements.md"
 
 
 def load(path):
@@ -38,6 +40,13 @@ def test_page_is_well_formed(path):
         load(path)
     except LoadError as refused:
         pytest.fail(text.render(refused.diagnostics), pytrace=False)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SPEC).as_posix())
+def test_page_names_requirements_that_exist(path):
+    known = set(re.findall(r"[A-Z]{2}-A?[0-9]+", REQUIREMENTS.read_text(encoding="utf-8")))
+
+    assert [id_ for case in load(path).cases for id_ in case.requirements if id_ not in known] == []
 
 
 @pytest.mark.parametrize(("path", "title"), list(cases()))

@@ -195,6 +195,16 @@ def test_a_reader_that_goes_away_is_no_news(with_verb, body):
     assert (process.returncode, errors) == (1, b"")
 
 
+def test_errors_that_nobody_reads_leave_the_exit_code(with_verb):
+    for body, code in (("{}['x']", 3), ("raise click.UsageError('x')", 2)):
+        read, write = os.pipe()
+        os.close(read)
+        process = with_verb(body, popen=True, stderr=write)
+        os.close(write)
+
+        assert process.wait(timeout=30) == code
+
+
 @pytest.mark.parametrize(
     ("words", "code"), [(["--version"], 1), (["--help"], 0), (["completion", "bash"], 1)]
 )

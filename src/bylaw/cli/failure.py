@@ -25,6 +25,9 @@ USAGE = 2
 BUG = 3
 INTERRUPTED = 130
 
+# A message may quote an argument, and that may be long.
+MAX_MESSAGE = 1000
+
 
 def use_utf8() -> None:
     """Both outputs are UTF-8 whatever the locale, and no text makes writing fail."""
@@ -90,9 +93,9 @@ def _tell_usage(error: click.ClickException) -> int:
 
 
 def _tell_mistake(message: str) -> int:
-    from bylaw.model.visible import visible  # noqa: PLC0415 - not needed by `bylaw --version`
+    from bylaw.model.visible import clipped, visible  # noqa: PLC0415 - not needed by `--version`
 
-    lines = message.expandtabs(4).split("\n")
+    lines = clipped(message, MAX_MESSAGE).expandtabs(4).split("\n")
     _say("error: " + "\n".join(map(visible, lines)))
     return MISTAKE
 
@@ -113,5 +116,9 @@ def _tell_bug(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(text + "\n")
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # nobody listens any more; the exit code still tells
