@@ -51,24 +51,25 @@ class Contender:
                 raise AssertionError(message)
 
 
-def together(guards: tuple[Guard, ...]) -> Callable[[Any], Outcomes]:
+def together(
+    guards: tuple[Guard, ...], failure: type[Exception] = TypeError
+) -> Callable[[Any], Outcomes]:
     """Evaluate three guards in turn; only when one fails, find out which."""
     first, second, third = guards
+
+    def outcome(guard: Guard, view: Any) -> Any:
+        try:
+            return guard(view)
+        except failure:
+            return FAILED
 
     def evaluate(view: Any) -> Outcomes:
         try:
             return first(view), second(view), third(view)
-        except Exception:  # noqa: BLE001 - every engine has its own exceptions
-            return tuple(_outcome(guard, view) for guard in guards)
+        except failure:
+            return tuple(outcome(guard, view) for guard in guards)
 
     return evaluate
-
-
-def _outcome(guard: Guard, view: Any) -> Any:
-    try:
-        return guard(view)
-    except Exception:  # noqa: BLE001 - as above
-        return FAILED
 
 
 def _chat(turn: int, tokens: int, role: str, tool: str | None, *called: str) -> Facts:

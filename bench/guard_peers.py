@@ -195,7 +195,7 @@ def zen(bucket: Bucket) -> list[Contender]:
     from zen import compile_expression  # noqa: PLC0415 - a peer may be missing
 
     texts = ZEN[bucket.name]
-    guards = together(tuple(compile_expression(text).evaluate for text in texts))
+    guards = together(tuple(compile_expression(text).evaluate for text in texts), RuntimeError)
     packed = compile_expression(f"[{', '.join(texts)}]").evaluate
 
     def evaluate_packed(facts: Facts) -> Outcomes:
