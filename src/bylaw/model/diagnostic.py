@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bylaw.model.source import SourceFile, Span
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile, Span
 
 
 class Severity(StrEnum):
@@ -58,7 +57,7 @@ class Diagnostic:
         return self.source.slice(self.span)
 
 
-def error(  # noqa: PLR0913 - the fields of a Diagnostic, in reading order
+def error(
     code: Code,
     headline: str,
     source: SourceFile,

@@ -1,0 +1,311 @@
+"""The functions and methods of conditions, bounded (TR-A06). None changes what it is given."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from bylaw.expr.faults import fail
+from bylaw.expr.lenient import SCALARS, as_text, each, equal, grown, in_order, key, less, weigh
+from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS
+from bylaw.expr.strict import arithmetic, bounded
+from bylaw.model.codes import expressions as codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.expr.limits import Budget
+
+_NUMERIC = frozenset({bool, int, float})
+# Python turns digits into a number in quadratic time.
+_MAX_DIGITS = MAX_INT_BITS // 3
+_MIN_BASE, _MAX_BASE = 2, 36
+
+
+def _needs(value: Any, kinds: tuple[type, ...], what: str, site: int) -> None:
+    if value.__class__ not in kinds:
+        fail(codes.GUARD_TYPE, site, f"{what} is needed", value)
+
+
+def _try(compute: Callable[[], Any], problem: str, site: int, *values: object) -> Any:
+    try:
+        return compute()
+    except (ValueError, OverflowError):
+        fail(codes.GUARD_VALUE, site, problem, *values)
+
+
+def to_int(_budget: Budget, site: int, value: Any, base: Any = None) -> Any:
+    """`int(value)`, `int(text, base)`."""
+    _needs(value, (str, int, float, bool), "a number or a text", site)
+    if value.__class__ is str and len(value) > _MAX_DIGITS:
+        fail(codes.GUARD_TOO_LARGE, site, f"the text has more than {_MAX_DIGITS} digits", value)
+    if base is None:
+        return bounded(_try(lambda: int(value), "this is not a whole number", site, value), site)
+    _needs(value, (str,), "a text", site)
+    if base.__class__ is not int or not (base == 0 or _MIN_BASE <= base <= _MAX_BASE):
+        fail(codes.GUARD_VALUE, site, "a base is 0 or from 2 to 36", base)
+    return bounded(_try(lambda: int(value, base), "this is not a whole number", site, value), site)
+
+
+def to_float(_budget: Budget, site: int, value: Any) -> Any:
+    """`float(value)`."""
+    _needs(value, (str, int, float, bool), "a number or a text", site)
+    return _try(lambda: float(value), "this is not a number", site, value)
+
+
+def to_text(budget: Budget, site: int, value: Any) -> str:
+    """`str(value)`."""
+    return as_text(value, budget, site)
+
+
+def to_bool(_budget: Budget, _site: int, value: Any) -> bool:
+    """`bool(value)`."""
+    return bool(value)
+
+
+def length(_budget: Budget, site: int, value: Any) -> int:
+    """`len(value)`."""
+    _needs(value, (str, list, tuple, set, dict), "a text, list or map", site)
+    return len(value)
+
+
+def absolute(_budget: Budget, site: int, value: Any) -> Any:
+    """`abs(value)`."""
+    _needs(value, (int, float, bool), "a number", site)
+    return abs(value)
+
+
+def rounded(_budget: Budget, site: int, value: Any, digits: Any = None) -> Any:
+    """`round(value, digits)`."""
+    _needs(value, (int, float, bool), "a number", site)
+    if digits is None:
+        return bounded(_try(lambda: round(value), "this cannot be rounded", site, value), site)
+    _needs(digits, (int, bool), "a whole number of digits", site)
+    if abs(digits) > MAX_ROUND_DIGITS:
+        fail(codes.GUARD_VALUE, site, f"at most {MAX_ROUND_DIGITS} digits", digits)
+    return _try(lambda: round(value, digits), "this cannot be rounded", site, value)
+
+
+def total(budget: Budget, site: int, values: Any, start: Any = 0) -> Any:
+    """`sum(values, start)` of numbers."""
+    _needs(start, (int, float, bool), "a number", site)
+    result = start
+    for value in each(values, budget, 1, site):
+        _needs(value, (int, float, bool), "a list of numbers", site)
+        result = arithmetic(operator.add, site, result, value)
+    return result
+
+
+def any_of(budget: Budget, site: int, values: Any) -> bool:
+    """`any(values)`."""
+    return any(each(values, budget, 1, site))
+
+
+def all_of(budget: Budget, site: int, values: Any) -> bool:
+    """`all(values)`."""
+    return all(each(values, budget, 1, site))
+
+
+def in_sequence(budget: Budget, site: int, values: Any, reverse: Any = None) -> list[Any]:
+    """`sorted(values, reverse=…)`."""
+    items = list(each(values, budget, 1, site))
+    weigh(items, budget, site)
+    budget.charge(4 * len(items))
+    if any(item.__class__ is dict for item in items):
+        fail(codes.GUARD_TYPE, site, "maps have no order", values)
+    try:
+        return sorted(items, reverse=bool(reverse))
+    except TypeError:
+        fail(codes.GUARD_TYPE, site, "only values of one kind can be sorted", values)
+
+
+_NOTHING = object()
+
+
+def least(budget: Budget, site: int, *values: Any, default: Any = _NOTHING) -> Any:
+    """`min(values)`, `min(a, b, …)`."""
+    return _extreme(budget, site, values, default, lambda a, b: less(a, b, budget, site))
+
+
+def greatest(budget: Budget, site: int, *values: Any, default: Any = _NOTHING) -> Any:
+    """`max(values)`, `max(a, b, …)`."""
+    return _extreme(budget, site, values, default, lambda a, b: less(b, a, budget, site))
+
+
+def _extreme(
+    budget: Budget, site: int, values: Any, default: Any, better: Callable[[Any, Any], bool]
+) -> Any:
+    candidates = list(each(values[0] if len(values) == 1 else values, budget, 1, site))
+    if not candidates:
+        if default is _NOTHING:
+            fail(codes.GUARD_VALUE, site, "an empty list has no least or greatest element")
+        return default
+    best = candidates[0]
+    for candidate in candidates[1:]:
+        if better(candidate, best):
+            best = candidate
+    return best
+
+
+def method(name: str, budget: Budget, site: int, value: Any, *args: Any, **named: Any) -> Any:
+    """`value.name(…)`, by the kind of the value."""
+    known = METHODS[name].get(value.__class__)
+    if known is None:
+        fail(codes.GUARD_TYPE, site, f"this has no method `{name}`", value)
+    return known(budget, site, value, *args, **named)
+
+
+def _get(budget: Budget, site: int, value: Any, name: Any, default: Any = None) -> Any:
+    return value.get(key(name, budget, site), default)
+
+
+def _has(budget: Budget, site: int, value: Any, name: Any) -> bool:
+    return key(name, budget, site) in value
+
+
+def _keys(budget: Budget, site: int, value: Any) -> list[Any]:
+    grown([], len(value), budget, site)
+    return list(value)
+
+
+def _values(budget: Budget, site: int, value: Any) -> list[Any]:
+    grown([], len(value), budget, site)
+    return list(value.values())
+
+
+def _items(budget: Budget, site: int, value: Any) -> list[Any]:
+    grown([], len(value), budget, site)
+    return list(value.items())
+
+
+def _texts(site: int, *args: Any) -> None:
+    for arg in args:
+        _needs(arg, (str,), "a text", site)
+
+
+def _lower(budget: Budget, site: int, value: str) -> Any:
+    grown(value, len(value), budget, site)
+    return bounded(value.lower(), site)
+
+
+def _upper(budget: Budget, site: int, value: str) -> Any:
+    grown(value, len(value), budget, site)
+    return bounded(value.upper(), site)
+
+
+def _strip(budget: Budget, site: int, value: str, chars: Any = None) -> str:
+    _needs(chars, (str, type(None)), "a text", site)
+    budget.charge(1 + len(value) * len(chars or " ") // 64)
+    return value.strip(chars)
+
+
+def _starts(_budget: Budget, site: int, value: str, prefix: Any) -> bool:
+    return value.startswith(_prefixes(site, prefix))
+
+
+def _ends(_budget: Budget, site: int, value: str, suffix: Any) -> bool:
+    return value.endswith(_prefixes(site, suffix))
+
+
+def _prefixes(site: int, prefix: Any) -> Any:
+    _texts(site, *(prefix if prefix.__class__ is tuple else (prefix,)))
+    return prefix
+
+
+def _split(budget: Budget, site: int, value: str, sep: Any = None, maxsplit: Any = -1) -> list[str]:
+    _needs(sep, (str, type(None)), "a text", site)
+    _needs(maxsplit, (int, bool), "a whole number", site)
+    if sep == "":
+        fail(codes.GUARD_VALUE, site, "a separator is not empty", sep)
+    budget.charge(1 + len(value) // 64)
+    # A list of this many parts is refused before it is kept; a text is short enough to split.
+    parts = value.split(sep, maxsplit)
+    grown(parts, len(parts), budget, site)
+    return parts
+
+
+def _join(budget: Budget, site: int, value: str, parts: Any) -> str:
+    texts = list(each(parts, budget, 1, site))
+    _texts(site, *texts)
+    size = sum(map(len, texts)) + len(value) * max(len(texts) - 1, 0)
+    grown(value, size, budget, site)
+    return value.join(texts)
+
+
+def _count_text(budget: Budget, site: int, value: str, part: Any) -> int:
+    _texts(site, part)
+    budget.charge(1 + len(value) // 64)
+    return value.count(part)
+
+
+def _find_text(budget: Budget, site: int, value: str, part: Any) -> int:
+    _texts(site, part)
+    budget.charge(1 + len(value) // 64)
+    at = value.find(part)
+    if at < 0:
+        fail(codes.GUARD_MISSING, site, "the text is not in there", value, part)
+    return at
+
+
+def _replace(budget: Budget, site: int, value: str, old: Any, new: Any, count: Any = -1) -> str:
+    _texts(site, old, new)
+    _needs(count, (int, bool), "a whole number", site)
+    found = value.count(old)
+    times = found if count < 0 else min(count, found)
+    grown(value, max(len(value), len(value) + times * (len(new) - len(old))), budget, site)
+    return value.replace(old, new, count)
+
+
+def _count_items(budget: Budget, site: int, value: Any, wanted: Any) -> int:
+    return sum(equal(item, wanted, budget, site) for item in each(value, budget, 1, site))
+
+
+def _find_item(budget: Budget, site: int, value: Any, wanted: Any) -> int:
+    for place, item in enumerate(each(value, budget, 1, site)):
+        if equal(item, wanted, budget, site):
+            return place
+    fail(codes.GUARD_MISSING, site, "the element is not in there", value, wanted)
+
+
+METHODS: dict[str, dict[type, Callable[..., Any]]] = {
+    "get": {dict: _get},
+    "has": {dict: _has},
+    "keys": {dict: _keys},
+    "values": {dict: _values},
+    "items": {dict: _items},
+    "lower": {str: _lower},
+    "upper": {str: _upper},
+    "strip": {str: _strip},
+    "startswith": {str: _starts},
+    "endswith": {str: _ends},
+    "split": {str: _split},
+    "join": {str: _join},
+    "count": {str: _count_text, list: _count_items, tuple: _count_items},
+    "index": {str: _find_text, list: _find_item, tuple: _find_item},
+    "replace": {str: _replace},
+}
+
+
+def joined(budget: Budget, site: int, *parts: Any) -> str:
+    """The text of an f-string."""
+    texts = [as_text(part, budget, site) for part in parts]
+    grown("", sum(map(len, texts)), budget, site)
+    return "".join(texts)
+
+
+def finished(value: Any, budget: Budget, site: int) -> Any:
+    """A result fit to leave the evaluation: weighed, with sets as lists in order."""
+    if value.__class__ in SCALARS:
+        return value
+    weigh(value, budget, site)
+    return _plain(value, budget, site)
+
+
+def _plain(value: Any, budget: Budget, site: int) -> Any:
+    if value.__class__ is dict:
+        return {name: _plain(item, budget, site) for name, item in value.items()}
+    if value.__class__ is set:
+        value = in_order(value, budget, site)
+    if value.__class__ in (list, tuple):
+        return [_plain(item, budget, site) for item in value]
+    return value

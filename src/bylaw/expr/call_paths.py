@@ -1,0 +1,63 @@
+"""Reading one value out of a call's arguments: `arg("a.b.0")` and `jsonpath("$.a.b[0]")`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_JSONPATH_STEP = re.compile(
+    r"""\.(?P<name>[^\W\d]\w*) | \[(?P<index>-?(?:0|[1-9]\d{0,8}))\]
+      | \[(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)')\]""",
+    re.VERBOSE,
+)
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The segments of a dot path."""
+    return tuple(path.split("."))
+
+
+def parse_jsonpath(path: str) -> tuple[str | int, ...] | None:
+    """The steps of a JSONPath with exactly one result (CM-A24), or None."""
+    if not path.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    at = 1
+    while at < len(path):
+        match = _JSONPATH_STEP.match(path, at)
+        if match is None:
+            return None
+        index, name = match["index"], match["name"] or match["double"] or match["single"] or ""
+        steps.append(int(index) if index is not None else name)
+        at = match.end()
+    return tuple(steps)
+
+
+def jsonpath_problem(path: str) -> str:
+    """What is wrong with a JSONPath, or nothing."""
+    return "" if parse_jsonpath(path) is not None else "only `$`, members and indexes are allowed"
+
+
+def dig(value: Any, segments: tuple[str, ...]) -> Any:
+    """Follow a dot path; a segment of digits indexes a list; null where nothing is (CM-A19)."""
+    for segment in segments:
+        if value.__class__ is dict:
+            value = value.get(segment)
+        elif value.__class__ is list and segment.isascii() and segment.isdigit():
+            at = int(segment[:9])
+            value = value[at] if at < len(value) else None
+        else:
+            return None
+    return value
+
+
+def follow(value: Any, steps: tuple[str | int, ...]) -> Any:
+    """Follow the steps of a JSONPath; null where nothing is."""
+    for step in steps:
+        if value.__class__ is dict and step.__class__ is str:
+            value = value.get(step)
+        elif value.__class__ is list and step.__class__ is int and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value

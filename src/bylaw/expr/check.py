@@ -1,0 +1,350 @@
+"""Tree → checked tree: names, arities and literals against the environment, and what is known
+of the type of every node. A wrong name or arity is an error; a certain type error is a warning,
+because the language says what happens when the guard then fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.expr import check_calls
+from bylaw.expr.arithmetic_types import binary_type, comparable, unary_type
+from bylaw.expr.limits import MAX_DEPTH, MAX_LOOPS, MAX_NODES
+from bylaw.expr.tree import (
+    Attribute,
+    Binary,
+    Call,
+    Choice,
+    Clause,
+    Compare,
+    Comprehension,
+    Const,
+    Index,
+    Items,
+    Logic,
+    Method,
+    Name,
+    Node,
+    Pairs,
+    Slice,
+    Text,
+    Unary,
+    depth_over,
+    dotted,
+    walk,
+)
+from bylaw.expr.types import (
+    ANY,
+    BOOL,
+    KIND_WORDS,
+    TEXT,
+    Type,
+    either,
+    kind_of,
+    kind_type,
+    optional,
+)
+from bylaw.model.codes import expressions as codes
+from bylaw.model.diagnostic import Diagnostic, Severity, error, warning
+from bylaw.model.errors import LoadError
+from bylaw.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.expr.environment import Environment
+    from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile, Span
+
+# What authors of one language write in the other.
+_GUARD_SPELLINGS = {"True": "true", "False": "false"}
+_CONDITION_SPELLINGS = {"true": "True", "false": "False", "null": "None"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A tree that may be compiled: every name is known, every node has a type."""
+
+    source: SourceFile
+    tree: Node
+    environment: Environment
+    types: dict[int, Type]  # by identity of the node, which the tree keeps alive
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    def type_of(self, node: Node) -> Type:
+        """What is known of a node's value."""
+        return self.types[id(node)]
+
+
+def check(source: SourceFile, tree: Node, environment: Environment) -> Checked:
+    """Check a tree, or raise LoadError with everything that is wrong with it."""
+    _check_size(source, tree)
+    checker = Checker(source, environment)
+    checker.infer(tree)
+    check_calls.check_time(checker, tree)
+    errors = [d for d in checker.found if d.severity is Severity.ERROR]
+    if errors:
+        raise LoadError(errors)
+    return Checked(source, tree, environment, checker.types, checker.found)
+
+
+def _check_size(source: SourceFile, tree: Node) -> None:
+    deep = depth_over(tree, MAX_DEPTH)
+    if deep is not None:
+        headline = f"nested more than {MAX_DEPTH} levels deep"
+        raise LoadError([error(codes.EXPRESSION_TOO_DEEP, headline, source, deep.span)])
+    if sum(1 for _ in walk(tree)) > MAX_NODES:
+        headline = f"the expression has more than {MAX_NODES} parts"
+        raise LoadError([error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span)])
+
+
+class Checker:
+    """Walks a tree once, inferring types and collecting findings."""
+
+    def __init__(self, source: SourceFile, environment: Environment) -> None:
+        self.source = source
+        self.environment = environment
+        self.types: dict[int, Type] = {}
+        self.found: list[Diagnostic] = []
+        self.scope: dict[str, Type] = {}
+        self.loops = 0
+
+    def infer(self, node: Node) -> Type:
+        """The type of a node, after checking everything below it."""
+        handler: Callable[..., Type] = _HANDLERS[type(node)]
+        found = handler(self, node)
+        self.types[id(node)] = found
+        return found
+
+    def error(self, code: Code, headline: str, span: Span, help_: str = "", note: str = "") -> None:
+        """Note a reason to refuse the expression."""
+        self.found.append(error(code, headline, self.source, span, help=help_, note=note))
+
+    def doubt(self, headline: str, span: Span, help_: str = "") -> None:
+        """Note an operation that fails whenever it is reached."""
+        note = "this fails for every event"
+        self.found.append(
+            warning(codes.CERTAIN_TYPE_ERROR, headline, self.source, span, note=note, help=help_)
+        )
+
+    def join(self, nodes: Iterable[Node]) -> Type | None:
+        joined: Type | None = None
+        for node in nodes:
+            found = self.infer(node)
+            joined = found if joined is None else either(joined, found)
+        return joined
+
+    def const(self, node: Const) -> Type:
+        return kind_type(kind_of(node.value))
+
+    def name(self, node: Name) -> Type:
+        if node.id in self.scope:
+            return self.scope[node.id]
+        variable = self.environment.variables.get(node.id)
+        if variable is not None:
+            return variable.type
+        self.unknown_name(node)
+        return ANY
+
+    def unknown_name(self, node: Name) -> None:
+        below = self.environment.starts(node.id)
+        if below:
+            known = ", ".join(f"`{name}`" for name in below)
+            headline = f"`{node.id}` is not a value by itself"
+            self.error(codes.UNKNOWN_NAME, headline, node.span, f"read one of {known}")
+            return
+        if node.id in self.environment.functions:
+            headline = f"`{node.id}` is a function"
+            self.error(codes.UNKNOWN_NAME, headline, node.span, f"call it: `{node.id}(…)`")
+            return
+        known_names = {name.split(".")[0] for name in self.environment.variables}
+        help_ = did_you_mean(node.id, {*known_names, *self.scope})
+        literals = _GUARD_SPELLINGS if self.environment.strict else _CONDITION_SPELLINGS
+        if node.id in literals:
+            help_ = f"write `{literals[node.id]}`"
+        elif self.environment.strict and node.id in ("null", "None"):
+            help_ = "there is no null literal; a value that is not there equals nothing else"
+        self.error(codes.UNKNOWN_NAME, f"`{node.id}` is not a known name", node.span, help_)
+
+    def attribute(self, node: Attribute) -> Type:
+        path = dotted(node)
+        if path is not None and path.split(".")[0] not in self.scope:
+            variable = self.environment.variables.get(path)
+            if variable is not None:
+                return variable.type
+            if self.environment.starts(path.split(".")[0]):
+                self.unknown_dotted(node, path)
+                return ANY
+        owner = self.infer(node.object)
+        return self.field(owner, node.name, node.name_span, node)
+
+    def unknown_dotted(self, node: Attribute, path: str) -> None:
+        known = self.environment.starts(path.split(".", maxsplit=1)[0])
+        help_ = did_you_mean(path, known)
+        self.error(codes.UNKNOWN_ATTRIBUTE, f"`{path}` is not a known name", node.span, help_)
+
+    def field(self, owner: Type, name: str, span: Span, node: Node) -> Type:
+        """The type of a named part of a map."""
+        if owner.never("map"):
+            word = KIND_WORDS[min(owner.kinds)]
+            self.doubt(f"{word} has no `{name}`", node.span)
+            return ANY
+        if owner.fields is not None:
+            if name in owner.fields:
+                return owner.fields[name]
+            help_ = did_you_mean(name, owner.fields)
+            self.error(codes.UNKNOWN_ATTRIBUTE, f"there is no `{name}` here", span, help_)
+            return ANY
+        if name in self.environment.methods and isinstance(node, Attribute):
+            self.key_like_method(name, span)
+        inside = owner.item or ANY
+        return optional(inside) if owner.missing_is_null else inside
+
+    def key_like_method(self, name: str, span: Span) -> None:
+        self.found.append(
+            warning(
+                codes.KEY_LIKE_METHOD,
+                f"`{name}` is read as a key here",
+                self.source,
+                span,
+                help=f"write `.{name}()` for the method, or `['{name}']` for the key",
+            )
+        )
+
+    def index(self, node: Index) -> Type:
+        owner, key = self.infer(node.object), self.infer(node.key)
+        if owner.never("map", "list", "tuple", "str"):
+            self.doubt(f"{KIND_WORDS[min(owner.kinds)]} cannot be indexed", node.span)
+            return ANY
+        if isinstance(node.key, Const) and isinstance(node.key.value, str):
+            if owner.fields is not None:
+                return self.field(owner, node.key.value, node.key.span, node)
+            if owner.never("map"):
+                self.doubt("an index is a whole number", node.span)
+        if owner.within("str"):
+            return TEXT
+        known = owner.fields is None and key.within("int")
+        return owner.item or ANY if known and not owner.missing_is_null else ANY
+
+    def slice(self, node: Slice) -> Type:
+        owner = self.infer(node.object)
+        for bound in (node.lower, node.upper, node.step):
+            if bound is not None:
+                self.infer(bound)
+        kinds = owner.kinds & {"str", "list", "tuple"}
+        if not kinds:
+            self.doubt("only a text or list can be sliced", node.span)
+        return Type(kinds or ANY.kinds, owner.item)
+
+    def call(self, node: Call) -> Type:
+        return check_calls.call_type(self, node)
+
+    def method(self, node: Method) -> Type:
+        return check_calls.method_type(self, node)
+
+    def unary(self, node: Unary) -> Type:
+        operand = self.infer(node.operand)
+        found = unary_type(node.op, operand, strict=self.environment.strict)
+        if found is None:
+            needed = "a boolean" if node.op == "not" else "a number"
+            self.doubt(f"`{node.op}` needs {needed}", node.span)
+            return ANY
+        return found
+
+    def binary(self, node: Binary) -> Type:
+        left, right = self.infer(node.left), self.infer(node.right)
+        found = binary_type(node.op, left, right, strict=self.environment.strict)
+        if found is None:
+            self.doubt(f"`{node.op}` is not defined for these values", node.span)
+            return ANY
+        return found
+
+    def compare(self, node: Compare) -> Type:
+        sides = [node.first, *node.operands]
+        types = [self.infer(side) for side in sides]
+        for place, op in enumerate(node.ops):
+            if not comparable(op, types[place], types[place + 1], strict=self.environment.strict):
+                span = sides[place].span.to(sides[place + 1].span)
+                self.doubt(f"`{op}` is not defined for these values", span)
+        return BOOL
+
+    def logic(self, node: Logic) -> Type:
+        types = [self.infer(operand) for operand in node.operands]
+        if not self.environment.strict:
+            joined = types[0]
+            for found in types[1:]:
+                joined = either(joined, found)
+            return joined
+        for operand, found in zip(node.operands, types, strict=True):
+            if found.never("bool"):
+                self.doubt(f"`{node.op}` needs booleans", operand.span, "compare it first")
+        return BOOL
+
+    def choice(self, node: Choice) -> Type:
+        self.infer(node.test)
+        return either(self.infer(node.then), self.infer(node.otherwise))
+
+    def items(self, node: Items) -> Type:
+        return Type(frozenset({node.kind}), self.join(node.items))
+
+    def pairs(self, node: Pairs) -> Type:
+        self.join(node.keys)
+        return Type(frozenset({"map"}), self.join(node.values))
+
+    def text(self, node: Text) -> Type:
+        self.join(node.parts)
+        return TEXT
+
+    def comprehension(self, node: Comprehension) -> Type:
+        outer = self.scope
+        self.scope = dict(outer)
+        self.loops += len(node.clauses)
+        if self.loops > MAX_LOOPS:
+            headline = f"more than {MAX_LOOPS} loops inside each other"
+            self.error(codes.EXPRESSION_TOO_DEEP, headline, node.span)
+        for clause in node.clauses:
+            self.clause(clause)
+        element = self.infer(node.element)
+        value = element if node.value is None else self.infer(node.value)
+        self.scope = outer
+        self.loops -= len(node.clauses)
+        return Type(frozenset({node.kind}), value)
+
+    def clause(self, node: Clause) -> Type:
+        iterable = self.infer(node.iterable)
+        if iterable.never("list", "tuple", "set", "map", "str"):
+            self.doubt("this has no elements", node.iterable.span)
+        for name in node.names:
+            self.scope[name] = ANY if node.unpacks else _element(iterable)
+        for condition in node.conditions:
+            self.infer(condition)
+        self.types[id(node)] = ANY
+        return ANY
+
+
+def _element(iterable: Type) -> Type:
+    if iterable.within("str"):
+        return TEXT
+    # The elements of a map are its keys; of an unknown kind of value nothing is known.
+    return (iterable.item or ANY) if iterable.within("list", "tuple", "set") else ANY
+
+
+_HANDLERS: dict[type[Node], Callable[..., Type]] = {
+    Const: Checker.const,
+    Name: Checker.name,
+    Attribute: Checker.attribute,
+    Index: Checker.index,
+    Slice: Checker.slice,
+    Call: Checker.call,
+    Method: Checker.method,
+    Unary: Checker.unary,
+    Binary: Checker.binary,
+    Compare: Checker.compare,
+    Logic: Checker.logic,
+    Choice: Checker.choice,
+    Items: Checker.items,
+    Pairs: Checker.pairs,
+    Text: Checker.text,
+    Comprehension: Checker.comprehension,
+}

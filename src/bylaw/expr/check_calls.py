@@ -1,0 +1,179 @@
+"""Calls against their declarations: arity, keywords, literals, and where time may stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.expr.tree import Binary, Call, Compare, Const, Keyword, Method, Node, walk
+from bylaw.expr.types import ANY, KIND_WORDS, Type
+from bylaw.model.codes import expressions as codes
+from bylaw.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from bylaw.expr.check import Checker
+    from bylaw.expr.environment import Function, Parameter
+
+_TIME_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
+
+def call_type(checker: Checker, node: Call) -> Type:
+    """The type of a function call."""
+    function = checker.environment.functions.get(node.function)
+    if function is None:
+        _infer_all(checker, node)
+        help_ = did_you_mean(node.function, checker.environment.functions)
+        headline = f"`{node.function}` is not a function of this language"
+        checker.error(codes.UNKNOWN_FUNCTION, headline, node.name_span, help_, "not defined")
+        return ANY
+    if function.reads_call and not checker.environment.has_call:
+        headline = f"`{node.function}` reads a call, and this event never has one"
+        checker.error(codes.NO_CALL_HERE, headline, node.span)
+    _check_arguments(checker, node, node.function, function)
+    _check_rule_id(checker, node)
+    return function.result
+
+
+def method_type(checker: Checker, node: Method) -> Type:
+    """The type of a method call."""
+    owner = checker.infer(node.object)
+    method = checker.environment.methods.get(node.name)
+    if method is None:
+        _infer_all(checker, node)
+        help_ = did_you_mean(node.name, checker.environment.methods)
+        headline = f"`{node.name}` is not a method of this language"
+        checker.error(codes.UNKNOWN_METHOD, headline, node.name_span, help_)
+        return ANY
+    if owner.never(*method.owners):
+        word = KIND_WORDS[min(owner.kinds)]
+        checker.doubt(f"{word} has no method `{node.name}`", node.span)
+    _check_arguments(checker, node, node.name, method)
+    return method.result
+
+
+def _infer_all(checker: Checker, node: Call | Method) -> None:
+    for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        checker.infer(argument)
+
+
+def _check_arguments(checker: Checker, node: Call | Method, name: str, function: Function) -> None:
+    by_position = [p for p in function.parameters if p.how != "keyword"]
+    usage = f"write `{name}({', '.join(map(_shown, function.parameters))})`"
+    given = len(node.args)
+    if function.many:
+        by_position += [by_position[-1]] * (given - len(by_position))
+    named = [_named(checker, keyword, function, usage) for keyword in node.keywords]
+    if not function.required <= given + _required(named) or given > len(by_position):
+        headline = f"`{name}` does not take {given} argument{'' if given == 1 else 's'}"
+        checker.error(codes.WRONG_ARGUMENTS, headline, node.span, usage)
+    for argument, parameter in zip(node.args, by_position, strict=False):
+        _check_argument(checker, argument, parameter)
+    for extra in node.args[len(by_position) :]:
+        checker.infer(extra)
+    _check_twice(checker, node, by_position[:given], usage)
+
+
+def _required(parameters: list[Parameter | None]) -> int:
+    return sum(1 for p in parameters if p is not None and p.required)
+
+
+def _shown(parameter: Parameter) -> str:
+    if parameter.how == "keyword":
+        return f"{parameter.name}=…"
+    return parameter.name if parameter.required else f"[{parameter.name}]"
+
+
+def _named(checker: Checker, keyword: Keyword, function: Function, usage: str) -> Parameter | None:
+    checker.types[id(keyword)] = ANY
+    for parameter in function.parameters:
+        if parameter.name == keyword.name and parameter.how != "position":
+            _check_argument(checker, keyword.value, parameter)
+            return parameter
+    checker.infer(keyword.value)
+    headline = f"there is no keyword argument `{keyword.name}` here"
+    checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, usage)
+    return None
+
+
+def _check_twice(
+    checker: Checker, node: Call | Method, by_position: list[Parameter], usage: str
+) -> None:
+    seen = {parameter.name for parameter in by_position}
+    for keyword in node.keywords:
+        if keyword.name in seen:
+            headline = f"`{keyword.name}` is given twice"
+            checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, usage)
+        seen.add(keyword.name)
+
+
+def _check_argument(checker: Checker, argument: Node, parameter: Parameter) -> None:
+    found = checker.infer(argument)
+    if parameter.literal:
+        _check_literal(checker, argument, parameter)
+    elif parameter.kinds and found.never(*parameter.kinds):
+        words = " or ".join(dict.fromkeys(KIND_WORDS[kind] for kind in parameter.kinds))
+        checker.doubt(f"`{parameter.name}` must be {words}", argument.span)
+
+
+def _check_literal(checker: Checker, argument: Node, parameter: Parameter) -> None:
+    if not isinstance(argument, Const) or not isinstance(argument.value, str):
+        known = f": one of {_listed(parameter.choices)}" if parameter.choices else ""
+        headline = f"`{parameter.name}` must be a text in quotes"
+        help_ = f"write the text itself{known}"
+        checker.error(codes.LITERAL_NEEDED, headline, argument.span, help_)
+    elif parameter.choices is not None and argument.value not in parameter.choices:
+        headline = f"`{argument.value}` is not a {parameter.name} here"
+        help_ = f"use one of {_listed(parameter.choices)}"
+        checker.error(codes.UNKNOWN_CHOICE, headline, argument.span, help_)
+    elif parameter.problem is not None and (problem := parameter.problem(argument.value)):
+        checker.error(codes.UNSUPPORTED_JSONPATH, problem, argument.span)
+
+
+def _listed(choices: tuple[str, ...] | None) -> str:
+    return ", ".join(f'`"{choice}"`' for choice in choices or ())
+
+
+def _check_rule_id(checker: Checker, node: Call) -> None:
+    ids = checker.environment.rule_ids
+    if node.function != "since_ms" or ids is None or not node.args:
+        return
+    argument = node.args[0]
+    if isinstance(argument, Const) and str(argument.value) not in ids:
+        headline = f"no rule of this file has the id `{argument.value}`"
+        help_ = did_you_mean(str(argument.value), ids)
+        checker.error(codes.UNKNOWN_RULE, headline, argument.span, help_)
+
+
+def check_time(checker: Checker, tree: Node) -> None:
+    """Time may only be compared, together with numbers, `+` and `-` (CM-A25)."""
+    allowed = {id(call) for node in walk(tree) for call in _compared_times(checker, node)}
+    for node in walk(tree):
+        if _reads_time(checker, node) and id(node) not in allowed:
+            headline = "time may only be compared, with numbers, `+` and `-`"
+            help_ = "for a cool-down: `since_ms('rule') >= 5000`"
+            checker.error(codes.TIME_OUTSIDE_COMPARISON, headline, node.span, help_)
+
+
+def _reads_time(checker: Checker, node: Node) -> bool:
+    if not isinstance(node, Call):
+        return False
+    function = checker.environment.functions.get(node.function)
+    return function is not None and function.reads_time
+
+
+def _compared_times(checker: Checker, node: Node) -> list[Node]:
+    """The time calls that stand properly below this node, if it is a comparison."""
+    if not isinstance(node, Compare) or not set(node.ops) <= _TIME_COMPARISONS:
+        return []
+    times: list[Node] = []
+    for side in (node.first, *node.operands):
+        parts = _summands(side)
+        others = [part for part in parts if not _reads_time(checker, part)]
+        if all(checker.types[id(part)].within("int", "float") for part in others):
+            times.extend(part for part in parts if _reads_time(checker, part))
+    return times
+
+
+def _summands(node: Node) -> list[Node]:
+    if isinstance(node, Binary) and node.op in ("+", "-"):
+        return [*_summands(node.left), *_summands(node.right)]
+    return [node]

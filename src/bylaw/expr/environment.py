@@ -1,0 +1,88 @@
+"""What an expression may read and call: names with types, and how compiled code gets at them.
+
+In compiled code `v` is the view of the event; an `emit` function turns the code of the arguments
+into the code of the call. Both grammars are checked and compiled against one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from bylaw.expr.tree import Constant
+    from bylaw.expr.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call as the compiler hands it over; `literal` only if it is written out."""
+
+    code: str
+    literal: Constant = None
+
+
+Emit: TypeAlias = Callable[[Sequence[Argument], int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name that can be read, and the Python expression that reads it from the view."""
+
+    type: Type
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; with `choices` or `problem` the argument must be written out as a text."""
+
+    name: str
+    kinds: tuple[str, ...] = ()
+    required: bool = True
+    how: str = "position"  # position, keyword or either
+    choices: tuple[str, ...] | None = None
+    # Says what is wrong with a literal, or nothing.
+    problem: Callable[[str], str] | None = None
+
+    @property
+    def literal(self) -> bool:
+        """Whether only a written text will do."""
+        return self.choices is not None or self.problem is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function or method: parameters, result, and how it is compiled."""
+
+    parameters: tuple[Parameter, ...]
+    result: Type
+    emit: Emit
+    inlined: bool = False  # reads the view in place, so the compiler tests its arguments
+    many: bool = False  # takes any number of arguments like its last parameter
+    reads_time: bool = False
+    reads_call: bool = False
+    owners: tuple[str, ...] = ()  # of a method: the kinds of object that have it
+
+    @property
+    def required(self) -> int:
+        """How many arguments must be given."""
+        return sum(parameter.required for parameter in self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The declared world of one expression."""
+
+    variables: Mapping[str, Variable]
+    functions: Mapping[str, Function]
+    methods: Mapping[str, Function] = field(default_factory=dict)
+    # Strict: the guard language (CM-A21). Not strict: Python's rules, bounded.
+    strict: bool = True
+    has_call: bool = True
+    rule_ids: frozenset[str] | None = None
+
+    def starts(self, name: str) -> list[str]:
+        """The declared dotted names below a name: `event.name`, … for `event`."""
+        return [known for known in self.variables if known.startswith(name + ".")]

@@ -1,0 +1,109 @@
+"""Text → a loaded expression that gives a value for an event, or says why it has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bylaw.expr.check import Checked, check
+from bylaw.expr.compile import Compiled, Site, compile_checked
+from bylaw.expr.condition_environment import CONDITIONS
+from bylaw.expr.conditions import parse_condition
+from bylaw.expr.faults import Fault, describe
+from bylaw.expr.guards import parse_guard
+from bylaw.expr.limits import MAX_STEPS, OverBudget
+from bylaw.model.codes import expressions as codes
+from bylaw.model.diagnostic import Diagnostic, warning
+from bylaw.model.errors import GuardError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.expr.environment import Environment
+    from bylaw.expr.tree import Node
+    from bylaw.model.source import SourceFile, Span
+
+
+class Expression:
+    """A compiled expression. `function` is the bare code, for callers that handle its faults."""
+
+    __slots__ = ("_checked", "_compiled", "function", "span")
+
+    def __init__(self, checked: Checked, compiled: Compiled, span: Span) -> None:
+        self._checked = checked
+        self._compiled = compiled
+        self.span = span
+        self.function: Callable[[Any], Any] = compiled.function
+
+    @property
+    def tree(self) -> Node:
+        """The tree that was compiled."""
+        return self._checked.tree
+
+    @property
+    def code(self) -> str:
+        """The Python source that it was compiled to."""
+        return self._compiled.code
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What is doubtful about it."""
+        return self._checked.warnings
+
+    def evaluate(self, view: object) -> Any:
+        """The value for this view, or GuardError."""
+        try:
+            return self.function(view)
+        except Fault as fault:
+            raise self.explain(fault) from None
+        except OverBudget:
+            message = f"the evaluation took more than {MAX_STEPS} steps"
+            raise GuardError(codes.GUARD_BUDGET.name, message, self._text(self.span)) from None
+
+    def test(self, view: object) -> bool:
+        """Whether it holds for this view; anything but a boolean is a GuardError."""
+        value = self.evaluate(view)
+        if value is True or value is False:
+            return bool(value)
+        message = f"the condition is {describe(value)}, not true or false"
+        raise GuardError(codes.GUARD_NOT_BOOLEAN.name, message, self._text(self.span))
+
+    def explain(self, fault: Fault) -> GuardError:
+        """The failed part as it is written, what went wrong there, and the values it met."""
+        site: Site = self._compiled.sites[fault.site]
+        part = self._text(site.span)
+        met = [
+            f"`{self._text(operand)}` is {describe(value)}"
+            for operand, value in zip(site.operands, fault.values_met, strict=False)
+        ]
+        message = f"in `{part}`: {fault.problem}" + (f"; {', '.join(met)}" if met else "")
+        return GuardError(fault.code.name, message, part)
+
+    def _text(self, span: Span) -> str:
+        return self._checked.source.slice(span)
+
+
+def load_guard(source: SourceFile, span: Span, environment: Environment) -> Expression:
+    """Read, check and compile a ChatMD guard, or raise LoadError."""
+    return _load(source, parse_guard(source, span), span, environment)
+
+
+def load_condition(
+    source: SourceFile, span: Span, environment: Environment = CONDITIONS
+) -> Expression:
+    """Read, check and compile a TOML condition, or raise LoadError."""
+    return _load(source, parse_condition(source, span), span, environment)
+
+
+def _load(source: SourceFile, tree: Node, span: Span, environment: Environment) -> Expression:
+    checked = check(source, tree, environment)
+    return Expression(checked, compile_checked(checked), span)
+
+
+def warn_if_not_boolean(expression: Expression) -> list[Diagnostic]:
+    """A warning when the value can never be true or false, for expressions that guard a rule."""
+    checked = expression._checked  # noqa: SLF001 - same module
+    if not checked.type_of(checked.tree).never("bool"):
+        return []
+    headline = "this is never true or false"
+    help_ = "compare it with something"
+    return [warning(codes.NOT_BOOLEAN, headline, checked.source, checked.tree.span, help=help_)]

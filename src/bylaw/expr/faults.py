@@ -1,0 +1,46 @@
+"""How running code says that it cannot go on: a code, the place in the tree, the values it met."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from bylaw.expr.types import KIND_WORDS, kind_of
+
+if TYPE_CHECKING:
+    from bylaw.model.codes import Code
+
+_SHOWN_CHARS = 60
+
+
+class Fault(Exception):  # noqa: N818 - becomes a GuardError where the source text is known
+    """Evaluation cannot go on at a site (an index into the expression's table of places)."""
+
+    def __init__(self, code: Code, site: int, problem: str, values: tuple[object, ...]) -> None:
+        super().__init__(problem)
+        self.code = code
+        self.site = site
+        self.problem = problem
+        self.values_met = values
+
+
+def fail(code: Code, site: int, problem: str, *values: object) -> NoReturn:
+    """Raise a fault."""
+    raise Fault(code, site, problem, values)
+
+
+def describe(value: object) -> str:
+    """A value as people say it: `null`, `the text "x"`, `the number 3`, `a list of 2`."""
+    kind = kind_of(value)
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        shown = value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "…"
+        return f'the text "{shown}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        large = isinstance(value, int) and value.bit_length() > 4 * _SHOWN_CHARS
+        return "a large number" if large else f"the number {value}"
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        return f"{KIND_WORDS[kind]} of {len(value)}"
+    return KIND_WORDS.get(kind, kind)

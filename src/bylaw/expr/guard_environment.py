@@ -1,0 +1,165 @@
+"""What a ChatMD guard may read: seven variables, nine functions, the variables of its file.
+
+`GuardView` is what compiled guards read; whoever decides fills one in for each event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bylaw.expr.call_paths import jsonpath_problem, parse_jsonpath, split_path
+from bylaw.expr.environment import Argument, Emit, Environment, Function, Parameter, Variable
+from bylaw.expr.types import ANY, BOOL, INT, NUMBER, TEXT, Type, kind_type, map_of, optional
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+KEYWORDS = frozenset({"true", "false", "and", "or", "not", "in", "is", "event"})
+INFINITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """How often a tool was executed in this session, and in which turn last."""
+
+    count: int
+    last_turn: float
+
+
+NEVER_CALLED = CallCount(0, -INFINITY)
+
+
+@dataclass(slots=True)
+class GuardView:
+    """The values a guard sees, frozen when the event begins."""
+
+    turn_index: int = 1
+    context_tokens: int = 0
+    history_length: int = 0
+    last_role: str = "none"
+    event_name: str | None = None
+    tool_name: str | None = None
+    tool_args: dict[str, Any] | None = None
+    tool_status: str | None = None
+    calls: Mapping[str, CallCount] = field(default_factory=dict)
+    last_user: str | None = None
+    last_assistant: str | None = None
+    last_tool: str | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    now: int = 0
+    fired_at: Mapping[str, int] = field(default_factory=dict)
+
+
+_BUILT_IN = {
+    "turn_index": Variable(INT, "v.turn_index"),
+    "context_tokens": Variable(INT, "v.context_tokens"),
+    "history_length": Variable(INT, "v.history_length"),
+    "last_role": Variable(TEXT, "v.last_role"),
+    "event.name": Variable(optional(TEXT), "v.event_name"),
+    "event.tool.name": Variable(optional(TEXT), "v.tool_name"),
+    "event.tool.args": Variable(optional(map_of(ANY)), "v.tool_args"),
+    "event.tool.status": Variable(optional(TEXT), "v.tool_status"),
+}
+JSON_VALUE: Type = kind_type("null", "bool", "int", "float", "str", "list", "map")
+
+
+def _text(name: str) -> Parameter:
+    return Parameter(name, ("str",))
+
+
+def _scopes(*scopes: str) -> Parameter:
+    return Parameter("scope", ("str",), choices=scopes)
+
+
+def _arg(args: Sequence[Argument], _site: int) -> str:
+    path = args[0]
+    if path.literal is None:
+        return f"dig(v.tool_args, split_path({path.code}))"
+    return f"dig(v.tool_args, {split_path(str(path.literal))!r})"
+
+
+def _jsonpath(args: Sequence[Argument], _site: int) -> str:
+    return f"follow(v.tool_args, {parse_jsonpath(str(args[0].literal))!r})"
+
+
+def _tokens(args: Sequence[Argument], _site: int) -> str:
+    scope = args[0].literal
+    return "v.context_tokens" if scope == "context" else f"count_tokens(v.{scope} or '')"
+
+
+def _text_contains(args: Sequence[Argument], _site: int) -> str:
+    text = f"v.{args[1].literal}"
+    return f"({text} is not None and {args[0].code} in {text})"
+
+
+def _inlined(
+    parameters: tuple[Parameter, ...],
+    result: Type,
+    emit: Emit,
+    *,
+    reads_call: bool = False,
+    reads_time: bool = False,
+) -> Function:
+    return Function(
+        parameters, result, emit, inlined=True, reads_call=reads_call, reads_time=reads_time
+    )
+
+
+FUNCTIONS = {
+    "ever_called": _inlined((_text("tool"),), BOOL, lambda args, _: f"({args[0].code} in v.calls)"),
+    "count_calls": _inlined(
+        (_text("tool"),), INT, lambda args, _: f"v.calls.get({args[0].code}, NEVER_CALLED).count"
+    ),
+    "called_since": _inlined(
+        (_text("tool"), Parameter("n_turns", ("int", "float"))),
+        BOOL,
+        # CM-A17: an execution in a turn that is at most n turns back.
+        lambda args, _: (
+            f"(v.calls.get({args[0].code}, NEVER_CALLED).last_turn >= v.turn_index - {args[1].code})"
+        ),
+    ),
+    "arg": _inlined((_text("path"),), JSON_VALUE, _arg, reads_call=True),
+    "jsonpath": _inlined(
+        (Parameter("path", ("str",), problem=jsonpath_problem),),
+        JSON_VALUE,
+        _jsonpath,
+        reads_call=True,
+    ),
+    "text_contains": _inlined(
+        (_text("needle"), _scopes("last_user", "last_assistant", "last_tool")), BOOL, _text_contains
+    ),
+    "tokens": _inlined((_scopes("context", "last_user", "last_assistant"),), INT, _tokens),
+    "now": _inlined((), INT, lambda _args, _: "v.now", reads_time=True),
+    "since_ms": _inlined(
+        (Parameter("rule_id", ("str",), problem=lambda _: ""),),
+        NUMBER,
+        lambda args, _: f"elapsed(v.now, v.fired_at.get({args[0].code}))",
+        reads_time=True,
+    ),
+}
+
+
+def elapsed(now: int, fired: int | None) -> float:
+    """Milliseconds since a firing; a rule that never fired has waited for ever (CM-A25)."""
+    return INFINITY if fired is None else now - fired
+
+
+def guard_environment(
+    variables: Iterable[str] = (),
+    *,
+    has_call: bool = True,
+    rule_ids: Iterable[str] | None = None,
+) -> Environment:
+    """The environment of one guard: the file's variables, its rule ids, whether there is a call.
+
+    Without `rule_ids` every id is taken as one that has not fired yet.
+    """
+    own = {name: Variable(JSON_VALUE, f"v.variables.get({name!r})") for name in variables}
+    ids = None if rule_ids is None else frozenset(rule_ids)
+    return Environment({**own, **_BUILT_IN}, FUNCTIONS, has_call=has_call, rule_ids=ids)
+
+
+def reserved_names() -> frozenset[str]:
+    """Names that a file's own variable cannot have (CM-A27)."""
+    return KEYWORDS | frozenset(FUNCTIONS) | {name for name in _BUILT_IN if "." not in name}

@@ -1,0 +1,125 @@
+"""ChatMD guard text → tokens with spans."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.expr.limits import MAX_INT_BITS
+from bylaw.model.codes import expressions as codes
+from bylaw.model.diagnostic import error
+from bylaw.model.errors import LoadError
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+      | (?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?P<tail>[\w.]*)
+      | (?P<name>[A-Za-z_]\w*)
+      | (?P<text>"(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*')
+      | (?P<op>==|!=|<=|>=|\*\*|//|&&|\|\||<<|>>|:=|[-+*/%<>()\[\]{},.:?!=&|^~@])""",
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
+_WORD_OPERATORS = frozenset({"and", "or", "not", "in", "is"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`kind` is number, text, name, op or end; `value` is a literal's value or the text itself."""
+
+    kind: str
+    value: str | int | float
+    span: Span
+
+    def is_op(self, *ops: str) -> bool:
+        """Whether this is one of these operators."""
+        return self.kind == "op" and self.value in ops
+
+
+def scan(source: SourceFile, span: Span) -> list[Token]:
+    """The tokens of a piece of a source, with an end token last."""
+    tokens: list[Token] = []
+    at = span.start
+    while at < span.end:
+        match = _TOKEN.match(source.text, at, span.end)
+        if match is None:
+            raise _unreadable(source, Span(at, span.end))
+        at = match.end()
+        if match.lastgroup != "space":
+            tokens.append(_token(source, match))
+    tokens.append(Token("end", "", Span(span.end, span.end)))
+    return tokens
+
+
+def _token(source: SourceFile, match: re.Match[str]) -> Token:
+    span = Span(*match.span())
+    word = match.group()
+    if match["number"]:
+        return Token("number", _number(source, span, match), span)
+    if match["text"]:
+        return Token("text", _text(source, span), span)
+    if match["name"] and word not in _WORD_OPERATORS:
+        return Token("name", word, span)
+    return Token("op", word, span)
+
+
+def _number(source: SourceFile, span: Span, match: re.Match[str]) -> int | float:
+    digits = match["number"]
+    if match["tail"] or re.match(r"0\d", digits):
+        raise refuse(
+            codes.MALFORMED_NUMBER, "this is not a number of the guard language", source, span,
+            help="write plain decimal digits, such as `1000` or `0.5`",
+        )  # fmt: skip
+    # A digit holds more than three bits, so this never converts a longer number than it keeps.
+    value = float(digits) if not digits.isdigit() else int(digits[: MAX_INT_BITS // 3])
+    if value == float("inf") or (isinstance(value, int) and value.bit_length() > MAX_INT_BITS):
+        raise refuse(codes.MALFORMED_NUMBER, "this number is too large", source, span)
+    return value
+
+
+def _text(source: SourceFile, span: Span) -> str:
+    def decode(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape in _ESCAPES:
+            return _ESCAPES[escape]
+        if len(escape) > 1 and not 0xD800 <= int(escape[1:], 16) <= 0xDFFF:  # noqa: PLR2004 - surrogates
+            return chr(int(escape[1:], 16))
+        at = span.start + 1 + match.start()
+        raise refuse(
+            codes.UNKNOWN_ESCAPE, f"`{match[0]}` is not an escape of the guard language", source,
+            Span(at, at + len(match[0])), help="write `\\\\` for a backslash",
+        )  # fmt: skip
+
+    return _ESCAPE.sub(decode, source.text[span.start + 1 : span.end - 1])
+
+
+def _unreadable(source: SourceFile, rest: Span) -> LoadError:
+    first = source.text[rest.start]
+    if first in "'\"":
+        return refuse(
+            codes.UNTERMINATED_TEXT, "this text has no closing quote", source, rest,
+            help=f"close it with `{first}`",
+        )  # fmt: skip
+    return refuse(
+        codes.EXPRESSION_SYNTAX, f"`{first}` cannot stand in an expression", source,
+        Span(rest.start, rest.start + 1),
+    )  # fmt: skip
+
+
+def refuse(
+    code: Code,
+    headline: str,
+    source: SourceFile,
+    span: Span,
+    *,
+    note: str = "",
+    help: str = "",  # noqa: A002 - the word that users see
+) -> LoadError:
+    """A load error with one diagnostic."""
+    return LoadError([error(code, headline, source, span, note=note, help=help)])

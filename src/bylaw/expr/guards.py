@@ -1,0 +1,246 @@
+"""The grammar of ChatMD guards: text → tree, by precedence climbing.
+
+From loosest to tightest: `or`, `and`, `not`, comparison and `in` (which do not chain), `+ -`,
+`* / %`, unary minus (CM-044). Everything else is refused, with the way to say it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.expr.guard_tokens import Token, refuse, scan
+from bylaw.expr.limits import MAX_DEPTH, MAX_SOURCE_CHARS
+from bylaw.expr.tree import Attribute, Binary, Call, Compare, Const, Items, Logic, Name, Node, Unary
+from bylaw.model.codes import expressions as codes
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from bylaw.model.errors import LoadError
+
+_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS = range(1, 8)
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in")
+_POWERS = {
+    "or": _OR,
+    "and": _AND,
+    **dict.fromkeys(_COMPARISONS, _COMPARE),
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+    "%": _PRODUCT,
+}
+_FOREIGN_OPERATORS = {
+    "&&": "write `and`",
+    "||": "write `or`",
+    "!": "write `not`",
+    "=": "write `==` to compare",
+    ":=": "write `==` to compare",
+    "is": "write `==`",
+    "not": "write `not (a in b)`",
+    "**": "multiply instead",
+    "//": "`/` is real division; there is no other",
+    "?": "there is no conditional expression; use `and` and `or`",
+    **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", "@"), "there are no bit operators"),
+}
+_CONSTANTS = {"true": True, "false": False}
+
+
+def parse_guard(source: SourceFile, span: Span) -> Node:
+    """Read one guard expression, or raise LoadError."""
+    if span.end - span.start > MAX_SOURCE_CHARS:
+        raise refuse(
+            codes.EXPRESSION_TOO_LONG,
+            f"the expression is longer than {MAX_SOURCE_CHARS} characters", source,
+            Span(span.start, span.start + 1), help="split it into several rules",
+        )  # fmt: skip
+    return _Parser(source, scan(source, span)).whole()
+
+
+class _Parser:
+    def __init__(self, source: SourceFile, tokens: list[Token]) -> None:
+        self.source = source
+        self.tokens = tokens
+        self.at = 0
+        self.depth = 0
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        token = self.next
+        self.at += 1
+        return token
+
+    def whole(self) -> Node:
+        node = self.expression(_OR)
+        if self.next.kind != "end":
+            raise self.unexpected()
+        return node
+
+    def expression(self, power: int) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise refuse(
+                codes.EXPRESSION_TOO_DEEP, f"nested more than {MAX_DEPTH} levels deep",
+                self.source, self.next.span, help="split it into several rules",
+            )  # fmt: skip
+        left = self.operand(power)
+        while self.next.kind == "op" and _POWERS.get(str(self.next.value), 0) >= power:
+            left = self.operation(left)
+        if self.next.kind == "op":
+            self.refuse_foreign_operator()
+        self.depth -= 1
+        return left
+
+    def operation(self, left: Node) -> Node:
+        op = str(self.next.value)
+        power = _POWERS[op]
+        if power <= _AND:
+            return self.logic(left, op)
+        self.take()
+        right = self.expression(power + 1)
+        span = left.span.to(right.span)
+        if power == _COMPARE:
+            self.refuse_chain()
+            return Compare(left, (op,), (right,), span=span)
+        return Binary(op, left, right, span=span)
+
+    def logic(self, left: Node, op: str) -> Node:
+        operands = [left]
+        while self.next.is_op(op):
+            self.take()
+            operands.append(self.expression(_POWERS[op] + 1))
+        return Logic(op, tuple(operands), span=left.span.to(operands[-1].span))
+
+    def operand(self, power: int) -> Node:
+        token = self.next
+        if token.is_op("not") and power <= _NOT:
+            self.take()
+            inner = self.expression(_NOT)
+            return Unary("not", inner, span=token.span.to(inner.span))
+        if token.is_op("-"):
+            self.take()
+            inner = self.expression(_MINUS)
+            return Unary("-", inner, span=token.span.to(inner.span))
+        return self.primary()
+
+    def primary(self) -> Node:
+        token = self.next
+        if token.kind in ("number", "text"):
+            self.take()
+            node: Node = Const(token.value, span=token.span)
+        elif token.kind == "name":
+            node = self.name()
+        elif token.is_op("("):
+            self.take()
+            node = self.expression(_OR)
+            self.expect(")", token)
+        elif token.is_op("["):
+            node = self.array()
+        else:
+            raise self.unexpected()
+        self.refuse_postfix()
+        return node
+
+    def name(self) -> Node:
+        token = self.take()
+        word = str(token.value)
+        if word in _CONSTANTS:
+            return Const(_CONSTANTS[word], span=token.span)
+        if self.next.is_op("("):
+            return self.call(token)
+        node: Node = Name(word, span=token.span)
+        while self.next.is_op(".") and word == "event":
+            self.take()
+            part = self.take()
+            if part.kind != "name":
+                self.at -= 1
+                raise self.unexpected()
+            node = Attribute(
+                node, str(part.value), span=node.span.to(part.span), name_span=part.span
+            )
+        return node
+
+    def call(self, name: Token) -> Node:
+        opening = self.take()
+        args = self.items(")", opening)
+        end = self.tokens[self.at - 1].span
+        return Call(str(name.value), args, span=name.span.to(end), name_span=name.span)
+
+    def array(self) -> Node:
+        opening = self.take()
+        items = self.items("]", opening)
+        return Items("list", items, span=opening.span.to(self.tokens[self.at - 1].span))
+
+    def items(self, closing: str, opening: Token) -> tuple[Node, ...]:
+        items: list[Node] = []
+        if not self.next.is_op(closing):
+            items.append(self.expression(_OR))
+            while self.next.is_op(","):
+                self.take()
+                items.append(self.expression(_OR))
+        self.expect(closing, opening)
+        return tuple(items)
+
+    def expect(self, closing: str, opening: Token) -> None:
+        if self.next.is_op(closing):
+            self.take()
+            return
+        if self.next.kind == "end":
+            raise refuse(
+                codes.EXPRESSION_SYNTAX, f"`{opening.value}` is never closed", self.source,
+                opening.span, help=f"add `{closing}`",
+            )  # fmt: skip
+        raise self.unexpected()
+
+    def unexpected(self) -> LoadError:
+        token = self.next
+        if token.kind == "op":
+            self.refuse_foreign_operator()
+        what = "an operand is missing at the end" if token.kind == "end" else (
+            f"`{self.source.slice(token.span)}` cannot stand here"
+        )  # fmt: skip
+        span = token.span
+        if token.kind == "end" and self.at:
+            span = self.tokens[self.at - 1].span
+        if not self.at and token.kind == "end":
+            what = "the expression is empty"
+        return refuse(codes.EXPRESSION_SYNTAX, what, self.source, span)
+
+    def refuse_foreign_operator(self) -> None:
+        token = self.next
+        op = str(token.value)
+        span = token.span
+        if op == "not":
+            if not self.tokens[self.at + 1].is_op("in"):
+                raise refuse(
+                    codes.EXPRESSION_SYNTAX, "`not` cannot stand here", self.source, span,
+                    help="put `not …` in parentheses",
+                )  # fmt: skip
+            span = span.to(self.tokens[self.at + 1].span)
+        if op in _FOREIGN_OPERATORS:
+            raise refuse(
+                codes.UNSUPPORTED_OPERATOR,
+                f"`{self.source.slice(span)}` is not an operator of the guard language",
+                self.source, span, help=_FOREIGN_OPERATORS[op],
+            )  # fmt: skip
+
+    def refuse_chain(self) -> None:
+        if self.next.is_op(*_COMPARISONS):
+            raise refuse(
+                codes.CHAINED_COMPARISON, "comparisons do not chain", self.source,
+                self.next.span, help="write two comparisons joined with `and`",
+            )  # fmt: skip
+
+    def refuse_postfix(self) -> None:
+        token = self.next
+        if not token.is_op(".", "[", "("):
+            return
+        what = {
+            ".": "only `event` has attributes; there are no methods",
+            "[": "there is no indexing",
+            "(": "only a function can be called",
+        }[str(token.value)]
+        raise refuse(codes.UNSUPPORTED_SYNTAX, what, self.source, token.span,
+                     help='read call arguments with `arg("path")`')  # fmt: skip

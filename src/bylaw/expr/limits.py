@@ -1,0 +1,33 @@
+"""What an expression may cost: the limits at load and the budget that one evaluation spends."""
+
+from __future__ import annotations
+
+MAX_SOURCE_CHARS = 8_192
+MAX_DEPTH = 50  # Python's own reader stops at 200 nested parentheses; we use up to three a level
+MAX_NODES = 2_000
+MAX_LOOPS = 8  # Python's own compiler stops at 20 nested blocks
+MAX_STEPS = 200_000
+MAX_TEXT_CHARS = 100_000
+MAX_ITEMS = 10_000
+MAX_INT_BITS = 4_096
+MAX_VALUE_DEPTH = 64
+MAX_ROUND_DIGITS = 400
+
+
+class OverBudget(Exception):  # noqa: N818 - a signal inside one evaluation, not an error for users
+    """The steps of this evaluation are used up."""
+
+
+class Budget:
+    """The steps that one evaluation may still take."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, spent: int) -> None:
+        self.left = MAX_STEPS - spent
+
+    def charge(self, steps: int) -> None:
+        """Spend steps, or stop the evaluation."""
+        self.left -= steps
+        if self.left < 0:
+            raise OverBudget

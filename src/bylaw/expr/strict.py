@@ -1,0 +1,161 @@
+"""The operators of the guard language on values whose kind is not known at load (CM-A21).
+
+Nothing is converted: booleans are no numbers, null equals only null, `and` wants booleans.
+Each takes the site of its node, to name it when it fails.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from bylaw.expr.faults import fail
+from bylaw.expr.limits import MAX_INT_BITS, MAX_TEXT_CHARS, MAX_VALUE_DEPTH
+from bylaw.expr.types import KIND_WORDS, kind_of
+from bylaw.model.codes import expressions as codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NUMBERS: frozenset[object] = frozenset({int, float})
+
+
+def truth(value: Any, site: int) -> bool:
+    """The value, if it is a boolean."""
+    if value is True or value is False:
+        return bool(value)
+    fail(codes.GUARD_TYPE, site, "a boolean is needed", value)
+
+
+def has_kind(value: Any, kinds: tuple[str, ...], site: int) -> Any:
+    """The value, if it is of one of these kinds."""
+    if kind_of(value) in kinds:
+        return value
+    words = " or ".join(dict.fromkeys(KIND_WORDS[kind] for kind in kinds))
+    fail(codes.GUARD_TYPE, site, f"{words} is needed", value)
+
+
+def same(left: Any, right: Any, depth: int = 0) -> bool:
+    """Equality without conversion, deep: true is not 1, inside a list as well."""
+    if depth > MAX_VALUE_DEPTH:
+        return False
+    if left.__class__ in NUMBERS and right.__class__ in NUMBERS:
+        return bool(left == right)
+    if left.__class__ is not right.__class__:
+        return False
+    if left.__class__ is list:
+        return len(left) == len(right) and all(
+            same(a, b, depth + 1) for a, b in zip(left, right, strict=True)
+        )
+    if left.__class__ is dict:
+        return left.keys() == right.keys() and all(
+            same(left[key], right[key], depth + 1) for key in left
+        )
+    return bool(left == right)
+
+
+def member(value: Any, items: Any, site: int) -> bool:
+    """Membership in a list; there are no substrings (CM-A23)."""
+    if items.__class__ is not list and items.__class__ is not tuple:
+        fail(codes.GUARD_TYPE, site, "`in` needs a list on its right", value, items)
+    return any(same(value, item) for item in items)
+
+
+def _ordered(left: Any, right: Any, site: int, op: str) -> None:
+    numbers = left.__class__ in NUMBERS and right.__class__ in NUMBERS
+    if not numbers and not (left.__class__ is str and right.__class__ is str):
+        fail(codes.GUARD_TYPE, site, f"`{op}` needs two numbers or two texts", left, right)
+
+
+def less(left: Any, right: Any, site: int) -> bool:
+    """`<`."""
+    _ordered(left, right, site, "<")
+    return bool(left < right)
+
+
+def less_equal(left: Any, right: Any, site: int) -> bool:
+    """`<=`."""
+    _ordered(left, right, site, "<=")
+    return bool(left <= right)
+
+
+def greater(left: Any, right: Any, site: int) -> bool:
+    """`>`."""
+    _ordered(left, right, site, ">")
+    return bool(left > right)
+
+
+def greater_equal(left: Any, right: Any, site: int) -> bool:
+    """`>=`."""
+    _ordered(left, right, site, ">=")
+    return bool(left >= right)
+
+
+def bounded(value: Any, site: int) -> Any:
+    """The value, if it is not too large to keep."""
+    if value.__class__ is int and value.bit_length() > MAX_INT_BITS:
+        fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS} bits")
+    if value.__class__ is str and len(value) > MAX_TEXT_CHARS:
+        fail(codes.GUARD_TOO_LARGE, site, f"the text is longer than {MAX_TEXT_CHARS} characters")
+    return value
+
+
+def add(left: Any, right: Any, site: int) -> Any:
+    """`+` of two numbers or two texts."""
+    if left.__class__ is str and right.__class__ is str:
+        if len(left) + len(right) > MAX_TEXT_CHARS:
+            limit = f"the text is longer than {MAX_TEXT_CHARS} characters"
+            fail(codes.GUARD_TOO_LARGE, site, limit)
+        return left + right
+    return _numbers(operator.add, "+", left, right, site)
+
+
+def subtract(left: Any, right: Any, site: int) -> Any:
+    """`-`."""
+    return _numbers(operator.sub, "-", left, right, site)
+
+
+def multiply(left: Any, right: Any, site: int) -> Any:
+    """`*` of numbers; texts are not repeated (CM-040)."""
+    return _numbers(operator.mul, "*", left, right, site)
+
+
+def divide(left: Any, right: Any, site: int) -> Any:
+    """`/`, real division (CM-A22)."""
+    return _numbers(operator.truediv, "/", left, right, site)
+
+
+def remainder(left: Any, right: Any, site: int) -> Any:
+    """`%`, with the sign of the divisor (CM-A22)."""
+    return _numbers(operator.mod, "%", left, right, site)
+
+
+def _numbers(op: Callable[[Any, Any], Any], sign: str, left: Any, right: Any, site: int) -> Any:
+    if left.__class__ not in NUMBERS or right.__class__ not in NUMBERS:
+        needed = "two numbers or two texts" if sign == "+" else "two numbers"
+        fail(codes.GUARD_TYPE, site, f"`{sign}` needs {needed}", left, right)
+    return arithmetic(op, site, left, right)
+
+
+def negate(value: Any, site: int) -> Any:
+    """Unary `-`."""
+    if value.__class__ not in NUMBERS:
+        fail(codes.GUARD_TYPE, site, "`-` needs a number", value)
+    return -value
+
+
+def arithmetic(op: Callable[..., Any], site: int, *values: Any) -> Any:
+    """Compute, with what Python raises turned into a fault and the result bounded."""
+    try:
+        value = op(*values)
+    except ArithmeticError as problem:
+        fail(codes.GUARD_ARITHMETIC, site, _reason(problem), *values)
+    if value.__class__ is complex:
+        fail(codes.GUARD_ARITHMETIC, site, "the result is not a real number", *values)
+    return bounded(value, site)
+
+
+def _reason(problem: ArithmeticError) -> str:
+    if isinstance(problem, ZeroDivisionError):
+        return "division by zero"
+    return "the result is too large"
