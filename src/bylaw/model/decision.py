@@ -1,0 +1,123 @@
+"""Decisions: what the books say about one event, or what they must still know to say it."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from bylaw.model.effects import Step
+from bylaw.model.values import JSON
+from bylaw.model.verdict import Verdict
+
+
+class NeedName(StrEnum):
+    """Which fact is missing."""
+
+    CHANGES = "changes"
+    ENTRIES = "entries"
+    APPROVALS = "approvals"
+    SCRIPTS = "scripts"
+
+
+class Need(Struct, frozen=True, forbid_unknown_fields=True):
+    """One fact to gather: its name, and which one (a baseline, a hash, a message, a digest)."""
+
+    name: NeedName
+    key: str
+
+
+class Needs(Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer when facts are missing: gather them and decide again."""
+
+    needs: tuple[Need, ...]
+
+
+class Match(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a guard found: plain values that the reason and the steps may read."""
+
+    values: dict[str, JSON] = {}
+
+
+class OnFailure(StrEnum):
+    """What becomes of a plan when a step fails."""
+
+    DROP_REST = "drop_rest"
+    ON_ERROR = "on_error"
+    HALT = "halt"
+    MARK_ENTRY = "mark_entry"
+
+
+class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ordered steps of a fired rule; `on_error` steps are each tried once.
+
+    `again` has the event submitted once more with round 2. `delivers` is the number of the
+    notice that this plan brings, 0 when it brings none.
+    """
+
+    uid: str
+    rule: str
+    steps: tuple[Step, ...]
+    on_failure: OnFailure = OnFailure.DROP_REST
+    ends_group_on_failure: bool = False
+    on_error: tuple[Step, ...] = ()
+    again: bool = False
+    delivers: int = 0
+
+
+class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why a rule gave its verdict, and where the rule stands."""
+
+    rule: str
+    uid: str
+    file: str
+    line: int
+    verdict: Verdict
+    text: str
+
+
+class TraceResult(StrEnum):
+    """What was found out about a rule."""
+
+    FIRED = "fired"
+    GUARD_FALSE = "guard_false"
+    GUARD_ERROR = "guard_error"
+    LIMITED = "limited"
+    GATED = "gated"
+    BUDGET = "budget"
+    SUPPRESSED = "suppressed"
+    NOT_LIVE = "not_live"
+
+
+class TraceLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule that was looked at."""
+
+    uid: str
+    result: TraceResult
+    detail: str = ""
+
+
+class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The strongest verdict, every reason, the plans in order, and the trace.
+
+    `fired` names the rules whose firing counts, in visiting order: the trace can be made
+    late, folding cannot.
+    """
+
+    verdict: Verdict = Verdict.ALLOW
+    reasons: tuple[Reason, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    fired: tuple[str, ...] = ()
+    trace: tuple[TraceLine, ...] = ()
+
+    def numbered_steps(self) -> Iterator[tuple[int, Plan, Step]]:
+        """Every step with its number, from 1, as `effect` events name it."""
+        number = 0
+        for plan in self.plans:
+            for step in plan.steps:
+                number += 1
+                yield number, plan, step
+
+    @property
+    def comes_again(self) -> bool:
+        """The same event will be submitted once more."""
+        return any(plan.again for plan in self.plans)

@@ -1,0 +1,238 @@
+"""Steps: what a fired rule does, one frozen class per `op`, finished data.
+
+Only a `Text` may hold references to outcomes of earlier steps of its plan. The runtime fills
+them in once, as plain text.
+"""
+
+from enum import StrEnum
+from typing import ClassVar, TypeAlias
+
+from msgspec import Struct
+
+from bylaw.model.values import JSON, Count
+from bylaw.model.vocabulary import (
+    Authority,
+    Category,
+    Channel,
+    DeliverAt,
+    EntryStatus,
+    Level,
+    Op,
+    Priority,
+    Recipient,
+    Role,
+)
+
+
+class OutcomePart(StrEnum):
+    """Which part of an earlier step's outcome is meant."""
+
+    ERROR = "error"
+    EXIT_CODE = "exit_code"
+    RESULT = "result"
+    COUNT = "count"
+
+
+class Outcome(Struct, frozen=True, forbid_unknown_fields=True):
+    """A reference to the newest outcome in the same plan."""
+
+    outcome: OutcomePart
+
+
+# A text, a reference alone, or a text with references inside, piece by piece.
+Text: TypeAlias = str | Outcome | tuple[str | Outcome, ...]
+
+
+class StepBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="op"):
+    """What all steps share: the tag `op`."""
+
+    op: ClassVar[Op]
+
+
+class MessageInsert(StepBase, frozen=True, kw_only=True, tag="message.insert"):
+    """Append a message."""
+
+    op: ClassVar[Op] = Op.MESSAGE_INSERT
+    role: Role
+    text: Text
+    to: Recipient = Recipient.MODEL
+
+
+class ToolCall(StepBase, frozen=True, kw_only=True, tag="tool.call"):
+    """Call a tool as the model would."""
+
+    op: ClassVar[Op] = Op.TOOL_CALL
+    tool: str
+    args: dict[str, JSON] = {}
+
+
+class AgentRun(StepBase, frozen=True, kw_only=True, tag="agent.run"):
+    """Run an inline agent."""
+
+    op: ClassVar[Op] = Op.AGENT_RUN
+    src: str
+    input: Text = ""
+
+
+class HistoryCompact(StepBase, frozen=True, kw_only=True, tag="history.compact"):
+    """Compact the history; no threshold means always."""
+
+    op: ClassVar[Op] = Op.HISTORY_COMPACT
+    keep: str
+    strategy: str
+    threshold_tokens: Count | None = None
+
+
+class StateSet(StepBase, frozen=True, kw_only=True, tag="state.set"):
+    """Give a variable a value; `space` comes from `slate.variable_space`."""
+
+    op: ClassVar[Op] = Op.STATE_SET
+    space: str
+    name: str
+    value: JSON = None
+
+
+class RulesEnable(StepBase, frozen=True, kw_only=True, tag="rules.enable"):
+    """Replace what is enabled."""
+
+    op: ClassVar[Op] = Op.RULES_ENABLE
+    responses: tuple[str, ...] = ()
+    workflows: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+
+
+class ResponseUse(StepBase, frozen=True, kw_only=True, tag="response.use"):
+    """Select the response whose constraints the output must satisfy."""
+
+    op: ClassVar[Op] = Op.RESPONSE_USE
+    id: str
+
+
+class Notify(StepBase, frozen=True, kw_only=True, tag="notify"):
+    """Put a notice in the session."""
+
+    op: ClassVar[Op] = Op.NOTIFY
+    text: str
+    category: Category = Category.INFO
+    priority: Priority = Priority.NORMAL
+    deliver_at: DeliverAt = DeliverAt.TURN_START
+
+
+class Log(StepBase, frozen=True, kw_only=True, tag="log"):
+    """Write a log line."""
+
+    op: ClassVar[Op] = Op.LOG
+    text: str
+    level: Level = Level.INFO
+
+
+class EventEmit(StepBase, frozen=True, kw_only=True, tag="event.emit"):
+    """Cause one `custom` event."""
+
+    op: ClassVar[Op] = Op.EVENT_EMIT
+    type: str
+    payload: dict[str, JSON] = {}
+
+
+class CommandRun(StepBase, frozen=True, kw_only=True, tag="command.run"):
+    """Start a process, never through a shell."""
+
+    op: ClassVar[Op] = Op.COMMAND_RUN
+    argv: tuple[str, ...]
+    cwd: str
+    timeout_s: Count
+    check_idempotent: bool = False
+    files: tuple[str, ...] = ()
+
+
+class LockAcquire(StepBase, frozen=True, kw_only=True, tag="lock.acquire"):
+    """Take a lock or fail."""
+
+    op: ClassVar[Op] = Op.LOCK_ACQUIRE
+    key: str
+
+
+class LockRelease(StepBase, frozen=True, kw_only=True, tag="lock.release"):
+    """Give a lock back."""
+
+    op: ClassVar[Op] = Op.LOCK_RELEASE
+    key: str
+
+
+class BusWrite(StepBase, frozen=True, kw_only=True, tag="bus.write"):
+    """Write evidence to the bus."""
+
+    op: ClassVar[Op] = Op.BUS_WRITE
+    channel: Channel
+    text: Text
+
+
+class ApprovalRequest(StepBase, frozen=True, kw_only=True, tag="approval.request"):
+    """Ask an authority."""
+
+    op: ClassVar[Op] = Op.APPROVAL_REQUEST
+    to: Authority
+    text: Text
+
+
+class PromptShow(StepBase, frozen=True, kw_only=True, tag="prompt.show"):
+    """Show a policy's text with the files that it is about."""
+
+    op: ClassVar[Op] = Op.PROMPT_SHOW
+    policy: str
+    text: str
+    files: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class BaselineCapture(StepBase, frozen=True, kw_only=True, tag="baseline.capture"):
+    """Remember the work tree as a baseline."""
+
+    op: ClassVar[Op] = Op.BASELINE_CAPTURE
+    ref: str
+
+
+class EntryWrite(StepBase, frozen=True, kw_only=True, tag="entry.write"):
+    """Write an entry of the policy queue."""
+
+    op: ClassVar[Op] = Op.ENTRY_WRITE
+    hash: str
+    status: EntryStatus
+    policy: str
+    baseline: str
+    trigger_files: tuple[str, ...] = ()
+    expected_files: tuple[str, ...] = ()
+    matched_files: tuple[str, ...] = ()
+    digest: str = ""
+    shown: Count = 0
+    result: Text | None = None
+
+
+class OutputReplace(StepBase, frozen=True, kw_only=True, tag="output.replace"):
+    """Put another text in place of the output."""
+
+    op: ClassVar[Op] = Op.OUTPUT_REPLACE
+    text: Text
+
+
+Step: TypeAlias = (
+    MessageInsert
+    | ToolCall
+    | AgentRun
+    | HistoryCompact
+    | StateSet
+    | RulesEnable
+    | ResponseUse
+    | Notify
+    | Log
+    | EventEmit
+    | CommandRun
+    | LockAcquire
+    | LockRelease
+    | BusWrite
+    | ApprovalRequest
+    | PromptShow
+    | BaselineCapture
+    | EntryWrite
+    | OutputReplace
+)

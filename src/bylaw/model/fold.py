@@ -1,0 +1,130 @@
+"""A session, an event and the decision on it give the next session: the other half of `decide`.
+
+`observe` is what guards see while an event is decided; `fold` is what stays afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from bylaw.model.calls import NEVER_HAPPENED
+from bylaw.model.effects import Notify
+from bylaw.model.event import (
+    AgentStop,
+    EffectDone,
+    HistoryChanged,
+    Message,
+    ToolAfter,
+    ToolBefore,
+    TurnEnd,
+    TurnStart,
+)
+from bylaw.model.session import Firing, Session, Turns
+from bylaw.model.stops import blocks_stop, stop_digest
+from bylaw.model.values import as_text
+from bylaw.model.verdict import Verdict
+
+if TYPE_CHECKING:
+    from bylaw.model.decision import Decision
+    from bylaw.model.event import Event
+
+
+def observe(session: Session, event: Event) -> Session:
+    """The session as guards read it during this event, which has already happened in part.
+
+    A message is in the history, the call of a `tool.after` is counted, a `turn.start` has
+    completed the turn that it found open.
+    """
+    session = replace(session, seq=max(session.seq, event.seq), at=max(session.at, event.at))
+    if event.round > 1:
+        return session  # the same event once more: it happened in round 1
+    return _set_size(_happen(session, event), event)
+
+
+def fold(session: Session, event: Event, decision: Decision) -> Session:
+    """The session after an event and the decision on it."""
+    session = observe(session, event)
+    session = _carry_out(session, event, decision)
+    return _conclude(session, event, decision)
+
+
+def _happen(session: Session, event: Event) -> Session:
+    match event:
+        case ToolAfter():
+            return _end_call(session, event)
+        case EffectDone():
+            return replace(session, notices=session.notices.settle(event))
+        case TurnStart() if event.by_main_agent:
+            started = _complete_turn(session) if session.turns.open else session
+            return replace(started, turns=replace(started.turns, open=True))
+        case Message() if event.by_main_agent:
+            return replace(session, history=session.history.append(event.role, event.text))
+        case HistoryChanged() if event.by_main_agent:
+            return replace(session, history=session.history.shorten(event.length))
+    return session
+
+
+def _set_size(session: Session, event: Event) -> Session:
+    if event.tokens is UNSET or not event.by_main_agent:
+        return session
+    return replace(session, history=replace(session.history, tokens=event.tokens))
+
+
+def _end_call(session: Session, event: ToolAfter) -> Session:
+    calls = session.calls.end(event, session.at, session.turn)
+    if not event.by_main_agent or event.status in NEVER_HAPPENED:
+        return replace(session, calls=calls)
+    text = as_text(event.result) or event.error
+    return replace(session, calls=calls, history=replace(session.history, last_tool=text))
+
+
+def _complete_turn(session: Session) -> Session:
+    calls = session.calls.end_turn(session.turn)
+    return replace(session, calls=calls, turns=Turns(completed=session.turn, open=False))
+
+
+def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
+    slate, notices = session.slate, session.notices
+    for _, plan, step in decision.numbered_steps():
+        slate = slate.after(step)
+        if isinstance(step, Notify):
+            notices = notices.put(step, plan.uid, plan.rule)
+    # A notice can leave with the decision that made it, so all are made first.
+    for number, plan, _ in decision.numbered_steps():
+        if plan.delivers:
+            notices = notices.send(plan.delivers, event.seq, number)
+    firings = _record_firings(session, decision)
+    return replace(session, slate=slate, notices=notices, firings=firings)
+
+
+def _record_firings(session: Session, decision: Decision) -> dict[str, Firing]:
+    firings = dict(session.firings)
+    for uid in decision.fired:
+        before = firings.get(uid)
+        count = before.count + 1 if before else 1
+        firings[uid] = Firing(count=count, turn=session.turn, at=session.at)
+    return firings
+
+
+def _conclude(session: Session, event: Event, decision: Decision) -> Session:
+    match event:
+        case ToolBefore():
+            return _begin_call(session, event, decision)
+        case TurnEnd() if event.by_main_agent and event.round == 1:
+            return _complete_turn(session)
+        case AgentStop() if blocks_stop(decision) and not decision.comes_again:
+            # Counted in the last round, so that one stop never counts twice.
+            blocked = session.blocked.add(stop_digest(event, decision))
+            return replace(session, blocked=blocked)
+    return session
+
+
+def _begin_call(session: Session, event: ToolBefore, decision: Decision) -> Session:
+    if decision.verdict >= Verdict.DENY:
+        return replace(session, calls=session.calls.drop(event)) if event.round > 1 else session
+    if event.round > 1:
+        return session  # what round 1 denied stays denied
+    return replace(session, calls=session.calls.begin(event, session.at, session.turn))

@@ -1,0 +1,79 @@
+"""Notices: texts that wait in the session until they are due, and come back when undelivered."""
+
+from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bylaw.model.effects import Notify
+from bylaw.model.event import EffectDone
+from bylaw.model.vocabulary import Category, DeliverAt, EffectStatus, Priority
+
+# A host that reports no outcomes must not make this grow.
+MAX_SENT = 200
+
+UNDELIVERED = (EffectStatus.FAILED, EffectStatus.NOT_CARRIED_OUT)
+
+
+class Notice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text with the rule that wrote it; numbered from 1 in the order of firing."""
+
+    number: int
+    uid: str
+    rule: str
+    text: str
+    category: Category
+    priority: Priority
+    deliver_at: DeliverAt
+
+
+class Sent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A notice that left with step `step` of the decision on event `of`."""
+
+    notice: Notice
+    of: int
+    step: int
+
+
+class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How many were ever made, which wait, and which left with an unknown outcome."""
+
+    made: int = 0
+    waiting: tuple[Notice, ...] = ()
+    sent: tuple[Sent, ...] = ()
+
+    def put(self, step: Notify, uid: str, rule: str) -> Self:
+        """One notice more."""
+        notice = Notice(
+            number=self.made + 1,
+            uid=uid,
+            rule=rule,
+            text=step.text,
+            category=step.category,
+            priority=step.priority,
+            deliver_at=step.deliver_at,
+        )
+        return replace(self, made=notice.number, waiting=(*self.waiting, notice))
+
+    def send(self, number: int, of: int, step: int) -> Self:
+        """A notice leaves the session with a step."""
+        sent = tuple(
+            Sent(notice=notice, of=of, step=step)
+            for notice in self.waiting
+            if notice.number == number
+        )
+        waiting = tuple(notice for notice in self.waiting if notice.number != number)
+        return replace(self, waiting=waiting, sent=(*self.sent, *sent)[-MAX_SENT:])
+
+    def settle(self, effect: EffectDone) -> Self:
+        """The outcome of a delivery is known; what did not arrive waits again."""
+        place = (effect.of, effect.step)
+        settled = [sent for sent in self.sent if (sent.of, sent.step) == place]
+        if not settled:
+            return self
+        back = [sent.notice for sent in settled if effect.status in UNDELIVERED]
+        return replace(
+            self,
+            waiting=tuple(sorted((*self.waiting, *back), key=lambda notice: notice.number)),
+            sent=tuple(sent for sent in self.sent if (sent.of, sent.step) != place),
+        )

@@ -1,0 +1,98 @@
+"""How rules are read together: a Procedure is data, a Group has one, a Book has groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bylaw.model.rule import Rule
+
+
+class SortKey(StrEnum):
+    """What orders the rules of a group; the first key counts most."""
+
+    RANK = "rank"
+    PRIORITY_ASCENDING = "priority ascending"
+    PRIORITY_DESCENDING = "priority descending"
+    FILE = "file"
+    SOURCE = "source"
+    ID = "id"
+
+
+class Flow(StrEnum):
+    """How many rules of a group act."""
+
+    ALL = "all"
+    UNTIL_LAST = "all until `last`"
+    FIRST = "first unless `continue`"
+
+
+class Writes(StrEnum):
+    """When variables that a rule writes can be read."""
+
+    IN_ORDER = "in order"
+    TOGETHER = "together, from the values before"
+
+
+class GuardFault(StrEnum):
+    """What a guard error means."""
+
+    DENY = "deny"
+    SKIP_WITH_NOTE = "skip + note, deny where the rule denies"
+    SKIP = "skip + record"
+    HALT = "halt"
+    NOT_SATISFIED = "not satisfied"
+
+
+class StepFault(StrEnum):
+    """What a failed step means."""
+
+    DROP_REST_WITH_NOTE = "drop_rest + developer message"
+    RECORD = "record"
+    HALT = "halt"
+    ON_ERROR = "on_error, ends the group"
+    MARK_ENTRY = "mark_entry"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """How a group is read; None is no limit.
+
+    `nothing_fired` are built-in rules that are asked when no other rule fired.
+    """
+
+    order: tuple[SortKey, ...]
+    flow: Flow
+    guard_error: GuardFault
+    failed_step: StepFault
+    writes: Writes = Writes.IN_ORDER
+    budget: int | None = None
+    call_budget: int | None = None
+    split_lines: bool = False
+    quiet_after_deny: bool = False
+    nothing_fired: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rules that are ordered together."""
+
+    name: str
+    procedure: Procedure
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """One ChatMD file, or all files in force of one other language.
+
+    `path` is the file, or the folder or first file of many; `digest` is that of all files.
+    """
+
+    dialect: str
+    path: str
+    files: tuple[str, ...]
+    digest: str
+    groups: tuple[Group, ...]

@@ -1,0 +1,204 @@
+"""A rule: when (kinds, filter), if (limits, gates, guard), then (verdict, plan).
+
+How a guard or a step is written is the business of the languages; here they are only what
+`decide` asks of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from bylaw.model.decision import OnFailure
+
+if TYPE_CHECKING:
+    from bylaw.model.decision import Match, Need, Needs
+    from bylaw.model.effects import Step
+    from bylaw.model.event import Event
+    from bylaw.model.session import Session
+    from bylaw.model.slate import Slate
+    from bylaw.model.verdict import Verdict
+    from bylaw.model.vocabulary import Authority, CallStatus, Change, Kind, Op
+
+
+class View(Protocol):
+    """All that a guard or a step may read: the event, the frozen session, the live slate."""
+
+    @property
+    def event(self) -> Event:
+        """The event with its facts."""
+
+    @property
+    def session(self) -> Session:
+        """The session as it stood when the event began."""
+
+    @property
+    def slate(self) -> Slate:
+        """Variables and enabled sets, with what earlier rules of this event wrote."""
+
+
+class Guard(Protocol):
+    """An expression, a script or a check."""
+
+    def test(self, view: View) -> Match | Needs | None:
+        """What was found, what must be known first, or None for no match."""
+
+
+class StepMaker(Protocol):
+    """Computes one step when its rule fires."""
+
+    @property
+    def op(self) -> Op:
+        """What the step will do: known at load."""
+
+    def make(self, view: View, match: Match) -> Step:
+        """The finished step."""
+
+
+class ReasonMaker(Protocol):
+    """Computes the text of a reason when its rule fires."""
+
+    def make(self, view: View, match: Match) -> str:
+        """The finished text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a rule stands, and the digest of that file."""
+
+    file: str
+    line: int
+    column: int
+    digest: str
+
+
+class Rounds(StrEnum):
+    """In which rounds of an event a rule is live."""
+
+    ANY = "any"
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """The events that a rule looks at; no status means every one that triggers rules."""
+
+    kinds: tuple[Kind, ...]
+    status: tuple[CallStatus, ...] = ()
+    rounds: Rounds = Rounds.ANY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What else must fit before the guard is asked; an empty list fits everything."""
+
+    tools: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    command_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How often a rule may fire; 0 is no limit."""
+
+    once: bool = False
+    cooldown_turns: int = 0
+    cooldown_ms: int = 0
+
+
+class EnabledSet(StrEnum):
+    """The sets that a command enables."""
+
+    RESPONSES = "responses"
+    WORKFLOWS = "workflows"
+    PROTOCOLS = "protocols"
+
+
+@dataclass(frozen=True, slots=True)
+class EnabledGate:
+    """Open while this id is enabled."""
+
+    within: EnabledSet
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseGate:
+    """Open in these phases, closed while the phase is unknown."""
+
+    phases: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryGate:
+    """Open for messages of these categories."""
+
+    categories: tuple[str, ...]
+
+
+class ApprovalMode(StrEnum):
+    """How many authorities must approve, and when."""
+
+    NONE = "none"
+    SINGLE = "single"
+    DUAL = "dual"
+    RETROACTIVE = "retroactive"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGate:
+    """Open when enough of these authorities approved."""
+
+    mode: ApprovalMode
+    authorities: tuple[Authority, ...]
+
+
+Gate: TypeAlias = EnabledGate | PhaseGate | CategoryGate | ApprovalGate
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict of a rule with its reason."""
+
+    verdict: Verdict
+    reason: ReasonMaker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanForm:
+    """A plan whose steps are still to be computed; see `decision.Plan`."""
+
+    steps: tuple[StepMaker, ...] = ()
+    on_failure: OnFailure = OnFailure.DROP_REST
+    ends_group_on_failure: bool = False
+    on_error: tuple[StepMaker, ...] = ()
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule of any language; adjacent rules with one uid exclude each other.
+
+    `rank` orders sorts of rules before `priority` does, see `procedure.SortKey`. `last` ends
+    the group, `goes_on` keeps a first-match group going. `free` steps cost no budget.
+    """
+
+    uid: str
+    id: str
+    origin: Origin
+    on: Trigger
+    filter: Filter = field(default_factory=Filter)
+    limits: Limits = field(default_factory=Limits)
+    gates: tuple[Gate, ...] = ()
+    needs: tuple[Need, ...] = ()
+    guard: Guard | None = None
+    judgement: Judgement | None = None
+    plan: PlanForm = field(default_factory=PlanForm)
+    rank: int = 0
+    priority: int = 0
+    last: bool = False
+    goes_on: bool = False
+    free: bool = False

@@ -1,0 +1,94 @@
+"""A session: what guards may read, as one value. `fold` makes the next one."""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.model.calls import Calls
+from bylaw.model.history import History
+from bylaw.model.notices import Notices
+from bylaw.model.slate import Slate
+from bylaw.model.stops import BlockedStops
+from bylaw.model.vocabulary import Kind
+
+
+class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How many turns are complete, and whether one is running."""
+
+    completed: int = 0
+    open: bool = False
+
+
+class Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often a rule fired, and in which turn and when it last did."""
+
+    count: int
+    turn: int
+    at: int
+
+
+class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The events of a session, folded; nothing in it is ever changed in place."""
+
+    id: str = "default"
+    seq: int = 0
+    at: int = 0
+    turns: Turns = Turns()
+    history: History = History()
+    calls: Calls = Calls()
+    slate: Slate = Slate()
+    firings: Mapping[str, Firing] = {}
+    notices: Notices = Notices()
+    blocked: BlockedStops = BlockedStops()
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn that is running or about to run, from 1."""
+        return self.turns.completed + 1
+
+    def turn_during(self, kind: Kind) -> int:
+        """As `turn`, but at the end of the session the number of the last turn."""
+        if kind is Kind.SESSION_END and not self.turns.open:
+            return max(self.turns.completed, 1)
+        return self.turn
+
+    def ever_called(self, tool: str) -> bool:
+        """The tool was executed in this session."""
+        return self.count_calls(tool) > 0
+
+    def count_calls(self, tool: str) -> int:
+        """How often the tool was executed in this session."""
+        return self.calls.tally(tool).count
+
+    def called_since(self, tool: str, turns: int) -> bool:
+        """The tool was executed in the last `turns` turns or in the current one."""
+        tally = self.calls.tally(tool)
+        return tally.count > 0 and tally.last_turn >= self.turn - turns
+
+    def count_used(self, tool: str) -> int:
+        """Calls and those under way: what a quota of the session counts."""
+        return self.count_calls(tool) + self.calls.pending_of(tool)
+
+    def count_used_in_turn(self, tool: str) -> int:
+        """Calls and those under way in this turn: what a quota of the turn counts."""
+        return self.calls.tally(tool).in_turn(self.turn) + self.calls.pending_of(tool)
+
+    def used_since(self, tool: str, turns: int) -> bool:
+        """As `called_since`, with calls under way: what a tool's cool-down looks at."""
+        return self.called_since(tool, turns) or self.calls.pending_of(tool) > 0
+
+
+# Keys keep their order: a guard may walk a map, and a restored session must read the same.
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Session)
+
+
+def encode_session(session: Session) -> bytes:
+    """A session as JSON; equal histories give equal bytes."""
+    return _ENCODER.encode(session)
+
+
+def decode_session(data: bytes) -> Session:
+    """A session from what `encode_session` wrote; anything else is a `msgspec.MsgspecError`."""
+    return _DECODER.decode(data)

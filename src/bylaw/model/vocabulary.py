@@ -1,0 +1,179 @@
+"""The closed lists of words that events, steps and rules use, one enum each."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What happened; decides which fields an event has."""
+
+    SESSION_START = "session.start"
+    PROMPT = "prompt"
+    TURN_START = "turn.start"
+    MESSAGE = "message"
+    TOOL_BEFORE = "tool.before"
+    TOOL_AFTER = "tool.after"
+    TURN_END = "turn.end"
+    AGENT_STOP = "agent.stop"
+    FILE = "file"
+    BUS = "bus"
+    CUSTOM = "custom"
+    SESSION_END = "session.end"
+    EFFECT = "effect"
+    HISTORY = "history"
+    APPROVAL = "approval"
+    RULES = "rules"
+
+
+class Role(StrEnum):
+    """Who speaks in a message."""
+
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class CallStatus(StrEnum):
+    """How a tool call ended; the last two mean that it never happened."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+
+
+class Change(StrEnum):
+    """What happened to a file."""
+
+    CREATED = "created"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+
+
+class FileStatus(StrEnum):
+    """How a file differs from a baseline."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+
+
+class Op(StrEnum):
+    """What a step does; `answer` is the host's reply and stands in `effect` events only."""
+
+    MESSAGE_INSERT = "message.insert"
+    TOOL_CALL = "tool.call"
+    AGENT_RUN = "agent.run"
+    HISTORY_COMPACT = "history.compact"
+    STATE_SET = "state.set"
+    RULES_ENABLE = "rules.enable"
+    RESPONSE_USE = "response.use"
+    NOTIFY = "notify"
+    LOG = "log"
+    EVENT_EMIT = "event.emit"
+    COMMAND_RUN = "command.run"
+    LOCK_ACQUIRE = "lock.acquire"
+    LOCK_RELEASE = "lock.release"
+    BUS_WRITE = "bus.write"
+    APPROVAL_REQUEST = "approval.request"
+    PROMPT_SHOW = "prompt.show"
+    BASELINE_CAPTURE = "baseline.capture"
+    ENTRY_WRITE = "entry.write"
+    OUTPUT_REPLACE = "output.replace"
+    ANSWER = "answer"
+
+
+class EffectStatus(StrEnum):
+    """How a step ended; `released` is a stop that was let through with a warning."""
+
+    OK = "ok"
+    FAILED = "failed"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    NOT_CARRIED_OUT = "not_carried_out"
+    RELEASED = "released"
+
+
+class EntryStatus(StrEnum):
+    """Where an entry of the policy queue stands."""
+
+    QUEUED = "queued"
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class ApprovalState(StrEnum):
+    """Whether an approval still counts."""
+
+    GRANTED = "granted"
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+
+
+class PolicyMode(StrEnum):
+    """How strictly the bus reads messages."""
+
+    STRICT = "strict"
+    RELAXED = "relaxed"
+
+
+class Recipient(StrEnum):
+    """Whom a message is for."""
+
+    MODEL = "model"
+    PERSON = "person"
+
+
+class Category(StrEnum):
+    """What a notice is about."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    REMINDER = "reminder"
+
+
+class Priority(StrEnum):
+    """How important a notice is, least first."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class DeliverAt(StrEnum):
+    """When a notice is due."""
+
+    TURN_START = "turn_start"
+    AFTER_TOOL = "after_tool"
+    IMMEDIATE = "immediate"
+
+
+class Level(StrEnum):
+    """How loud a log line is."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Channel(StrEnum):
+    """Where on the bus a rule may write."""
+
+    OUTPUT = "output"
+    ERROR = "error"
+    PROCESSING = "processing"
+
+
+class Authority(StrEnum):
+    """Who may approve."""
+
+    HUMAN = "human"
+    ANTIGRAVITY = "antigravity"
