@@ -209,6 +209,13 @@ KEY_LIKE_METHOD = Code(
     'Write `["items"]` for the key, or `.items()` for the method.',
     _condition("context.event.payload.items == 1"),
 )
+BAD_FACTS = Code(
+    "bad-facts",
+    "the facts are not what an expression can read",
+    "What an expression reads has a declared shape; a misspelt fact would be read as missing.",
+    "Mend the facts as the headline says; all of them are optional.",
+    _guard("true", '{"turn_indx": 3}'),
+)
 
 GUARD_TYPE = Code(
     "guard-type",

@@ -1,0 +1,53 @@
+"""`bylaw expr`: an expression and facts → its value as a line of JSON."""
+
+from __future__ import annotations
+
+import click
+
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import always_json, emit
+from bylaw.cli.reading import read_source
+from bylaw.tools.printers.text import render
+from bylaw.tools.try_expression import DIALECTS, NO_FACTS, try_expression
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("expression")
+@click.option(
+    "--dialect",
+    type=click.Choice(DIALECTS),
+    default="chatmd",
+    show_default=True,
+    help="chatmd: guards of <on if=…>; toml: conditions of [condition] expression.",
+)
+@click.option("--facts", metavar="FILE", help="What the expression reads, as JSON; - for stdin.")
+@always_json
+def command(expression: str, dialect: str, facts: str | None) -> int:
+    """Try EXPRESSION on facts and print its value.
+
+    Prints {"value": …} and exits 0, or {"error": {"code", "message"}} and exits 1. A code
+    that begins with load- means that the expression is refused before any event, one with
+    guard- that it loads but has no value for these facts.
+
+    \b
+    Examples:
+      bylaw expr "1 + 2 == 3"
+      echo '{"turn_index": 10}' | bylaw expr "turn_index % 5 == 0" --facts -
+      echo '{"calls": {"search": [3, 4]}}' | bylaw expr "count_calls('search')" --facts -
+      echo '{"context": {"turn": {"token_usage": 0.85}}}' |
+        bylaw expr "context.turn.token_usage > 0.8" --dialect toml --facts -
+
+    \b
+    Facts of chatmd, all optional:
+      turn_index, context_tokens, history_length, last_role, now,
+      event: {name, tool: {name, args, status}}, calls: {tool: [turns]},
+      last: {user, assistant, tool}, vars: {name: value}, fired_at: {rule: ms}
+    Facts of toml, all optional:
+      context: {turn, history, user, project, state, event, result}
+    """
+    source = NO_FACTS if facts is None else read_source(facts)
+    trial = try_expression(expression, dialect, source)
+    if trial.diagnostics:
+        click.echo(render(trial.diagnostics), nl=False, err=True)
+    emit(trial.answer)
+    return int(trial.failed)

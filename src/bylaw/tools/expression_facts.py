@@ -1,0 +1,153 @@
+"""Facts written as JSON → the view that an expression reads, with what is left out filled in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from bylaw.expr.condition_environment import SHAPES, ConditionView
+from bylaw.expr.guard_environment import CallCount, GuardView
+from bylaw.expr.types import (
+    ANY,
+    INT,
+    KIND_WORDS,
+    TEXT,
+    Type,
+    kind_of,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+from bylaw.model.codes.expressions import BAD_FACTS
+from bylaw.model.diagnostic import error
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAYBE_TEXT = optional(TEXT)
+_TOOL_FACTS = record({"name": _MAYBE_TEXT, "args": optional(map_of(ANY)), "status": _MAYBE_TEXT})
+_GUARD_DEFAULTS = {"turn_index": 1, "last_role": "none"}
+_GUARD_FACTS = record(
+    {
+        "turn_index": INT,
+        "context_tokens": INT,
+        "history_length": INT,
+        "last_role": TEXT,
+        "event": record({"name": _MAYBE_TEXT, "tool": optional(_TOOL_FACTS)}),
+        "calls": map_of(list_of(INT)),
+        "last": record({"user": _MAYBE_TEXT, "assistant": _MAYBE_TEXT, "tool": _MAYBE_TEXT}),
+        "vars": map_of(ANY),
+        "now": INT,
+        "fired_at": map_of(optional(INT)),
+    }
+)
+_CONDITION_FACTS = record({"context": record(SHAPES)})
+_EMPTY: dict[str, Callable[[], Any]] = {
+    "null": lambda: None, "int": int, "float": float, "str": str, "bool": bool,
+    "list": list, "map": dict,
+}  # fmt: skip
+
+
+def guard_view(source: SourceFile) -> GuardView:
+    """The view of a ChatMD guard from its facts, all of them optional."""
+    given = _read(source)
+    if isinstance(given, dict):
+        given = {**_GUARD_DEFAULTS, **given}
+    facts = _Facts(source).conform(given, _GUARD_FACTS, "")
+    tool, last = facts["event"]["tool"] or _Facts(source).empty(_TOOL_FACTS), facts["last"]
+    return GuardView(
+        turn_index=facts["turn_index"],
+        context_tokens=facts["context_tokens"],
+        history_length=facts["history_length"],
+        last_role=facts["last_role"],
+        event_name=facts["event"]["name"],
+        tool_name=tool["name"],
+        tool_args=tool["args"],
+        tool_status=tool["status"],
+        calls={name: CallCount(len(at), max(at)) for name, at in facts["calls"].items() if at},
+        last_user=last["user"],
+        last_assistant=last["assistant"],
+        last_tool=last["tool"],
+        variables=facts["vars"],
+        now=facts["now"],
+        fired_at={name: at for name, at in facts["fired_at"].items() if at is not None},
+    )
+
+
+def condition_view(source: SourceFile) -> ConditionView:
+    """The view of a TOML condition from its facts, missing parts empty."""
+    context = _Facts(source).conform(_read(source), _CONDITION_FACTS, "")["context"]
+    completed: dict[str, int] = {}
+    for tool in context["history"]["tools"]:
+        if tool["success"]:
+            completed[tool["name"]] = completed.get(tool["name"], 0) + 1
+    return ConditionView(context, completed, len(context["history"]["messages"]))
+
+
+def _read(source: SourceFile) -> Any:
+    try:
+        return json.loads(source.text.removeprefix("\ufeff"), parse_constant=_no_constant)
+    except json.JSONDecodeError as problem:
+        at = min(problem.pos, max(len(source.text) - 1, 0))
+        _refuse(source, f"the facts are not JSON: {problem.msg.lower()}", Span(at, at + 1))
+    except (ValueError, RecursionError):
+        _refuse(source, "the facts are not JSON that can be read", Span(0, 1))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _refuse(source: SourceFile, headline: str, span: Span, help_: str = "") -> NoReturn:
+    raise LoadError([error(BAD_FACTS, headline, source, span, help=help_)])
+
+
+@dataclass(frozen=True)
+class _Facts:
+    source: SourceFile
+
+    def conform(self, value: Any, type_: Type, path: str) -> Any:
+        """The value with every field of its type, or LoadError naming where it differs."""
+        kind = kind_of(value)
+        if kind == "int" and "float" in type_.kinds and "int" not in type_.kinds:
+            return float(value)
+        if kind not in type_.kinds:
+            words = " or ".join(dict.fromkeys(KIND_WORDS[k] for k in sorted(type_.kinds)))
+            headline = f"{_subject(path)} must be {words}, not {KIND_WORDS[kind]}"
+            _refuse(self.source, headline, Span(0, 1))
+        if kind == "map" and type_.fields is not None:
+            return self.fields(value, type_, path)
+        if type_.item is None:
+            return value
+        if kind == "map":
+            return {k: self.conform(v, type_.item, f"{path}.{k}") for k, v in value.items()}
+        if kind == "list":
+            return [self.conform(v, type_.item, f"{path}[{n}]") for n, v in enumerate(value)]
+        return value
+
+    def fields(self, value: dict[str, Any], type_: Type, path: str) -> dict[str, Any]:
+        known = type_.fields or {}
+        for name in value:
+            if name not in known:
+                headline = f"there is no `{name}` in {_subject(path)}"
+                _refuse(self.source, headline, Span(0, 1), did_you_mean(name, known))
+        return {
+            name: self.conform(value[name], field, f"{path}.{name}")
+            if name in value
+            else self.empty(field)
+            for name, field in known.items()
+        }
+
+    def empty(self, type_: Type) -> Any:
+        if type_.kinds != {"map"}:
+            return next(_EMPTY[kind]() for kind in _EMPTY if kind in type_.kinds)
+        return {name: self.empty(field) for name, field in (type_.fields or {}).items()}
+
+
+def _subject(path: str) -> str:
+    return f"`{path.lstrip('.')}`" if path else "the facts"
