@@ -28,6 +28,8 @@ from bylaw.model.values import as_text
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bylaw.model.decision import Decision
     from bylaw.model.event import Event
 
@@ -100,7 +102,9 @@ def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
     return replace(session, slate=slate, notices=notices, firings=firings)
 
 
-def _record_firings(session: Session, decision: Decision) -> dict[str, Firing]:
+def _record_firings(session: Session, decision: Decision) -> Mapping[str, Firing]:
+    if not decision.fired:
+        return session.firings
     firings = dict(session.firings)
     for uid in decision.fired:
         before = firings.get(uid)
