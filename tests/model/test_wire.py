@@ -235,8 +235,8 @@ def message_about(line):
 
 @settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_every_line_is_an_event_or_gives_a_message_of_one_line(line):
+def test_every_line_is_an_event_or_gives_a_message(line):
     shapes = (b"%s", b'{"kind":"prompt","text":%s}', b'{"kind":"%s"}', b'{"kind":"file","%s":1}')
     messages = [message_about(shape % line) for shape in shapes]
 
-    assert all(m is None or (m and m.isprintable()) for m in messages)
+    assert all(m is None or 0 < len(m) < 500 for m in messages)

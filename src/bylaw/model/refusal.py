@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import inspect
 
 from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import clipped
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -35,9 +36,8 @@ _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 
 
 def cut(text: str) -> str:
-    """A piece of foreign text for a message: short, on one line, nothing invisible."""
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:MAX_SHOWN])
-    return shown if len(text) <= MAX_SHOWN else shown + "…"
+    """A piece of foreign text, short enough for a message; printers make it visible."""
+    return clipped(text, MAX_SHOWN)
 
 
 def explain(cls: type[Struct], complaint: str) -> str:
