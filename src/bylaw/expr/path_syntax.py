@@ -1,0 +1,267 @@
+"""The text of a path pattern → its parts, or diagnostics that underline what is wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.expr.path_tokens import (
+    MAX_ALTERNATIVES,
+    MAX_PATTERN,
+    MAX_WILDCARDS,
+    Alternatives,
+    Kind,
+    Literal,
+    Token,
+    Wildcard,
+    joined,
+    variable,
+)
+from bylaw.model.codes import patterns as codes
+from bylaw.model.diagnostic import Diagnostic, Fix, Label, error, in_order
+from bylaw.model.errors import PatternError
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.model.codes import Code
+
+_GROUP = re.compile(r"\{([^{}]*)\}")
+_PARTS = re.compile(r"\{[^{}]*\}|\*\*/|\*\*|[*?]|[^{*?]+")
+_FOREIGN = re.compile(r"^!|[\[\]\\]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_STARS = re.compile(r"\*{2,}")
+_NOT_LITERAL = re.compile(r"[*?]")
+_PLAIN_KINDS = {kind.value: kind for kind in Kind}
+_MAX_REPORTED = 20  # mistakes a pattern: more help nobody
+_SHOWN_IN_HELP = 40  # characters: a longer name is not worth repeating
+
+
+def read_pattern(source: SourceFile, span: Span) -> tuple[Token, ...]:
+    """The parts of the pattern that stands at `span`; PatternError with all that is wrong."""
+    reader = _Reader(source, span)
+    # Each stage relies on what the stages before it have refused.
+    for stage in (reader.check_size, reader.check_braces, reader.check_text, reader.read_parts):
+        stage()
+        if reader.errors:
+            raise PatternError(in_order(reader.errors)[:_MAX_REPORTED])
+    return joined([token for token, _ in reader.parts])
+
+
+class _Reader:
+    def __init__(self, source: SourceFile, span: Span) -> None:
+        self.source = source
+        self.start = span.start
+        self.text = source.slice(span)
+        self.errors: list[Diagnostic] = []
+        self.parts: list[tuple[Token, Span]] = []
+
+    def refuse(
+        self,
+        code: Code,
+        headline: str,
+        span: Span,
+        help: str,  # noqa: A002 - the word that users see
+        *,
+        labels: tuple[Label, ...] = (),
+        fix: Fix | None = None,
+    ) -> None:
+        found = error(
+            code,
+            headline,
+            self.source,
+            span.shift(self.start),
+            help=help,
+            labels=tuple(Label(label.span.shift(self.start), label.text) for label in labels),
+            fix=fix and Fix(fix.span.shift(self.start), fix.text),
+        )
+        self.errors.append(found)
+
+    def check_size(self) -> None:
+        if not self.text:
+            help_ = "write a path from the top of the repository, such as `src/**/*.py`"
+            self.refuse(codes.EMPTY_PATTERN, "the pattern is empty", Span(0, 0), help_)
+        if len(self.text) > MAX_PATTERN:
+            headline = f"the pattern is longer than {MAX_PATTERN:,} characters"
+            rest = Span(MAX_PATTERN, len(self.text))
+            self.refuse(codes.PATTERN_TOO_LONG, headline, rest, "write several shorter patterns")
+
+    def check_braces(self) -> None:
+        opened: list[int] = []
+        nested: list[int] = []
+        for found in re.finditer("[{}]", self.text):
+            if found[0] == "{":
+                nested += [found.start()] if opened else []
+                opened.append(found.start())
+            elif opened:
+                opened.pop()
+            else:
+                self._unbalanced(found.start(), "`}` closes nothing")
+        for at in opened:
+            self._unbalanced(at, "`{` is never closed")
+        if nested and not self.errors:
+            span = Span(nested[0], nested[0] + 1)
+            help_ = "write one flat list, such as `{a,b,c}`"
+            self.refuse(codes.NESTED_BRACE, "braces inside braces", span, help_)
+
+    def _unbalanced(self, at: int, what: str) -> None:
+        help_ = "write a variable as `{name}` and alternatives as `{js,ts}`"
+        span = Span(at, at + 1)
+        self.refuse(codes.UNBALANCED_BRACE, f"unbalanced brace: {what}", span, help_)
+
+    def check_text(self) -> None:
+        # What stands in braces is looked at later; here it is one piece of a segment.
+        outside = _GROUP.sub(lambda group: "x" * len(group[0]), self.text)
+        self._check_characters(outside)
+        at = 0
+        for segment in outside.split("/"):
+            self._check_segment(segment, Span(at, at + len(segment)))
+            at += len(segment) + 1
+
+    def _check_characters(self, outside: str) -> None:
+        for found in _FOREIGN.finditer(outside):
+            headline = f"`{found[0]}` is not supported in patterns"
+            help_ = _FOREIGN_HELP[found[0]]
+            self.refuse(codes.UNSUPPORTED_PATTERN_SYNTAX, headline, Span(*found.span()), help_)
+        for found in _CONTROL.finditer(self.text):
+            headline = f"control character U+{ord(found[0]):04X} in a pattern"
+            help_ = "take it out; `?` matches any one character"
+            span = Span(*found.span())
+            self.refuse(codes.CONTROL_CHARACTER_IN_PATTERN, headline, span, help_)
+
+    def _check_segment(self, segment: str, span: Span) -> None:
+        if not segment:
+            self._empty_segment(span.start)
+        elif segment in {".", ".."}:
+            headline = f"`{segment}` is never part of a path in the repository"
+            help_ = "write the path from the top of the repository"
+            self.refuse(codes.PATTERN_OUTSIDE_ROOT, headline, span, help_)
+        elif segment != "**":
+            for stars in _STARS.finditer(segment):
+                self._stars(span, Span(*stars.span()).shift(span.start))
+
+    def _stars(self, segment: Span, stars: Span) -> None:
+        headline = f"`{self.text[stars.start : stars.end]}` is not a whole segment"
+        before, after = self.text[segment.start : stars.start], self.text[stars.end : segment.end]
+        one = f"{before}*{after}"
+        help_ = f"write `{one}` within one folder, `**/{one}` at any depth"
+        self.refuse(codes.UNSUPPORTED_PATTERN_SYNTAX, headline, stars, help_)
+
+    def _empty_segment(self, at: int) -> None:
+        if at == 0:
+            headline = "the pattern begins with `/`"
+            help_ = "write the path from the top of the repository, without `/` in front"
+            self.refuse(codes.PATTERN_OUTSIDE_ROOT, headline, Span(0, 1), help_)
+        elif at == len(self.text):
+            help_ = f"for all that lies in the folder write `{self.text[-_SHOWN_IN_HELP:]}**`"
+            headline = "the pattern ends with `/`"
+            self.refuse(codes.EMPTY_SEGMENT, headline, Span(at - 1, at), help_)
+        else:
+            help_ = "take one `/` away"
+            self.refuse(codes.EMPTY_SEGMENT, "empty segment", Span(at - 1, at + 1), help_)
+
+    def read_parts(self) -> None:
+        for found in _PARTS.finditer(self.text):
+            span = Span(*found.span())
+            self.parts.append((self._part(found[0], span), span))
+        for check in (self._check_count, self._check_repeated, self._check_separated):
+            check()
+
+    def _part(self, text: str, span: Span) -> Token:
+        kind = _PLAIN_KINDS.get(text)
+        if kind:
+            return Wildcard(kind)
+        if text[0] != "{":
+            return Literal(text)
+        return self._alternatives(text, span) if "," in text else self._variable(text, span)
+
+    def _variable(self, text: str, span: Span) -> Token:
+        name = text[1:-1]
+        if not name.isidentifier():
+            headline = f"`{text}` is not a variable" if name else "`{}` names no variable"
+            fix = _nearest_name(name)
+            help_ = f"write `{{{fix}}}`" if fix else _NAME_HELP
+            mend = Fix(span, f"{{{fix}}}") if fix else None
+            self.refuse(codes.INVALID_VARIABLE_NAME, headline, span, help_, fix=mend)
+        return variable(name)
+
+    def _alternatives(self, text: str, span: Span) -> Token:
+        texts = tuple(text[1:-1].split(","))
+        at = span.start + 1
+        for one in texts:
+            wrong = _wrong_alternative(one)
+            if wrong:
+                # An empty alternative has no text of its own: the braces are underlined.
+                where = Span(at, at + len(one)) if one else span
+                self.refuse(codes.BAD_ALTERNATIVE, wrong, where, "write plain texts: `{js,ts}`")
+            at += len(one) + 1
+        if len(texts) > MAX_ALTERNATIVES:
+            headline = f"{len(texts)} alternatives, at most {MAX_ALTERNATIVES} are allowed"
+            self.refuse(codes.BAD_ALTERNATIVE, headline, span, "write several patterns")
+        return Alternatives(texts)
+
+    def _check_count(self) -> None:
+        counted = [
+            span
+            for token, span in self.parts
+            if not isinstance(token, Literal) and token != Wildcard(Kind.ONE)
+        ]
+        if len(counted) > MAX_WILDCARDS:
+            headline = f"{len(counted)} wildcards, at most {MAX_WILDCARDS} are allowed"
+            help_ = "use `**/` for any number of folders, or split the pattern"
+            self.refuse(codes.TOO_MANY_WILDCARDS, headline, counted[MAX_WILDCARDS], help_)
+
+    # `path` is the only variable that crosses folders, so refusing a second one of the
+    # same name also leaves at most one such variable in a pattern.
+    def _check_repeated(self) -> None:
+        first: dict[str, Span] = {}
+        for token, span in self.parts:
+            if not (isinstance(token, Wildcard) and token.name):
+                continue
+            if token.name in first:
+                headline = f"variable `{token.name}` stands twice"
+                labels = (Label(first[token.name], "first here"),)
+                help_ = "give the second place a name of its own"
+                self.refuse(codes.REPEATED_VARIABLE, headline, span, help_, labels=labels)
+            first.setdefault(token.name, span)
+
+    def _check_separated(self) -> None:
+        before: Span | None = None
+        for token, span in self.parts:
+            if isinstance(token, Literal):
+                before = None
+            elif isinstance(token, Wildcard) and token.name:
+                if before:
+                    headline = "two variables without literal text between them"
+                    help_ = "put text between them, such as `/` or `-`, or make them one"
+                    self.refuse(codes.ADJACENT_VARIABLES, headline, before.to(span), help_)
+                before = span
+
+
+_NAME_HELP = "a name has letters, digits and `_`; `{*}` and `{**}` capture nothing"
+_FOREIGN_HELP = {
+    "!": "write what the rule is for; `safety` holds what it is not for",
+    "[": "write alternatives, such as `{a,b}`, or `?` for any one character",
+    "]": "write alternatives, such as `{a,b}`, or `?` for any one character",
+    "\\": "separate folders with `/`; there is no escaping",
+}
+
+
+def _nearest_name(wrong: str) -> str:
+    guess = re.sub(r"\W", "_", wrong)
+    near = guess.isidentifier() and len(guess) <= _SHOWN_IN_HELP and guess.strip("_") != ""
+    return guess if near else ""
+
+
+_WRONG_ALTERNATIVES: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (lambda text: not text, "an alternative is empty"),
+    (lambda text: text.strip() != text, "an alternative begins or ends with a space"),
+    (lambda text: text.strip("/") != text, "an alternative begins or ends with `/`"),
+    (lambda text: bool(_NOT_LITERAL.search(text)), "a wildcard inside alternatives"),
+    (lambda text: bool(_FOREIGN.search(text)), "an alternative is not plain text"),
+)
+
+
+def _wrong_alternative(text: str) -> str:
+    return next((what for test, what in _WRONG_ALTERNATIVES if test(text)), "")
