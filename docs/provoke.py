@@ -1,11 +1,12 @@
 """An example of a code → what Bylaw really says about it.
 
 The table `READERS` maps the kind of an example to the function that asks the right part of
-Bylaw. A function raises what that part raises, or returns the diagnostics it was given.
+Bylaw. A function raises what that part raises, or returns what that part reported.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
 from contextlib import chdir
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from bylaw.cli.reading import read_source
 from bylaw.dialects.yaml import load_yaml
+from bylaw.expr.expression import load_guard, warn_if_not_boolean
+from bylaw.expr.guard_environment import guard_environment
 from bylaw.expr.paths import (
     Pattern,
     check_resolvable,
@@ -21,18 +24,28 @@ from bylaw.expr.paths import (
     parse_pattern,
     pattern,
 )
+from bylaw.expr.template import TemplateNames, load_template
+from bylaw.model.diagnostic import Diagnostic
 from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
 from bylaw.model.wire import EventError, decode_event
+from bylaw.tools.expression_facts import guard_view
 from bylaw.tools.printers import text
 from bylaw.tools.suites.reader import read_page
+from bylaw.tools.try_expression import try_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from bylaw.model.codes import Example
-    from bylaw.model.diagnostic import Diagnostic
+
+# What a template of a rule may read.
+PARTS = ("turn", "history", "user", "project", "state", "event", "result")
+CONTEXT: dict[str, None] = dict.fromkeys(PARTS)
+
+
+Found = Diagnostic | EventError | GuardError | RenderError
 
 
 @dataclass(frozen=True)
@@ -50,29 +63,80 @@ def provoke(example: Example) -> Answer:
     except LoadError as refused:
         found = refused.diagnostics
     except (EventError, GuardError, RenderError) as failed:
-        line = f"error[{failed.code}]: {visible(failed.message)}\n"
-        return Answer([failed.code], line)
-    return Answer([diagnostic.code for diagnostic in found], text.render(found))
+        found = [failed]
+    return Answer([one.code for one in found], "\n".join(_shown(one) for one in found))
 
 
-def _suite(example: Example) -> list[Diagnostic]:
+def _shown(found: Found) -> str:
+    if isinstance(found, Diagnostic):
+        return text.render([found])
+    return f"error[{found.code}]: {visible(found.message)}\n"
+
+
+def _guard(example: Example) -> Sequence[Found]:
+    return _expression(example, "chatmd")
+
+
+def _condition(example: Example) -> Sequence[Found]:
+    return _expression(example, "toml")
+
+
+def _expression(example: Example, dialect: str) -> Sequence[Found]:
+    trial = try_expression(example.text, dialect, SourceFile("facts.json", example.facts))
+    failure = trial.answer.get("error", {"code": "load-"})
+    if failure["code"].startswith("load-"):
+        return trial.diagnostics
+    return [*trial.diagnostics, GuardError(failure["code"], failure["message"])]
+
+
+def _guard_in_file(example: Example) -> Sequence[Found]:
+    """A guard in a file that has one rule, `reminder`."""
+    load_guard(*_whole("<expression>", example), guard_environment(rule_ids=["reminder"]))
+    return []
+
+
+def _guard_of_rule(example: Example) -> Sequence[Found]:
+    """A guard that decides whether a rule fires, so that it must be true or false."""
+    guard = load_guard(*_whole("<expression>", example), guard_environment())
+    warnings = warn_if_not_boolean(guard)
+    try:
+        guard.test(guard_view(SourceFile("facts.json", example.facts)))
+    except GuardError as failed:
+        return [*warnings, failed]
+    return warnings
+
+
+def _template(example: Example) -> Sequence[Found]:
+    loaded = load_template(*_whole("<template>", example), TemplateNames({"context": CONTEXT}))
+    try:
+        loaded.render(json.loads(example.facts))
+    except RenderError as failed:
+        return [*loaded.warnings, failed]
+    return loaded.warnings
+
+
+def _whole(name: str, example: Example) -> tuple[SourceFile, Span]:
+    return SourceFile(name, example.text), Span(0, len(example.text))
+
+
+def _suite(example: Example) -> Sequence[Found]:
     read_page(SourceFile("spec/page.md", example.text))
     return []
 
 
-def _input_path(example: Example) -> list[Diagnostic]:
+def _input_path(example: Example) -> Sequence[Found]:
     return _read_in_empty_folder(example.text)
 
 
-def _input_bytes(example: Example) -> list[Diagnostic]:
+def _input_bytes(example: Example) -> Sequence[Found]:
     return _read_in_empty_folder("facts.json", example.text.encode("latin-1"))
 
 
-def _input_size(example: Example) -> list[Diagnostic]:
+def _input_size(example: Example) -> Sequence[Found]:
     return _read_in_empty_folder("facts.json", b" " * int(example.text))
 
 
-def _read_in_empty_folder(path: str, data: bytes | None = None) -> list[Diagnostic]:
+def _read_in_empty_folder(path: str, data: bytes | None = None) -> Sequence[Found]:
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         if data is not None:
             Path(path).write_bytes(data)
@@ -80,22 +144,22 @@ def _read_in_empty_folder(path: str, data: bytes | None = None) -> list[Diagnost
     return []
 
 
-def _event(example: Example) -> list[Diagnostic]:
+def _event(example: Example) -> Sequence[Found]:
     decode_event(example.text.encode())
     return []
 
 
-def _pattern(example: Example) -> list[Diagnostic]:
+def _pattern(example: Example) -> Sequence[Found]:
     pattern(example.text)
     return []
 
 
-def _pattern_pair(example: Example) -> list[Diagnostic]:
+def _pattern_pair(example: Example) -> Sequence[Found]:
     given, wanted = _patterns(example)
     return check_resolvable(wanted, given)
 
 
-def _pattern_set(example: Example) -> list[Diagnostic]:
+def _pattern_set(example: Example) -> Sequence[Found]:
     return check_same_variables(_patterns(example))
 
 
@@ -108,13 +172,17 @@ def _patterns(example: Example) -> list[Pattern]:
     ]
 
 
-def _yaml(example: Example) -> list[Diagnostic]:
+def _yaml(example: Example) -> Sequence[Found]:
     load_yaml(SourceFile("rules.yaml", example.text))
     return []
 
 
-READERS: dict[str, Callable[[Example], list[Diagnostic]]] = {
+READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
+    "condition": _condition,
     "event": _event,
+    "guard": _guard,
+    "guard-in-file": _guard_in_file,
+    "guard-of-rule": _guard_of_rule,
     "input-bytes": _input_bytes,
     "input-path": _input_path,
     "input-size": _input_size,
@@ -122,5 +190,6 @@ READERS: dict[str, Callable[[Example], list[Diagnostic]]] = {
     "pattern-pair": _pattern_pair,
     "pattern-set": _pattern_set,
     "suite": _suite,
+    "template": _template,
     "yaml": _yaml,
 }
