@@ -95,6 +95,8 @@ def _shown_example(example: Example) -> str:
         return example.text.encode("latin-1").decode("ascii", "backslashreplace")
     if example.kind == "input-size":
         return f"a file of {int(example.text):,} bytes"
+    if not example.text:
+        return "(an empty text)"
     lines = clipped(example.text, MAX_EXAMPLE).split("\n")
     return "\n".join(visible(line) for line in lines)
 

@@ -64,6 +64,7 @@ def _too_large(name: str) -> Diagnostic:
         f"`{name}` is larger than {MAX_INPUT_BYTES:,} bytes",
         SourceFile(name, ""),
         Span(0, 0),
+        help="split it, or leave out what no rule needs",
     )
 
 

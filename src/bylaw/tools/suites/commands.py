@@ -73,8 +73,11 @@ class _Block:
         except ValueError:
             words = ()
         if words[:1] != (PROGRAM,):
-            headline = "only a well-formed `bylaw` command can be run here"
-            self.findings.append(error(UNRUNNABLE_COMMAND, headline, self.source, command))
+            headline = "this command cannot be run here"
+            help_ = "write a `bylaw` command with balanced quotes; there is no shell"
+            self.findings.append(
+                error(UNRUNNABLE_COMMAND, headline, self.source, command, help=help_)
+            )
         return words
 
     def _refuse_output(self, line: Span) -> None:

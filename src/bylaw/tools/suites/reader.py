@@ -96,7 +96,8 @@ class _Reader:
         title = parts["title"]
         self._check_title(title, heading.span)
         if not self.steps:
-            self.refuse(EMPTY_CASE, "this case checks nothing", heading.span)
+            help_ = "add a `run` block, or make it a heading of the third level"
+            self.refuse(EMPTY_CASE, "this case checks nothing", heading.span, help=help_)
         files, steps = self._shared
         ids = self._requirements(parts, heading.span.start)
         self.cases.append(Case(title, ids, (*files, *self.files), (*steps, *self.steps)))
@@ -104,8 +105,10 @@ class _Reader:
     def _check_title(self, title: str, span: Span) -> None:
         first = self._seen.setdefault(title, span)
         if first is not span:
-            label = Label(first, "first used here")
-            self.refuse(DUPLICATE_CASE, f"two cases are called `{title}`", span, labels=(label,))
+            headline = f"two cases are called `{title}`"
+            labels = (Label(first, "first used here"),)
+            help_ = "give one of them another title"
+            self.refuse(DUPLICATE_CASE, headline, span, labels=labels, help=help_)
 
     def _requirements(self, parts: re.Match[str], title_start: int) -> tuple[str, ...]:
         if parts["ids"] is None:
@@ -115,15 +118,17 @@ class _Reader:
         for part in parts["ids"].split(","):
             ids.append(part.strip())
             if not _REQUIREMENT.fullmatch(ids[-1]):
-                span = Span(at, at + len(part))
-                self.refuse(BAD_REQUIREMENT_LIST, f"`{ids[-1]}` is not a requirement id", span)
+                headline, span = f"`{ids[-1]}` is not a requirement id", Span(at, at + len(part))
+                help_ = "write ids such as `CM-024` or `CM-A21` with commas between"
+                self.refuse(BAD_REQUIREMENT_LIST, headline, span, help=help_)
             at += len(part) + 1
         return tuple(ids)
 
     def _take_block(self, block: Fence) -> None:
         word, _, path = block.info.partition(" ")
         if not block.closed:
-            self.refuse(UNCLOSED_BLOCK, "this block is never closed", block.span)
+            help_ = "end it with as many back-ticks as it begins with"
+            self.refuse(UNCLOSED_BLOCK, "this block is never closed", block.span, help=help_)
         elif path:
             self._add_file(path.strip(), block)
         elif word in _BLOCKS:
@@ -139,7 +144,9 @@ class _Reader:
     def _add_file(self, path: str, block: Fence) -> None:
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts or "\0" in path:
-            self.refuse(BAD_BLOCK_PATH, f"`{path}` leaves the folder of the case", block.span)
+            headline = f"`{path}` leaves the folder of the case"
+            help_ = "use a path that is relative and goes nowhere up"
+            self.refuse(BAD_BLOCK_PATH, headline, block.span, help=help_)
             return
         self.files.append(File(path, self.source.slice(block.body)))
 
