@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
@@ -11,7 +13,22 @@ from bylaw.tools.printers.text import render
 from bylaw.tools.try_expression import DIALECTS, NO_FACTS, try_expression
 
 
-@click.command(context_settings=HELP_OPTIONS)
+class _MayBeginWithMinus(click.Command):
+    """A command that takes `-3 < 2` for an expression, not for options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Move an expression that begins with a minus to where no option can stand."""
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        negative = [word for word in args if _NEGATIVE.match(word) and word not in known]
+        if negative and "--" not in args:
+            args = [word for word in args if word not in negative] + ["--", *negative]
+        return super().parse_args(ctx, args)
+
+
+_NEGATIVE = re.compile(r"-(?!-[a-z]).", re.DOTALL)
+
+
+@click.command(cls=_MayBeginWithMinus, context_settings=HELP_OPTIONS)
 @click.argument("expression")
 @click.option(
     "--dialect",
