@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CROWDED = 8  # shapes under one word; with more, letters in a row are tried
 # Few groups of a path are looked up for long literals, all groups for short ones.
-SPARSE = Grams(size=6, stride=2)
+SPARSE = Grams(size=6, stride=3)
 DENSE = Grams(size=3, stride=1)
 # Shapes; to match fewer is cheaper than to look up the groups of every path.
 MIN_SPARSE = 16
