@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint types layers unit fix docs bench fuzz lock clean
+.PHONY: run test lint types layers unit fix spec-update docs bench fuzz lock clean
 
 run: .venv/.ready ## a short tour of what exists
 	@$(BIN)/python examples/tour.py
@@ -18,7 +18,7 @@ types: .venv/.ready
 	$(BIN)/python -m mypy
 
 layers: .venv/.ready
-	$(BIN)/python -m importlinter.cli lint
+	$(BIN)/python -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 unit: .venv/.ready
 	$(BIN)/python -m pytest -q
@@ -26,6 +26,9 @@ unit: .venv/.ready
 fix: .venv/.ready ## let ruff mend what it can
 	$(BIN)/python -m ruff check --fix
 	$(BIN)/python -m ruff format
+
+spec-update: .venv/.ready ## write what the pages of spec/ expect anew, for review in git
+	BYLAW_SPEC_UPDATE=1 $(BIN)/python -m pytest -q tests/test_spec.py
 
 docs: .venv/.ready ## write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py

@@ -89,7 +89,7 @@ def test_no_expression_changes_its_input(tree):
     first = condition(print_condition(tree), values)
     second = condition(print_condition(tree), values)
 
-    assert VALUES == values
+    assert values == VALUES
     assert first is second is FAILED or identical(first, second)
 
 

@@ -113,10 +113,8 @@ NESTING = [
     "[x " + "for x in [1] " * 30 + "]",
     "[" * 12 + "1" + " for x in [1]]" * 12,
     "f'{" * 20 + "1" + "}'" * 20,
-    "[h for a in [[1] * 9] for b in [[a] * 9] for c in [[b] * 9] for d in [[c] * 9] "
-    "for e in [[d] * 9] for f in [[e] * 9] for g in [[f] * 9] for h in [[g] * 9]]",
-    "[{(g, g): 1} for a in [(1, 1)] for b in [(a,) * 99] for c in [(b,) * 99] for d in [(c,) * 99] "
-    "for e in [(d,) * 99] for f in [(e,) * 99] for g in [(f,) * 99]]",
+    "[e for a in [[1] * 99] for b in [[a] * 99] for c in [[b] * 99] for d in [[c] * 99] for e in [[d] * 9]]",
+    "[{(d, d): 1} for a in [(1,) * 99] for b in [(a,) * 99] for c in [(b,) * 99] for d in [(c,) * 99]]",
     "x" * 9000,
     "'" + "a" * 9000 + "'",
     "1 < 2" * 3000,

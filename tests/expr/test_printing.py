@@ -2,13 +2,13 @@
 
 import pytest
 from hypothesis import given, settings
+from trees import CONDITIONS, GUARDS
 
 from bylaw.expr.conditions import parse_condition
 from bylaw.expr.guards import parse_guard
 from bylaw.expr.printing import print_condition, print_guard
 from bylaw.expr.tree import Const, walk
 from bylaw.model.source import SourceFile, Span
-from trees import CONDITIONS, GUARDS
 
 
 def whole(text):

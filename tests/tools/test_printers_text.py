@@ -150,7 +150,7 @@ def test_control_characters_are_visible_wherever_foreign_text_stands():
 def test_line_ends_and_byte_order_mark_are_no_text():
     found = finding("\ufeffabc\r\ndef\r\n", "abc\r\n", note="here")
 
-    assert render([found]).splitlines()[3:] == [" 1 |  abc", "   |  ^^^ here"]
+    assert render([found]).splitlines()[3:] == [" 1 | abc", "   | ^^^ here"]
 
 
 def test_a_line_of_megabytes_is_cut_around_what_is_marked():

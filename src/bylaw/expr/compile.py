@@ -11,6 +11,7 @@ MAX_NODES parts, so only loops, texts and collections charge the budget while it
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr import builtins, call_paths, guard_environment, lenient, strict
@@ -112,8 +113,11 @@ class Compiled:
         self.code = code
         self.sites = sites
         namespace = dict(_RUNTIME)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of `0 is None`, which means what it says
+            program = compile(code, "<expression>", "exec")
         # The source is made of constants, declared names and the operators above only.
-        exec(compile(code, "<expression>", "exec"), namespace)  # noqa: S102
+        exec(program, namespace)  # noqa: S102
         self.function: Callable[[Any], Any] = namespace["expression"]
 
 

@@ -116,7 +116,8 @@ FUNCTIONS = {
         BOOL,
         # CM-A17: an execution in a turn that is at most n turns back.
         lambda args, _: (
-            f"(v.calls.get({args[0].code}, NEVER_CALLED).last_turn >= v.turn_index - {args[1].code})"
+            f"(v.calls.get({args[0].code}, NEVER_CALLED).last_turn"
+            f" >= v.turn_index - {args[1].code})"
         ),
     ),
     "arg": _inlined((_text("path"),), JSON_VALUE, _arg, reads_call=True),

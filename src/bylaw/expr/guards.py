@@ -85,44 +85,49 @@ class _Parser:
                 codes.EXPRESSION_TOO_DEEP, f"nested more than {MAX_DEPTH} levels deep",
                 self.source, self.next.span, help="split it into several rules",
             )  # fmt: skip
+        start = self.next.span.start
         left = self.operand(power)
         while self.next.kind == "op" and _POWERS.get(str(self.next.value), 0) >= power:
-            left = self.operation(left)
+            left = self.operation(left, start)
         if self.next.kind == "op":
             self.refuse_foreign_operator()
         self.depth -= 1
         return left
 
-    def operation(self, left: Node) -> Node:
+    def since(self, start: int) -> Span:
+        """From a place to the end of the last token that was taken, parentheses included."""
+        return Span(start, self.tokens[self.at - 1].span.end)
+
+    def operation(self, left: Node, start: int) -> Node:
         op = str(self.next.value)
         power = _POWERS[op]
         if power <= _AND:
-            return self.logic(left, op)
+            return self.logic(left, op, start)
         self.take()
         right = self.expression(power + 1)
-        span = left.span.to(right.span)
+        span = self.since(start)
         if power == _COMPARE:
             self.refuse_chain()
             return Compare(left, (op,), (right,), span=span)
         return Binary(op, left, right, span=span)
 
-    def logic(self, left: Node, op: str) -> Node:
+    def logic(self, left: Node, op: str, start: int) -> Node:
         operands = [left]
         while self.next.is_op(op):
             self.take()
             operands.append(self.expression(_POWERS[op] + 1))
-        return Logic(op, tuple(operands), span=left.span.to(operands[-1].span))
+        return Logic(op, tuple(operands), span=self.since(start))
 
     def operand(self, power: int) -> Node:
         token = self.next
         if token.is_op("not") and power <= _NOT:
             self.take()
             inner = self.expression(_NOT)
-            return Unary("not", inner, span=token.span.to(inner.span))
+            return Unary("not", inner, span=self.since(token.span.start))
         if token.is_op("-"):
             self.take()
             inner = self.expression(_MINUS)
-            return Unary("-", inner, span=token.span.to(inner.span))
+            return Unary("-", inner, span=self.since(token.span.start))
         return self.primary()
 
     def primary(self) -> Node:
@@ -165,13 +170,13 @@ class _Parser:
     def call(self, name: Token) -> Node:
         opening = self.take()
         args = self.items(")", opening)
-        end = self.tokens[self.at - 1].span
-        return Call(str(name.value), args, span=name.span.to(end), name_span=name.span)
+        span = self.since(name.span.start)
+        return Call(str(name.value), args, span=span, name_span=name.span)
 
     def array(self) -> Node:
         opening = self.take()
         items = self.items("]", opening)
-        return Items("list", items, span=opening.span.to(self.tokens[self.at - 1].span))
+        return Items("list", items, span=self.since(opening.span.start))
 
     def items(self, closing: str, opening: Token) -> tuple[Node, ...]:
         items: list[Node] = []

@@ -83,17 +83,22 @@ class SourceFile:
     def position(self, offset: int) -> Position:
         """Line and column of a character."""
         line = bisect_right(self._line_starts, offset)
-        return Position(line, offset - self._line_starts[line - 1] + 1)
+        return Position(line, max(offset - self._first_column(line), 0) + 1)
+
+    def _first_column(self, line: int) -> int:
+        """Where a line begins for people: editors do not show a byte order mark."""
+        start = self._line_starts[line - 1]
+        return start + 1 if line == 1 and self.text.startswith(BOM) else start
 
     def utf16_column(self, offset: int) -> int:
         """The column of a character in UTF-16 units, from 0, as editors count."""
-        line_start = self._line_starts[self.position(offset).line - 1]
+        line_start = self._first_column(self.position(offset).line)
         return len(self.text[line_start:offset].encode("utf-16-le", "surrogatepass")) // 2
 
     def offset_of_bytes(self, line: int, byte_column: int) -> int:
         """The character at a line (from 1) and a column in UTF-8 bytes (from 0)."""
         start = self._line_starts[min(line, self.line_count) - 1]
-        text = self.line_text(line)
+        text = self._raw_line(line)
         if text.isascii():
             return start + min(byte_column, len(text))
         head = text.encode("utf-8", "surrogatepass")[:byte_column]
@@ -101,12 +106,16 @@ class SourceFile:
 
     def offset_of_utf16(self, line: int, column: int) -> int:
         """The character at a line (from 1) and a column in UTF-16 units (from 0)."""
-        start = self._line_starts[min(line, self.line_count) - 1]
+        start = self._first_column(min(line, self.line_count))
         head = self.line_text(line).encode("utf-16-le", "surrogatepass")[: 2 * column]
         return start + len(head.decode("utf-16-le", "ignore"))
 
     def line_text(self, line: int) -> str:
-        """One line without its line break."""
+        """One line as people see it, without its line break and a byte order mark."""
+        text = self._raw_line(line)
+        return text.removeprefix(BOM) if line == 1 else text
+
+    def _raw_line(self, line: int) -> str:
         starts = self._line_starts
         line = min(line, self.line_count)
         end = starts[line] - 1 if line < len(starts) else len(self.text)

@@ -119,7 +119,7 @@ class _Facts:
         if kind not in type_.kinds:
             words = " or ".join(dict.fromkeys(KIND_WORDS[k] for k in sorted(type_.kinds)))
             headline = f"{_subject(path)} must be {words}, not {KIND_WORDS[kind]}"
-            _refuse(self.source, headline, Span(0, 1))
+            _refuse(self.source, headline, self.place(path.rpartition(".")[2]))
         if kind == "map" and type_.fields is not None:
             return self.fields(value, type_, path)
         if type_.item is None:
@@ -135,13 +135,19 @@ class _Facts:
         for name in value:
             if name not in known:
                 headline = f"there is no `{name}` in {_subject(path)}"
-                _refuse(self.source, headline, Span(0, 1), did_you_mean(name, known))
+                _refuse(self.source, headline, self.place(name), did_you_mean(name, known))
         return {
             name: self.conform(value[name], field, f"{path}.{name}")
             if name in value
             else self.empty(field)
             for name, field in known.items()
         }
+
+    def place(self, name: str) -> Span:
+        """Where a key is first written, as far as its spelling tells; else the beginning."""
+        written = json.dumps(name.partition("[")[0], ensure_ascii=False)
+        at = self.source.text.find(written)
+        return Span(at, at + len(written)) if at >= 0 else Span(0, 1)
 
     def empty(self, type_: Type) -> Any:
         if type_.kinds != {"map"}:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.model.source import BOM, SourceFile, Span
+from bylaw.model.source import Span
 from bylaw.model.visible import columns
 from bylaw.tools.printers.wording import shown
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import SourceFile
 
 # A line may have megabytes; this much of it is shown, some of it before the marked part.
 MAX_SHOWN = 120
@@ -103,11 +104,7 @@ def _window(text: str, mark: _Mark) -> tuple[int, int]:
 
 
 def _excerpt(text: str, line: int, window: Span, marks: Sequence[_Mark]) -> Excerpt:
-    piece = text[window.start : window.end]
-    if line == 1 and window.start == 0 and piece.startswith(BOM):
-        # At the start of a file it is no text; a space keeps the places of the others.
-        piece = " " + piece[1:]
-    body, starts = columns(piece)
+    body, starts = columns(text[window.start : window.end])
     left = "…" if window.start > 0 else ""
     right = "…" if window.end < len(text) else ""
     placed = [_placed(mark, window, starts, len(left)) for mark in marks]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# Where the generated pages lie, seen from the root of the repository.
-PAGES = "docs/diagnostics/"
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -48,7 +46,6 @@ def _rule(name: str) -> Data:
         rule["shortDescription"] = {"text": code.summary}
         rule["fullDescription"] = {"text": code.why}
         rule["help"] = {"text": code.fix}
-        rule["helpUri"] = f"{PAGES}{name}.md"
     return rule
 
 
