@@ -16,7 +16,7 @@ import pattern_mix as mix
 from install_peers import missing_peers
 from table import Lap, Row, format_table, race
 
-from bylaw.expr.path_index import PathIndex
+from bylaw.expr.paths.index import PathIndex
 from bylaw.expr.paths import pattern
 
 if TYPE_CHECKING:

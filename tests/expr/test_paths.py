@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bylaw.expr.path_matcher import follow
-from bylaw.expr.path_regex import linear_regex
-from bylaw.expr.path_tokens import MAX_ALTERNATIVES, MAX_PATH, MAX_PATTERN
+from bylaw.expr.paths.matcher import follow
+from bylaw.expr.paths.regex import linear_regex
+from bylaw.expr.paths.tokens import MAX_ALTERNATIVES, MAX_PATH, MAX_PATTERN
 from bylaw.expr.paths import (
     check_resolvable,
     check_same_variables,

@@ -1,8 +1,6 @@
 """Checked tree → Python source → function over a view.
 
-What is known at load is decided at load: an operation on values of known kinds becomes the plain
-Python operator, one that can fail becomes a call of a bounded operator with the site of its node,
-so that a failure names the part and its values. Compiled code sees the names of `_RUNTIME` only.
+`emit` writes the source; compiled code sees the names of `_RUNTIME` and nothing else.
 
 Steps are counted where an evaluation can be long: an expression without loops has at most
 MAX_NODES parts, so only loops, texts and collections charge the budget while it runs.
@@ -15,49 +13,17 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr import builtins, call_paths, guard_environment, lenient, strict
-from bylaw.expr.emit_compare import emit_compare
-from bylaw.expr.environment import Argument
-from bylaw.expr.limits import MAX_INT_BITS, Budget
-from bylaw.expr.tree import (
-    Attribute,
-    Binary,
-    Call,
-    Choice,
-    Clause,
-    Compare,
-    Comprehension,
-    Const,
-    Index,
-    Items,
-    Logic,
-    Method,
-    Name,
-    Node,
-    Pairs,
-    Slice,
-    Text,
-    Unary,
-    dotted,
-    walk,
-)
+from bylaw.expr.emit import Emitter, Site
+from bylaw.expr.limits import Budget
+from bylaw.expr.tree import walk
 from bylaw.model.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.expr.check import Checked
-    from bylaw.expr.environment import Function
-    from bylaw.expr.types import Type
-    from bylaw.model.source import Span
 
 _READS_BUDGET = re.compile(r"\bB\b")
-_WORDS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder",
-          "//": "floor_divide", "**": "power"}  # fmt: skip
-# An integer that a host hands over fits in this many bits: counters, clocks, lengths.
-_HOST_INT_BITS = 64
-# Python's own division of integers overflows above about a thousand bits.
-_DIVIDE_BITS = 1_000
-
 _RUNTIME: dict[str, Any] = {
     "__builtins__": {},
     "Budget": Budget,
@@ -94,16 +60,6 @@ _RUNTIME: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Site:
-    """A place that can fail: the node, and the nodes whose values it met."""
-
-    __slots__ = ("operands", "span")
-
-    def __init__(self, span: Span, operands: tuple[Span, ...]) -> None:
-        self.span = span
-        self.operands = operands
-
-
 class Compiled:
     """A function over a view, its Python source, and the places that can fail."""
 
@@ -135,257 +91,3 @@ def compile_checked(checked: Checked) -> Compiled:
         body.insert(0, f"B = Budget({sum(1 for _ in walk(checked.tree))})")
     code = "def expression(v):\n" + "\n".join("    " + line for line in body) + "\n"
     return Compiled(code, emitter.sites)
-
-
-class Emitter:
-    """Turns nodes into Python expressions; comprehensions become local functions before them."""
-
-    def __init__(self, checked: Checked) -> None:
-        self.checked = checked
-        self.strict = checked.environment.strict
-        self.sites: list[Site] = []
-        self.definitions: list[str] = []
-        self.scope: dict[str, str] = {}
-        self.made = 0
-
-    def fresh(self) -> str:
-        """A new local name."""
-        self.made += 1
-        return f"t{self.made}"
-
-    def site(self, node: Node, *operands: Node) -> int:
-        """Register a place that can fail."""
-        self.sites.append(Site(node.span, tuple(operand.span for operand in operands)))
-        return len(self.sites) - 1
-
-    def type(self, node: Node) -> Type:
-        """What is known of a node's value."""
-        return self.checked.type_of(node)
-
-    def emit(self, node: Node) -> str:
-        """The Python expression for a node, safe to stand anywhere."""
-        handler: Callable[..., str] = _HANDLERS[type(node)]
-        return handler(self, node)
-
-    def const(self, node: Const) -> str:
-        negative = isinstance(node.value, float | int) and node.value < 0
-        return f"({node.value!r})" if negative else repr(node.value)
-
-    def name(self, node: Name) -> str:
-        return self.scope.get(node.id) or self.checked.environment.variables[node.id].code
-
-    def attribute(self, node: Attribute) -> str:
-        path = dotted(node)
-        if path is not None and path.split(".")[0] not in self.scope:
-            variable = self.checked.environment.variables.get(path)
-            if variable is not None:
-                return variable.code
-        return self.field(node, node.object, node.name)
-
-    def field(self, node: Node, owner: Node, name: str) -> str:
-        known = self.type(owner)
-        code = self.emit(owner)
-        if known.fields is not None and known.within("map"):
-            return f"{code}[{name!r}]"
-        if known.fields is not None and known.within("map", "null"):
-            return f"present({code}, {self.site(node, owner)})[{name!r}]"
-        reader = "attribute_or_null" if known.missing_is_null else "attribute"
-        return f"{reader}({code}, {name!r}, {self.site(node, owner)})"
-
-    def index(self, node: Index) -> str:
-        key = node.key
-        if isinstance(key, Const) and isinstance(key.value, str) and self.type(node.object).fields:
-            return self.field(node, node.object, key.value)
-        site = self.site(node, node.object, key)
-        return f"index({self.emit(node.object)}, {self.emit(key)}, B, {site})"
-
-    def slice(self, node: Slice) -> str:
-        bounds = (node.lower, node.upper, node.step)
-        codes = ", ".join("None" if bound is None else self.emit(bound) for bound in bounds)
-        return f"cut({self.emit(node.object)}, {codes}, B, {self.site(node, node.object)})"
-
-    def call(self, node: Call) -> str:
-        function = self.checked.environment.functions[node.function]
-        args = [self.argument(arg, function, place) for place, arg in enumerate(node.args)]
-        args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
-        return function.emit(args, self.site(node, *node.args))
-
-    def argument(self, node: Node, function: Function, place: int) -> Argument:
-        """An argument; where the call is inlined over the view its kind is tested before."""
-        code = self.emit(node)
-        literal = node.value if isinstance(node, Const) else None
-        if function.inlined:
-            kinds = function.parameters[place].kinds
-            if not self.type(node).within(*kinds):
-                code = f"has_kind({code}, {kinds!r}, {self.site(node, node)})"
-        return Argument(code, literal)
-
-    def method(self, node: Method) -> str:
-        known = self.checked.environment.methods[node.name]
-        args = [Argument(self.emit(part)) for part in (node.object, *node.args)]
-        args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
-        return known.emit(args, self.site(node, node.object, *node.args))
-
-    def unary(self, node: Unary) -> str:
-        operand, known = self.emit(node.operand), self.type(node.operand)
-        if node.op == "not":
-            return f"(not {self.boolean(node.operand) if self.strict else operand})"
-        if known.within("int", "float"):
-            return f"({node.op}{operand})"
-        word = "positive" if node.op == "+" else f"{self.flavour}_negate"
-        return f"{word}({operand}, {self.site(node, node.operand)})"
-
-    @property
-    def flavour(self) -> str:
-        return "strict" if self.strict else "lenient"
-
-    def boolean(self, node: Node) -> str:
-        """The code of an operand that must be a boolean."""
-        code = self.emit(node)
-        return code if self.type(node).within("bool") else f"truth({code}, {self.site(node, node)})"
-
-    def binary(self, node: Binary) -> str:
-        left, right = self.emit(node.left), self.emit(node.right)
-        if self.is_safe(node):
-            return f"({left} {node.op} {right})"
-        site = self.site(node, node.left, node.right)
-        word = _WORDS[node.op]
-        name = word if word in _RUNTIME else f"{self.flavour}_{word}"
-        budget = "" if self.strict else ", B"
-        return f"{name}({left}, {right}{budget}, {site})"
-
-    def is_safe(self, node: Binary) -> bool:
-        """Whether the plain operator cannot fail nor grow past the limits."""
-        sides = (self.type(node.left), self.type(node.right))
-        if not all(side.within("int", "float") for side in sides) or node.op == "**":
-            return False
-        if node.op in ("/", "%", "//") and not _is_nonzero_number(node.right):
-            return False
-        bits = self.bits(node)
-        # Floats cannot overflow in + - *; an integer beside a float must fit into one.
-        all_int = all(side.within("int") for side in sides)
-        return bits <= (MAX_INT_BITS if all_int and node.op in ("+", "-", "*") else _DIVIDE_BITS)
-
-    def bits(self, node: Node) -> int:
-        """At most how many bits an integer value of this node has; above the limit if unknown."""
-        if isinstance(node, Const) and isinstance(node.value, int):
-            return node.value.bit_length()
-        if self.type(node).within("float"):
-            return 0
-        if isinstance(node, Unary) and node.op in ("-", "+"):
-            return self.bits(node.operand)
-        if isinstance(node, Binary) and node.op in ("+", "-", "*", "%", "//"):
-            left, right = self.bits(node.left), self.bits(node.right)
-            return left + right if node.op == "*" else max(left, right) + 1
-        from_host = isinstance(node, Name | Attribute | Index) and self.type(node).within(
-            "int", "float", "null"
-        )
-        counted = isinstance(node, Call) and node.function not in _UNBOUNDED_INT_FUNCTIONS
-        return _HOST_INT_BITS if from_host or counted else MAX_INT_BITS + 1
-
-    def compare(self, node: Compare) -> str:
-        return emit_compare(self, node)
-
-    def logic(self, node: Logic) -> str:
-        parts = [self.boolean(o) if self.strict else self.emit(o) for o in node.operands]
-        return "(" + f" {node.op} ".join(parts) + ")"
-
-    def choice(self, node: Choice) -> str:
-        then, test, otherwise = (self.emit(n) for n in (node.then, node.test, node.otherwise))
-        return f"({then} if {test} else {otherwise})"
-
-    def items(self, node: Items) -> str:
-        codes = [self.emit(item) for item in node.items]
-        if node.kind == "set":
-            keys = [self.key(i, c) for i, c in zip(node.items, codes, strict=True)]
-            return "{" + ", ".join(keys) + "}"
-        inside = "".join(f"{code}, " for code in codes)
-        return f"[{inside}]" if node.kind == "list" else f"({inside})"
-
-    def key(self, node: Node, code: str) -> str:
-        if self.type(node).within("null", "bool", "int", "float", "str"):
-            return code
-        return f"key({code}, B, {self.site(node, node)})"
-
-    def pairs(self, node: Pairs) -> str:
-        keys = [self.key(key, self.emit(key)) for key in node.keys]
-        values = [self.emit(value) for value in node.values]
-        return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, values, strict=True)) + "}"
-
-    def text(self, node: Text) -> str:
-        codes = "".join(f", {self.emit(part)}" for part in node.parts)
-        return f"joined(B, {self.site(node, *node.parts)}{codes})"
-
-    def comprehension(self, node: Comprehension) -> str:
-        """A local function of the loop; what it reads from around it comes by closure."""
-        outer_scope, outer_definitions = self.scope, self.definitions
-        self.scope, self.definitions = dict(outer_scope), []
-        name, made = self.fresh(), self.fresh()
-        opening = {"list": "[]", "map": "{}"}.get(node.kind, "{*()}")
-        lines = [f"def {name}():", f"    {made} = {opening}"]
-        cost = sum(1 for _ in walk(node))
-        indent = "    "
-        for clause in node.clauses:
-            lines += self.loop(clause, cost, indent)
-            indent += "    " * (1 + bool(clause.conditions))
-        kept = self.kept(node, made)
-        lines += [*(indent + line for line in self.definitions), indent + kept]
-        lines.append(f"    return {made}")
-        self.scope, self.definitions = outer_scope, outer_definitions
-        self.definitions += lines
-        return f"{name}()"
-
-    def loop(self, clause: Clause, cost: int, indent: str) -> list[str]:
-        iterable = self.emit(clause.iterable)
-        lines = [indent + line for line in self.take_definitions()]
-        site = self.site(clause.iterable, clause.iterable)
-        names = [self.fresh() for _ in clause.names]
-        element = self.fresh() if clause.unpacks else names[0]
-        lines.append(f"{indent}for {element} in each({iterable}, B, {cost}, {site}):")
-        if clause.unpacks:
-            targets = "".join(f"{name}, " for name in names)
-            lines.append(f"{indent}    {targets}= unpack({element}, {len(names)}, {site})")
-        self.scope.update(zip(clause.names, names, strict=True))
-        if clause.conditions:
-            tests = " and ".join(self.emit(condition) for condition in clause.conditions)
-            lines += [f"{indent}    {line}" for line in self.take_definitions()]
-            lines.append(f"{indent}    if {tests}:")
-        return lines
-
-    def take_definitions(self) -> list[str]:
-        taken, self.definitions = self.definitions, []
-        return taken
-
-    def kept(self, node: Comprehension, made: str) -> str:
-        element = self.emit(node.element)
-        if node.kind == "list":
-            return f"{made}.append({element})"
-        element = self.key(node.element, element)
-        if node.value is None:
-            return f"{made}.add({element})"
-        return f"{made}[{element}] = {self.emit(node.value)}"
-
-
-def _is_nonzero_number(node: Node) -> bool:
-    return isinstance(node, Const) and isinstance(node.value, int | float) and node.value != 0
-
-
-_UNBOUNDED_INT_FUNCTIONS = frozenset({"int", "sum", "abs", "round", "min", "max"})
-_HANDLERS: dict[type[Node], Callable[..., str]] = {
-    Const: Emitter.const,
-    Name: Emitter.name,
-    Attribute: Emitter.attribute,
-    Index: Emitter.index,
-    Slice: Emitter.slice,
-    Call: Emitter.call,
-    Method: Emitter.method,
-    Unary: Emitter.unary,
-    Binary: Emitter.binary,
-    Compare: Emitter.compare,
-    Logic: Emitter.logic,
-    Choice: Emitter.choice,
-    Items: Emitter.items,
-    Pairs: Emitter.pairs,
-    Text: Emitter.text,
-    Comprehension: Emitter.comprehension,
-}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.expr.tree import Compare, Const, Items, Node
 
 if TYPE_CHECKING:
-    from bylaw.expr.compile import Emitter
+    from bylaw.expr.emit import Emitter
     from bylaw.expr.types import Type
 
 _ORDER = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}

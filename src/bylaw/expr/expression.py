@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.check import Checked, check
-from bylaw.expr.compile import Compiled, Site, compile_checked
+from bylaw.expr.compile import Compiled, compile_checked
 from bylaw.expr.condition_environment import CONDITIONS
 from bylaw.expr.conditions import parse_condition
 from bylaw.expr.faults import Fault, describe
@@ -69,7 +69,7 @@ class Expression:
 
     def explain(self, fault: Fault) -> GuardError:
         """The failed part as it is written, what went wrong there, and the values it met."""
-        site: Site = self._compiled.sites[fault.site]
+        site = self._compiled.sites[fault.site]
         part = self._text(site.span)
         met = [
             f"`{self._text(operand)}` is {describe(value)}"

@@ -13,10 +13,10 @@ from collections import Counter
 from math import inf
 from typing import TYPE_CHECKING
 
-from bylaw.expr.path_keys import Grams, depth, keys_of_path, keys_of_spelling, spellings
-from bylaw.expr.path_matcher import tester
-from bylaw.expr.path_tokens import Token, Wildcard
 from bylaw.expr.paths import is_normalised
+from bylaw.expr.paths.keys import Grams, depth, keys_of_path, keys_of_spelling, spellings
+from bylaw.expr.paths.matcher import tester
+from bylaw.expr.paths.tokens import Token, Wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

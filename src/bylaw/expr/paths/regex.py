@@ -10,7 +10,7 @@ change what is possible in another. Hence it is enough that
   if nothing is captured there; after the last `**/` the number of segments is fixed;
 * there is at most one wildcard across segments that is not `**/`, and then no `**/`.
 
-Whatever is not of this form is followed part by part, see `path_matcher`.
+Whatever is not of this form is followed part by part, see `matcher`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from bylaw.expr.path_tokens import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.tokens import Alternatives, Kind, Literal, Token, Wildcard
 
 _IN_SEGMENT = "[^/]"
 _FOLDERS = "(?:[^/]++/)*"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bylaw.expr.path_tokens import (
+from bylaw.expr.paths.tokens import (
     MAX_ALTERNATIVES,
     MAX_PATTERN,
     MAX_WILDCARDS,

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bylaw.expr.path_matcher import matcher
-from bylaw.expr.path_syntax import read_pattern
-from bylaw.expr.path_tokens import MAX_PATH, Literal, Token, Wildcard, joined
+from bylaw.expr.paths.matcher import matcher
+from bylaw.expr.paths.syntax import read_pattern
+from bylaw.expr.paths.tokens import MAX_PATH, Literal, Token, Wildcard, joined
 from bylaw.model.codes.patterns import DIFFERENT_VARIABLES, UNRESOLVED_VARIABLE
 from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.source import SourceFile, Span
