@@ -266,7 +266,8 @@ REFUSED = [
     ("a: b\n- c # x\n", codes.YAML_SYNTAX, "- c"),
     ("a\nkey\nb: c\n", codes.YAML_SYNTAX, ":"),
     ("a: ]\n", codes.YAML_SYNTAX, "]"),
-    ("[}?", codes.YAML_SYNTAX, "}?"),
+    ("[}?", codes.YAML_SYNTAX, "?"),
+    ("\"\\", codes.YAML_SYNTAX, "\\"),
 ]
 
 

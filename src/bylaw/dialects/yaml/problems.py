@@ -201,7 +201,7 @@ def _place(said: str, text: str, at: int) -> Span:
     if "not allowed" in said:  # the sign itself: `:`, `-`, `?`
         return Span(at, at + 1)
     if "escape character" in said:
-        return Span(at, at + 2)
+        return Span(at, min(at + 2, len(text)))
     if "hexdecimal" in said:
         return Span(text.rfind("\\", 0, at), at)
     return Span(at, max(rest_of_line(text, at), min(at + 1, len(text))))

@@ -1,0 +1,249 @@
+"""The text of a template → a function from plain values to text. Jinja2, hardened.
+
+Only this module and its neighbours `template_*` import Jinja, which takes a while: import this
+one when a template is there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jinja2 import TemplateSyntaxError, UndefinedError, nodes
+
+from bylaw.expr.limits import MAX_INT_BITS, Budget, OverBudget
+from bylaw.expr.template_check import Checker, Shape, path_of, rewritten, too_deep
+from bylaw.expr.template_sandbox import BUDGET, SANDBOX
+from bylaw.expr.template_tokens import TemplateText
+from bylaw.model.codes import templates as codes
+from bylaw.model.diagnostic import Diagnostic, error, in_order
+from bylaw.model.errors import LoadError, RenderError
+from bylaw.model.source import SourceFile, Span
+from bylaw.model.visible import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+
+    from jinja2 import Template as CompiledTemplate
+
+    from bylaw.model.codes import Code
+
+MAX_TEMPLATE_CHARS = 20_000
+MAX_OUTPUT_CHARS = 65_536
+MAX_BRACKETS = 20
+MAX_DIAGNOSTICS = 100
+MAX_NUMBER_CHARS = 1_234  # enough for the longest number of MAX_INT_BITS
+_TOO_DEEP = "this is nested too deeply for a template"
+_MAX_SHOWN = 60
+_MAX_PATHS_SHOWN = 5
+
+_QUOTED = re.compile(r"'([^'`]*)'")
+_ESCAPE = re.compile(
+    r"""\\(?:[\n\\'"abfnrtvxuUN]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""", re.DOTALL
+)
+_Path = tuple["str | int", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateNames:
+    """The names that a template may use, each with what is known below it; None is anything."""
+
+    shapes: Mapping[str, Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template that loaded; compiled once, rendered often."""
+
+    warnings: tuple[Diagnostic, ...]
+    _text: TemplateText
+    _compiled: CompiledTemplate
+    _paths: tuple[tuple[int, _Path], ...]
+
+    def render(self, values: Mapping[str, object]) -> str:
+        """Fill in plain values; the result is never read as a template again."""
+        try:
+            return _collected(self._compiled.generate({**values, BUDGET: Budget(0)}))
+        except Exception as problem:  # noqa: BLE001 - whatever Jinja raises is an action error
+            raise self._failure(problem, values) from None
+
+    def _failure(self, problem: Exception, values: Mapping[str, object]) -> RenderError:
+        code, reason = _reason(problem)
+        offset = _offset_of(problem.__traceback__, self._compiled)
+        if offset is None:
+            return RenderError(code, reason)
+        span = self._text.tag_span(offset)
+        part = clipped(" ".join(self._text.source.slice(span).split()), _MAX_SHOWN)
+        shown = ", ".join(self._values_at(span, values))
+        return RenderError(code, f"`{part}`: {reason}" + (f" (with {shown})" if shown else ""))
+
+    def _values_at(self, span: Span, values: Mapping[str, object]) -> Iterator[str]:
+        here = [path for at, path in self._paths if self._text.tag_span(at) == span]
+        whole = [path for path in here if not any(_extends(other, path) for other in here)]
+        for path in list(dict.fromkeys(whole))[:_MAX_PATHS_SHOWN]:
+            found = _look_up(values, path)
+            if found is not None:
+                yield f"`{'.'.join(map(str, path))}` = {found}"
+
+
+def _collected(pieces: Iterator[str]) -> str:
+    found: list[str] = []
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > MAX_OUTPUT_CHARS:
+            reason = f"the text would have more than {MAX_OUTPUT_CHARS:,} characters"
+            raise RenderError(codes.RENDER_TOO_LARGE.name, reason)
+        found.append(piece)
+    return "".join(found)
+
+
+def load_template(source: SourceFile, span: Span, names: TemplateNames) -> Template:
+    """Read, check and compile the template that stands at a span of a source."""
+    text = TemplateText(source, span)
+    tree = _parsed(text)
+    checker = Checker(text, names.shapes)
+    checker.check(tree)
+    if checker.errors:
+        raise LoadError(in_order(checker.errors)[:MAX_DIAGNOSTICS])
+    kinds = (nodes.Name, nodes.Getattr, nodes.Getitem)
+    found = ((node.lineno, path_of(node)) for node in tree.find_all(kinds))
+    paths = tuple((at, path) for at, path in found if path)
+    try:
+        compiled = SANDBOX.from_string(rewritten(tree))
+    except TemplateSyntaxError as problem:
+        raise _syntax_error(text, problem) from None
+    except (RecursionError, MemoryError, SyntaxError):
+        raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, 0) from None
+    return Template(tuple(in_order(checker.warnings)), text, compiled, paths)
+
+
+def _parsed(text: TemplateText) -> nodes.Template:
+    size = text.span.end - text.span.start
+    if size > MAX_TEMPLATE_CHARS:
+        headline = f"{size:,} characters are too many for a template"
+        line = text.source.slice(text.span).partition("\n")[0][:_MAX_SHOWN]
+        shown = Span(text.span.start, text.span.start + len(line))
+        help_ = f"write at most {MAX_TEMPLATE_CHARS:,}"
+        raise LoadError([error(codes.TEMPLATE_TOO_LONG, headline, text.source, shown, help=help_)])
+    try:
+        _check_tokens(text)
+        tree = SANDBOX.parse(text.text)
+    except TemplateSyntaxError as problem:
+        raise _syntax_error(text, problem) from None
+    except RecursionError:
+        raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, 0) from None
+    if (deep := too_deep(tree)) is not None:
+        raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, deep)
+    return tree
+
+
+def _check_tokens(text: TemplateText) -> None:
+    """Refuse what Jinja's parser or Python could not take in."""
+    depth = 0
+    for token in text.tokens:
+        if token.kind == "operator":
+            depth += (token.value in "([{") - (token.value in ")]}")
+        if depth > MAX_BRACKETS:
+            raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, token.start)
+        if token.kind == "integer" and len(token.value) > MAX_NUMBER_CHARS:
+            headline = "this number is too large"
+            raise _refusal(
+                text, codes.TEMPLATE_NUMBER, headline, token.start, "write a smaller one"
+            )
+        if token.kind == "string":
+            _check_escapes(text, token.start, token.value)
+
+
+def _check_escapes(text: TemplateText, start: int, literal: str) -> None:
+    """Refuse escapes that Python still reads, with a warning."""
+    for escape in _ESCAPE.finditer(literal):
+        if escape["unknown"]:
+            span = text.in_file(start + escape.start(), start + escape.end())
+            headline = f"`{escape[0]}` is not an escape"
+            help_ = "write two backslashes for one"
+            finding = error(codes.TEMPLATE_SYNTAX, headline, text.source, span, help=help_)
+            raise LoadError([finding])
+
+
+def _refusal(
+    text: TemplateText, code: Code, headline: str, offset: int, help_: str = "make it simpler"
+) -> LoadError:
+    return LoadError([error(code, headline, text.source, text.token_span(offset), help=help_)])
+
+
+def _syntax_error(text: TemplateText, problem: TemplateSyntaxError) -> LoadError:
+    message = _QUOTED.sub(r"`\1`", problem.message or "not a template")
+    headline = re.sub(r" at \d+$", "", message.partition(". ")[0].rstrip("."))
+    headline = headline[:1].lower() + headline[1:]
+    span = _error_span(text, problem.lineno, to_the_end="end of template" in headline)
+    help_ = _syntax_help(message)
+    return LoadError([error(codes.TEMPLATE_SYNTAX, headline, text.source, span, help=help_)])
+
+
+def _syntax_help(message: str) -> str:
+    if opened := re.search(r"needs to be closed is `(\w+)`", message):
+        return f"close it with `{{% end{opened[1]} %}}`"
+    if "unknown tag" in message:
+        return "the tags are `if`, `elif`, `else`, `endif`, `for`, `endfor`"
+    return "mend it here; `{% raw %}` … `{% endraw %}` keeps braces as text"
+
+
+def _error_span(text: TemplateText, offset: int, *, to_the_end: bool) -> Span:
+    try:
+        return text.tag_span(offset) if to_the_end else text.token_span(offset)
+    except TemplateSyntaxError:  # the tokens themselves cannot be read to the end
+        line_end = text.text.find("\n", offset)
+        return text.in_file(offset, len(text.text) if line_end < 0 else line_end)
+
+
+def _reason(problem: Exception) -> tuple[str, str]:
+    match problem:
+        case RenderError():
+            return problem.code, problem.message
+        case UndefinedError():
+            return codes.RENDER_UNDEFINED.name, _QUOTED.sub(r"`\1`", str(problem.message))
+        case OverBudget():
+            return codes.RENDER_BUDGET.name, "this takes too many steps"
+        case ArithmeticError():
+            return codes.RENDER_ARITHMETIC.name, str(problem)
+        case RecursionError() | MemoryError():
+            return codes.RENDER_TOO_LARGE.name, "a value is too large or too deep"
+    return codes.RENDER_TYPE.name, "the values do not fit what is done with them"
+
+
+def _offset_of(traceback: TracebackType | None, compiled: CompiledTemplate) -> int | None:
+    """The place in the template of the innermost of its frames."""
+    found = None
+    while traceback is not None:
+        if traceback.tb_frame.f_globals.get("__jinja_template__") is compiled:
+            found = compiled.get_corresponding_lineno(traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def _extends(longer: _Path, path: _Path) -> bool:
+    return len(longer) > len(path) and longer[: len(path)] == path
+
+
+def _look_up(values: object, path: _Path) -> str | None:
+    for key in path:
+        if not isinstance(values, dict) or key not in values:
+            return None
+        values = values[key]
+    return _brief(values)
+
+
+def _brief(value: object) -> str:
+    match value:
+        case str():
+            return repr(clipped(value, _MAX_SHOWN))
+        case list() | tuple():
+            return f"a list of {len(value)}"
+        case dict():
+            return f"a mapping of {len(value)}"
+        case int() if value.bit_length() > MAX_INT_BITS:
+            return "a huge number"
+    return str(value)

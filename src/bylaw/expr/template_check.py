@@ -1,0 +1,324 @@
+"""The tree of a template → what is wrong with it; an allow-list of nodes, names, filters, tests.
+
+`rewritten` then puts our own bounded operations where Jinja has unbounded ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import TYPE_CHECKING, TypeAlias
+
+from jinja2 import nodes
+from jinja2.visitor import NodeTransformer
+
+from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
+from bylaw.expr.template_sandbox import EACH, JOINED, LOOP_ATTRIBUTES, SANDBOX, SLICED, WEIGHED
+from bylaw.expr.template_values import FILTERS, TESTS
+from bylaw.model.codes import templates as codes
+from bylaw.model.diagnostic import Diagnostic, error, warning
+from bylaw.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bylaw.expr.template_tokens import TemplateText
+    from bylaw.model.codes import Code
+    from bylaw.model.source import Span
+
+Shape: TypeAlias = "Mapping[str, Shape] | None"
+
+_LOOP_SHAPE: Shape = dict.fromkeys(LOOP_ATTRIBUTES)
+
+# Nodes that are fine when their children are.
+_PLAIN_NODES = frozenset(
+    {
+        *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr),
+        *(nodes.Getitem, nodes.Slice, nodes.List, nodes.Tuple, nodes.Concat, nodes.Keyword),
+        *(nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.Neg, nodes.Pos),
+        *(nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow),
+    }
+)
+
+
+def too_deep(tree: nodes.Template) -> int | None:
+    """Where a tree is nested past the limit, found without recursion."""
+    level: list[nodes.Node] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in node.iter_child_nodes()]
+    return _offset(level[0]) if level else None
+
+
+def _offset(node: nodes.Node) -> int:
+    """Where a node begins; a node that Jinja adds itself has the place of the first inside it."""
+    inside: nodes.Node | None = node
+    while inside is not None and inside.lineno is None:
+        inside = next(inside.iter_child_nodes(), None)
+    return inside.lineno if inside else 0
+
+
+def path_of(node: nodes.Node) -> tuple[str | int, ...] | None:
+    """The keys of a plain path such as `context.turn['number']`, or None."""
+    keys: list[str | int] = []
+    while not isinstance(node, nodes.Name):
+        match node:
+            case nodes.Getattr():
+                keys.append(node.attr)
+            case nodes.Getitem(arg=nodes.Const(value=str() | int() as key)):
+                keys.append(key)
+            case _:
+                return None
+        node = node.node
+    return (node.name, *reversed(keys))
+
+
+@dataclass
+class Checker:
+    """Walks a tree whose depth is bounded and collects errors and warnings."""
+
+    text: TemplateText
+    names: Mapping[str, Shape]
+    errors: list[Diagnostic] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    def check(self, tree: nodes.Template) -> None:
+        """Check the whole template."""
+        self._visit(tree, self.names)
+
+    def _error(self, code: Code, headline: str, span: Span, help_: str) -> None:
+        self.errors.append(error(code, headline, self.text.source, span, help=help_))
+
+    def _visit(self, node: nodes.Node, scope: Mapping[str, Shape]) -> None:
+        match node:
+            case nodes.Name():
+                self._name(node, scope)
+            case nodes.Getattr():
+                self._attribute(node, scope)
+            case nodes.Filter():
+                self._filter(node, scope)
+            case nodes.Test():
+                self._test(node, scope)
+            case nodes.For():
+                self._loop(node, scope)
+            case nodes.Const():
+                self._const(node)
+            case nodes.CondExpr(expr2=None):
+                self._half_choice(node)
+            case _ if type(node) in _PLAIN_NODES:
+                self._children(node, scope)
+            case _:
+                self._forbidden(node)
+
+    def _children(self, node: nodes.Node, scope: Mapping[str, Shape]) -> None:
+        if isinstance(node, nodes.Getitem):
+            self._known_key(node, scope)
+        for child in node.iter_child_nodes():
+            self._visit(child, scope)
+
+    def _forbidden(self, node: nodes.Node) -> None:
+        if isinstance(node, nodes.Call):
+            span = self.text.call_span(_leftmost(node.node).lineno, node.lineno)
+            help_ = "use a filter: `{{ value | upper }}`"
+            self._error(codes.TEMPLATE_FORBIDDEN, "a template cannot call anything", span, help_)
+            return
+        span = self.text.token_span(_offset(node))
+        headline = f"`{self.text.source.slice(span)}` is not offered in templates"
+        help_ = "use values, filters, `if` and one level of `for`"
+        self._error(codes.TEMPLATE_FORBIDDEN, headline, span, help_)
+
+    def _half_choice(self, node: nodes.CondExpr) -> None:
+        span = self.text.tag_span(node.lineno)
+        headline = "`if` inside an expression needs an `else`"
+        self._error(codes.TEMPLATE_FORBIDDEN, headline, span, "add `else ''` to print nothing")
+
+    def _const(self, node: nodes.Const) -> None:
+        if isinstance(node.value, int) and node.value.bit_length() > MAX_INT_BITS:
+            span = self.text.token_span(node.lineno)
+            help_ = f"numbers have at most {MAX_INT_BITS:,} bits"
+            self._error(codes.TEMPLATE_NUMBER, "this number is too large", span, help_)
+
+    def _name(self, node: nodes.Name, scope: Mapping[str, Shape]) -> None:
+        span = self.text.token_span(node.lineno)
+        if node.name not in scope:
+            headline = f"`{node.name}` is not a name of this template"
+            help_ = did_you_mean(node.name, scope)
+            self._error(codes.TEMPLATE_UNKNOWN_NAME, headline, span, help_)
+        elif scope[node.name] is _LOOP_SHAPE:
+            help_ = "use a part of it, such as `loop.index`"
+            self._error(codes.TEMPLATE_FORBIDDEN, "`loop` alone is no value", span, help_)
+
+    def _attribute(
+        self, node: nodes.Getattr, scope: Mapping[str, Shape], *, may_miss: bool = False
+    ) -> None:
+        if not (isinstance(node.node, nodes.Name) and node.node.name in scope):
+            self._visit(node.node, scope)
+        span = self.text.token_after(node.lineno)
+        if node.attr.startswith("_"):
+            headline = f"`{node.attr}` is private and fails when it is rendered"
+            note = warning(
+                codes.TEMPLATE_PRIVATE, headline, self.text.source, span, help="delete it"
+            )
+            self.warnings.append(note)
+        elif not may_miss:
+            self._known(node.attr, _shape(node.node, scope), span)
+
+    def _known_key(self, node: nodes.Getitem, scope: Mapping[str, Shape]) -> None:
+        if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
+            span = self.text.token_span(node.arg.lineno)
+            self._known(node.arg.value, _shape(node.node, scope), span)
+
+    def _known(self, name: str, shape: Shape, span: Span) -> None:
+        if shape is not None and name not in shape:
+            headline = f"`{name}` does not exist here and fails when it is rendered"
+            help_ = did_you_mean(name, shape)
+            source = self.text.source
+            self.warnings.append(
+                warning(codes.TEMPLATE_UNKNOWN_ATTRIBUTE, headline, source, span, help=help_)
+            )
+
+    def _filter(self, node: nodes.Filter, scope: Mapping[str, Shape]) -> None:
+        if node.name not in FILTERS:
+            headline = f"`{node.name}` is not a filter of templates"
+            span = self.text.token_span(node.lineno)
+            help_ = did_you_mean(node.name, FILTERS)
+            self._error(codes.TEMPLATE_UNKNOWN_FILTER, headline, span, help_)
+        if node.node is None or node.dyn_args is not None or node.dyn_kwargs is not None:
+            self._forbidden(node)
+            return
+        self._arguments(node, FILTERS, self.text.token_span(node.lineno))
+        self._operand(node.node, scope, may_miss=node.name in ("d", "default"))
+        for child in (*node.args, *(named.value for named in node.kwargs)):
+            self._visit(child, scope)
+
+    def _test(self, node: nodes.Test, scope: Mapping[str, Shape]) -> None:
+        if node.name not in TESTS:
+            headline = f"`{node.name}` is not a test of templates"
+            span = self.text.name_after(node.lineno, node.name)
+            help_ = did_you_mean(node.name, TESTS)
+            self._error(codes.TEMPLATE_UNKNOWN_TEST, headline, span, help_)
+        if node.dyn_args is not None or node.dyn_kwargs is not None:
+            self._forbidden(node)
+            return
+        self._arguments(node, TESTS, self.text.name_after(node.lineno, node.name))
+        self._operand(node.node, scope, may_miss=node.name in ("defined", "undefined"))
+        for child in (*node.args, *(named.value for named in node.kwargs)):
+            self._visit(child, scope)
+
+    def _arguments(
+        self,
+        node: nodes.Filter | nodes.Test,
+        known: Mapping[str, Callable[..., object]],
+        span: Span,
+    ) -> None:
+        if node.name not in known:
+            return
+        named = {each.key: None for each in node.kwargs}
+        try:
+            signature(known[node.name]).bind(None, *node.args, **named)
+        except TypeError as problem:
+            headline = f"`{node.name}` does not take these arguments"
+            self._error(codes.TEMPLATE_ARGUMENTS, headline, span, str(problem).replace("'", "`"))
+
+    def _operand(self, node: nodes.Expr, scope: Mapping[str, Shape], *, may_miss: bool) -> None:
+        if isinstance(node, nodes.Getattr) and may_miss:
+            self._attribute(node, scope, may_miss=True)
+        else:
+            self._visit(node, scope)
+
+    def _loop(self, node: nodes.For, scope: Mapping[str, Shape]) -> None:
+        keyword = self.text.token_span(node.lineno)
+        if scope.get("loop") is _LOOP_SHAPE:
+            help_ = "use one loop; `join` makes a text of a list inside it"
+            self._error(codes.TEMPLATE_LOOP, "a loop cannot stand in a loop", keyword, help_)
+        if node.recursive:
+            self._error(
+                codes.TEMPLATE_LOOP, "a loop cannot be recursive", keyword, "write `for` alone"
+            )
+        if _is_list_path(node.iter):
+            self._visit(node.iter, scope)
+        else:
+            span = self.text.to_end_of_tag(_leftmost(node.iter).lineno)
+            help_ = "loop over a path such as `context.history.messages` or a slice of it"
+            self._error(codes.TEMPLATE_LOOP, "a loop runs over a list of the values", span, help_)
+        targets = dict.fromkeys(name.name for name in _names_in(node.target))
+        inner: Mapping[str, Shape] = {**scope, **targets, "loop": _LOOP_SHAPE}
+        for child in (*([node.test] if node.test else []), *node.body):
+            self._visit(child, inner)
+        for child in node.else_:
+            self._visit(child, scope)
+
+
+def _names_in(target: nodes.Node) -> Iterator[nodes.Name]:
+    if isinstance(target, nodes.Name):
+        yield target
+    yield from target.find_all(nodes.Name)
+
+
+def _leftmost(node: nodes.Node) -> nodes.Node:
+    """The node whose token comes first: the one that filters, calls and dots hang on."""
+    while isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Call | nodes.Filter | nodes.Test):
+        if node.node is None:
+            break
+        node = node.node
+    return node
+
+
+def _is_list_path(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
+        bounds = (node.arg.start, node.arg.stop, node.arg.step)
+        return path_of(node.node) is not None and all(map(_is_number, bounds))
+    return path_of(node) is not None
+
+
+def _is_number(node: nodes.Node | None) -> bool:
+    inner = node.node if isinstance(node, nodes.Neg) else node
+    return inner is None or isinstance(inner, nodes.Const)
+
+
+def _shape(node: nodes.Node, scope: Mapping[str, Shape]) -> Shape:
+    """What is known of the value of a path; None when anything may be there."""
+    path = path_of(node)
+    shape: Shape = scope if path else None
+    for key in path or ():
+        shape = shape.get(str(key)) if shape is not None else None
+    return shape
+
+
+class _Rewriter(NodeTransformer):
+    """Puts a filter of ours around what Jinja would do without a limit."""
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        return _filtered(nodes.List(node.nodes, lineno=node.lineno), JOINED)
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        if not isinstance(node.arg, nodes.Slice):
+            return node
+        bounds = (node.arg.start, node.arg.stop, node.arg.step)
+        args = [bound or nodes.Const(None, lineno=node.lineno) for bound in bounds]
+        return _filtered(node.node, SLICED, *args)
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - Jinja's name
+        cost = 1 + sum(1 for child in node.body for _ in child.find_all(nodes.Node))
+        self.generic_visit(node)
+        node.iter = _filtered(node.iter, EACH, nodes.Const(cost, lineno=node.lineno))
+        return node
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        node.expr = _filtered(node.expr, WEIGHED)
+        for operand in node.ops:
+            operand.expr = _filtered(operand.expr, WEIGHED)
+        return node
+
+
+def _filtered(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
+    return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
+
+
+def rewritten(tree: nodes.Template) -> nodes.Template:
+    """The same template, with every unbounded operation replaced by a bounded one."""
+    _Rewriter().visit(tree)
+    tree.set_environment(SANDBOX)
+    return tree

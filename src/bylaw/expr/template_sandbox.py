@@ -1,0 +1,142 @@
+"""Jinja's sandbox made smaller: plain values, few filters, every growth bounded.
+
+No attribute of a Python object can be reached from a template: a dot and a subscript look into
+lists, texts and mappings and nowhere else. Nothing can be called. Filters and operators spend
+the budget of the rendering.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from jinja2 import TemplateSyntaxError, pass_context
+from jinja2.lexer import TokenStream
+from jinja2.runtime import LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from bylaw.expr.template_values import (
+    FILTERS,
+    TESTS,
+    Missing,
+    charge,
+    default,
+    fail,
+    item,
+    joined,
+    loop_items,
+    operate,
+    require_plain,
+    sliced,
+    text_of,
+)
+from bylaw.model.codes import templates as codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jinja2.runtime import Context
+
+# Names that no template can write: of the budget among the values, and of filters of our own.
+BUDGET = " budget"
+JOINED = "~"
+WEIGHED = "of a comparison"
+SLICED = "[:]"
+EACH = "for each"
+
+LOOP_ATTRIBUTES = frozenset(
+    {"index", "index0", "revindex", "revindex0", "first", "last", "length", "previtem", "nextitem"}
+)
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """The one environment of all templates; its tokens say at which character they begin."""
+
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
+
+    def __init__(self) -> None:
+        super().__init__(
+            undefined=Missing,
+            autoescape=False,
+            keep_trailing_newline=True,
+            finalize=text_of,
+            optimized=False,
+        )
+        self.globals.clear()
+        self.filters = {
+            **{name: _charged(function) for name, function in FILTERS.items()},
+            JOINED: _charged(joined),
+            SLICED: _charged(sliced),
+            WEIGHED: _charged(lambda value: value),
+            EACH: _each,
+        }
+        self.tests = TESTS.copy()
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A key of a mapping, or what a loop knows of itself."""
+        if isinstance(obj, LoopContext) and attribute in LOOP_ATTRIBUTES:
+            return getattr(obj, attribute)
+        if attribute.startswith("_"):
+            fail(codes.RENDER_PRIVATE, f"`{attribute}` begins with an underscore")
+        return item(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """A key of a mapping, a place in a list or text; never an attribute."""
+        return item(obj, argument)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Arithmetic, and `+` and `*` of texts and lists, within the limits."""
+        return operate(context.parent[BUDGET], operator, left, right)
+
+    def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja's name
+        """Leave the traceback as it is: `template.py` reads the place from it."""
+        problem = sys.exc_info()[1]
+        assert problem is not None, "called while an exception is handled"
+        raise problem
+
+    def _tokenize(
+        self,
+        source: str,
+        name: str | None,
+        filename: str | None = None,
+        state: str | None = None,  # noqa: ARG002 - Jinja's signature
+    ) -> TokenStream:
+        # Jinja hands the line of a token to nodes, errors and compiled code. Here the "line" is
+        # the offset of its first character, so that all of these know their exact place.
+        return TokenStream(self.lexer.wrap(located(self, source)), name, filename)
+
+
+def located(environment: Sandbox, source: str) -> Iterator[tuple[int, str, str]]:
+    """The tokens of a template with the offset of each; lexer errors get an offset too."""
+    at = 0
+    try:
+        for _, kind, value in environment.lexer.tokeniter(source, None):
+            start = source.index(value, at)  # what lies between was stripped: blanks only
+            at = start + len(value)
+            yield start, kind, value
+    except TemplateSyntaxError as problem:
+        problem.lineno = at
+        raise
+
+
+def _charged(function: Callable[..., Any]) -> Callable[..., Any]:
+    @pass_context
+    @wraps(function)
+    def run(context: Context, value: Any, *args: Any, **named: Any) -> Any:
+        charge(context.parent[BUDGET], value)
+        if function is not default:
+            require_plain(value)
+        for each in (*args, *named.values()):
+            require_plain(each)
+        return function(value, *args, **named)
+
+    return run
+
+
+@pass_context
+def _each(context: Context, value: Any, cost: int) -> Any:
+    return loop_items(context.parent[BUDGET], value, cost)
+
+
+SANDBOX = Sandbox()

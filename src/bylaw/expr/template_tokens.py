@@ -1,0 +1,104 @@
+"""The text of a template and its tokens → spans in the file that the template stands in."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from bylaw.expr.template_sandbox import SANDBOX, located
+from bylaw.model.source import SourceFile, Span
+
+_OPENS = ("variable_begin", "block_begin")
+_CLOSES = ("variable_end", "block_end")
+_LINE_BREAK = re.compile("\r\n?")
+
+
+@dataclass(frozen=True)
+class _Token:
+    start: int
+    end: int
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True)
+class TemplateText:
+    """A template inside a file. Offsets count from its start, with every line break as one."""
+
+    source: SourceFile
+    span: Span
+
+    @cached_property
+    def text(self) -> str:
+        """What Jinja reads: line breaks are newlines."""
+        return _LINE_BREAK.sub("\n", self.source.slice(self.span))
+
+    @cached_property
+    def _double_breaks(self) -> list[int]:
+        found = re.finditer("\r\n", self.source.slice(self.span))
+        return [each.start() - count for count, each in enumerate(found)]
+
+    def in_file(self, start: int, end: int) -> Span:
+        """A piece of the template as a piece of the file, without the blanks around it."""
+        end = start + len(self.text[start:end].rstrip())
+        start = end - len(self.text[start:end].lstrip())
+        return Span(self._offset(start), self._offset(end))
+
+    def _offset(self, at: int) -> int:
+        at = min(at, len(self.text))
+        return self.span.start + at + bisect_left(self._double_breaks, at)
+
+    @cached_property
+    def tokens(self) -> list[_Token]:
+        """All tokens but blanks, as far as they can be read."""
+        found = []
+        for start, kind, value in located(SANDBOX, self.text):
+            if kind != "whitespace":
+                found.append(_Token(start, start + len(value), kind, value))
+        return found
+
+    def _index(self, offset: int) -> int:
+        return max(0, bisect_right(self.tokens, offset, key=lambda token: token.start) - 1)
+
+    def token_span(self, offset: int) -> Span:
+        """The token that begins at an offset."""
+        token = self.tokens[self._index(offset)]
+        return self.in_file(token.start, token.end)
+
+    def token_after(self, offset: int) -> Span:
+        """The token behind the one at an offset."""
+        token = self.tokens[min(self._index(offset) + 1, len(self.tokens) - 1)]
+        return self.in_file(token.start, token.end)
+
+    def name_after(self, offset: int, name: str) -> Span:
+        """The nearest token with this text at or behind an offset."""
+        begin = self._index(offset)
+        token = next((t for t in self.tokens[begin:] if t.value == name), self.tokens[begin])
+        return self.in_file(token.start, token.end)
+
+    def call_span(self, start: int, bracket: int) -> Span:
+        """From the start of what is called to the bracket that closes the call."""
+        depth = 0
+        for token in self.tokens[self._index(bracket) :]:
+            depth += (token.value == "(") - (token.value == ")")
+            if depth == 0:
+                return self.in_file(start, token.end)
+        return self.in_file(start, bracket + 1)
+
+    def tag_span(self, offset: int) -> Span:
+        """The whole `{{ … }}` or `{% … %}` around an offset."""
+        begin = end = self._index(offset)
+        while begin > 0 and self.tokens[begin].kind not in _OPENS:
+            begin -= 1
+        while end < len(self.tokens) - 1 and self.tokens[end].kind not in _CLOSES:
+            end += 1
+        return self.in_file(self.tokens[begin].start, self.tokens[end].end)
+
+    def to_end_of_tag(self, offset: int) -> Span:
+        """From an offset to the end of the tag around it, its closing braces left out."""
+        begin = end = self._index(offset)
+        while end < len(self.tokens) - 1 and self.tokens[end + 1].kind not in _CLOSES:
+            end += 1
+        return self.in_file(self.tokens[begin].start, self.tokens[end].end)
