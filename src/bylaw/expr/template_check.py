@@ -212,7 +212,7 @@ class Checker:
     ) -> None:
         if node.name not in known:
             return
-        named = {each.key: None for each in node.kwargs}
+        named = {str(each.key): None for each in node.kwargs}
         try:
             signature(known[node.name]).bind(None, *node.args, **named)
         except TypeError as problem:
@@ -302,6 +302,7 @@ class _Rewriter(NodeTransformer):
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - Jinja's name
         cost = 1 + sum(1 for child in node.body for _ in child.find_all(nodes.Node))
         self.generic_visit(node)
+        assert isinstance(node.iter, nodes.Expr), "the checker saw a path"
         node.iter = _filtered(node.iter, EACH, nodes.Const(cost, lineno=node.lineno))
         return node
 

@@ -71,7 +71,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             WEIGHED: _charged(lambda value: value),
             EACH: _each,
         }
-        self.tests = TESTS.copy()
+        self.tests = dict[str, Any](TESTS)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """A key of a mapping, or what a loop knows of itself."""

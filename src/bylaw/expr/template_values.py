@@ -99,7 +99,9 @@ def _why_missing(obj: object, key: object) -> str:
     if isinstance(obj, dict):
         names = [clipped(key, _MAX_SHOWN) for key in obj if isinstance(key, str)][:_MAX_NAMES_SHOWN]
         return f"`{shown}` is not there; {did_you_mean(shown, names) or 'nothing is'}"
-    kind = {str: "a text", list: "a list", tuple: "a list"}.get(type(obj), "no mapping")
+    kind = (
+        "a text" if isinstance(obj, str) else "a list" if isinstance(obj, _SIZED) else "no mapping"
+    )
     return f"`{shown}` is not there: the value before it is {kind}"
 
 
@@ -280,8 +282,9 @@ _JINJA_NAMES = (
         "ge",
     ),
 )
+_TESTS_OF_JINJA: dict[str, Any] = dict(JINJA_TESTS)
 TESTS: dict[str, Callable[..., Any]] = {
-    **{name: JINJA_TESTS[name] for name in _JINJA_NAMES},
+    **{name: _TESTS_OF_JINJA[name] for name in _JINJA_NAMES},
     "even": lambda value: _divisible(value, 2),
     "odd": lambda value: not _divisible(value, 2),
     "divisibleby": _divisible,
