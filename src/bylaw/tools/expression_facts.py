@@ -23,12 +23,16 @@ from bylaw.expr.types import (
 from bylaw.model.codes.expressions import BAD_FACTS
 from bylaw.model.diagnostic import error
 from bylaw.model.errors import LoadError
-from bylaw.model.source import SourceFile, Span
+from bylaw.model.source import BOM, SourceFile, Span
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+MAX_FACTS_DEPTH = 100
+MAX_FACT_BITS = 64  # what compiled expressions rely on where they expect a whole number
+
+_NUMERIC = frozenset({"int", "float", "null"})
 _MAYBE_TEXT = optional(TEXT)
 _TOOL_FACTS = record({"name": _MAYBE_TEXT, "args": optional(map_of(ANY)), "status": _MAYBE_TEXT})
 _GUARD_DEFAULTS = {"turn_index": 1, "last_role": "none"}
@@ -90,17 +94,67 @@ def condition_view(source: SourceFile) -> ConditionView:
 
 
 def _read(source: SourceFile) -> Any:
+    text = source.text.removeprefix(BOM)
     try:
-        return json.loads(source.text.removeprefix("\ufeff"), parse_constant=_no_constant)
+        facts = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_without_duplicates)
     except json.JSONDecodeError as problem:
-        at = min(problem.pos, max(len(source.text) - 1, 0))
-        _refuse(source, f"the facts are not JSON: {problem.msg.lower()}", Span(at, at + 1))
-    except (ValueError, RecursionError):
-        _refuse(source, "the facts are not JSON that can be read", Span(0, 1))
+        at = problem.pos + len(source.text) - len(text)
+        span = _inside(source, Span(at, at + 1))
+        _refuse(source, f"the facts are not JSON: {problem.msg.lower()}", span)
+    except _DuplicateKeyError as problem:
+        _refuse(source, f"the key `{problem}` is there twice", _start(source), "delete one of them")
+    except ValueError:
+        _refuse(source, "the facts are not JSON that can be read", _start(source))
+    except RecursionError:
+        _refuse_depth(source)
+    if _is_too_deep(facts):
+        _refuse_depth(source)
+    return facts
+
+
+class _DuplicateKeyError(ValueError):
+    pass
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _DuplicateKeyError(key)
+        found[key] = value
+    return found
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _is_too_deep(facts: Any) -> bool:
+    level = [facts]
+    for _ in range(MAX_FACTS_DEPTH):
+        level = [part for value in level for part in _parts(value)]
+    return bool(level)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _refuse_depth(source: SourceFile) -> NoReturn:
+    headline = f"the facts are nested more than {MAX_FACTS_DEPTH} deep"
+    _refuse(source, headline, _start(source), "make the structure flatter")
+
+
+def _start(source: SourceFile) -> Span:
+    return _inside(source, Span(0, 1))
+
+
+def _inside(source: SourceFile, span: Span) -> Span:
+    """The span, or the end of the source if it lies behind it: an empty text has no character."""
+    size = len(source.text)
+    return Span(min(span.start, max(size - 1, 0)), min(span.end, size))
 
 
 def _refuse(source: SourceFile, headline: str, span: Span, help_: str = "") -> NoReturn:
@@ -114,6 +168,10 @@ class _Facts:
     def conform(self, value: Any, type_: Type, path: str) -> Any:
         """The value with every field of its type, or LoadError naming where it differs."""
         kind = kind_of(value)
+        if kind == "int" and type_.kinds <= _NUMERIC and value.bit_length() > MAX_FACT_BITS:
+            headline = f"{_subject(path)} is too large a number"
+            help_ = f"counters and times have at most {MAX_FACT_BITS} bits"
+            _refuse(self.source, headline, _start(self.source), help_)
         if kind == "int" and "float" in type_.kinds and "int" not in type_.kinds:
             return float(value)
         if kind not in type_.kinds:

@@ -1,0 +1,72 @@
+"""The inputs that fuzzing begins with: real ones, and those that once broke something.
+
+`corpus/TARGET/lines.txt` holds an input a line; every other file of the folder is one input.
+"""
+
+import json
+from pathlib import Path
+
+from bylaw.model.source import SourceFile
+from bylaw.tools.suites.reader import read_page
+
+HERE = Path(__file__).parent
+TESTS = HERE.parent
+SPEC = TESTS.parent / "spec"
+LINES = "lines.txt"
+
+
+def corpus(target):
+    """Every input of a target, in the same order each time."""
+    stored = sorted((HERE / "corpus" / target).iterdir())
+    inputs = [one for file in stored for one in _inputs(file)]
+    return [b"", *inputs, *_REAL.get(target, list)()]
+
+
+def _inputs(file):
+    data = file.read_bytes()
+    return data.removesuffix(b"\n").split(b"\n") if file.name == LINES else [data]
+
+
+def _pages():
+    return [path.read_bytes() for path in sorted(SPEC.rglob("*.md"))]
+
+
+def _steps():
+    for path in sorted(SPEC.rglob("*.md")):
+        for case in read_page(SourceFile.decode(path.name, path.read_bytes())).cases:
+            for step in case.steps:
+                if step.words[1:2] == ("expr",):
+                    yield case, step
+
+
+def _expressions(toml):
+    return [
+        step.words[2].encode("utf-8", "surrogateescape")
+        for _, step in _steps()
+        if ("toml" in step.words) is toml and len(step.words) > 2
+    ]
+
+
+def _facts():
+    texts = {file.text for case, _ in _steps() for file in case.files}
+    return [text.encode() for text in sorted(texts)]
+
+
+def _captures():
+    """Payloads of other programs: no events, but JSON as it really comes."""
+    files = sorted((TESTS / "data" / "captures").rglob("*.json"))
+    return [json.dumps(json.loads(file.read_bytes())).encode() for file in files[::8]]
+
+
+def _documents():
+    return [path.read_bytes() for path in sorted((TESTS / "data" / "seeds").iterdir())]
+
+
+_REAL = {
+    "guards": lambda: _expressions(toml=False),
+    "conditions": lambda: _expressions(toml=True),
+    "facts": _facts,
+    "events": _captures,
+    "pages": lambda: [*_pages(), *_documents()],
+    "yaml": lambda: [*_captures(), *_documents()],
+}

@@ -1,0 +1,73 @@
+"""The words that the inputs of each parser are made of; mutations put them anywhere."""
+
+
+def words(*texts, raw=()):
+    """Whitespace separates the words, so that a dictionary stays readable; `raw` as it is."""
+    return (*(word.encode() for text in texts for word in text.split()), *raw)
+
+
+_NUMBERS = "0 1 -1 2 64 1e308 1e999 0.5 9223372036854775808 007 1_000 0x1f " + "9" * 1_300
+_TEXTS = "'' 'a' \"é\" '\\u0041' '\\x41' '\\n' '" + "x" * 300 + "' ' \" \\ é 😀 \u202e"
+_OPERATORS = "+ - * / % // ** == != < <= > >= and or not in is if else ( ) [ ] { } , . : :="
+_CALLS = "search shell last_user last_tool context $.a.b $ a.b rule-1"
+_NAMES = (
+    "context.turn.token_usage context.history.messages context.history.tools context.state.b "
+    "context.state.text context.user.settings context.event context.result.error m.content x y"
+)
+
+WORDS = {
+    "guards": words(
+        _NUMBERS, _TEXTS, _OPERATORS, _CALLS, "true false null event.name event.tool.args a b c d",
+        "turn_index last_role ever_called( count_calls( called_since( arg( jsonpath( tokens(",
+        "text_contains( now() since_ms('rule-1') 'last_user') 'context') ('$.q') ('n')",
+        raw=(b" ", b"\n", b"\0", b"\xff", b"\r\n"),
+    ),
+    "conditions": words(
+        _NUMBERS, _TEXTS, _OPERATORS, _NAMES, "None True False lambda f'{x}' f'{ {x} !r:>{y}}'",
+        "[x for_x_in y] .get( .items() .split( .join( .replace( .count( .index( .lower() [::-1]",
+        "sorted( min( max( sum( len( int( float( str( bool( round( abs( any( all( reverse=",
+        "default= tool_completed( context_above_threshold( __class__ await yield # \\",
+        raw=(b" for x in ", b" for x, y in ", b" if x ", b" ", b"\n", b"\0", b"\xff", b"\x0c"),
+    ),
+    "paths": words(
+        "* ** ? / // ./ ../ . .. {a} {b} {path} {*} {**} {js,ts} {,} {} { } , \\ src/ .py [ ] ! ~",
+        "{a,b,c,d,e,f} é 😀 a aa a/b/c **/ /** *.* {name}.{ext}", "x" * 300,
+        raw=(b"\n", b"\0", b"\xff", b"\r", b" ", b"/" * 2_000),
+    ),
+    "templates": words(
+        "{{ }} {% %} {# #} {%- -%} {{- -}} if elif else endif for in endfor raw endraw set",
+        "context.turn.number context.history.messages text context.user loop.index m.content",
+        "|upper |join(',') |default('x') |tojson |round(2) |replace('a','b') |truncate(5) |length",
+        "|abs |title |int |first |last |trim is defined is_none divisibleby(2) ~ ** recursive",
+        "macro call include import extends block filter with autoescape do self namespace range(9)",
+        "['_x'] [0] [-1] [1:2] .__class__ _private caller( *args **kw", _NUMBERS, _TEXTS, _OPERATORS,
+        raw=(b" ", b"\n", b"\r\n", b"\r", b"\0", b"\xff", b"# "),
+    ),
+    "yaml": words(
+        "--- ... - ? : key: - | > |2- >+ & &a * *a ! !!str !<x> % %YAML 1.2 %TAG [ ] { } , # @ `",
+        'true null ~ .inf -.INF .nan 0o7 0x1F 1e5 12:30:45 2026-01-01 << <<: yes "\\u0041" "\\x"',
+        _NUMBERS, _TEXTS,
+        raw=(b"\n", b"\n  ", b"\n- ", b": ", b"\t", b"\r\n", b"\r", b"\0", b"\xef\xbb\xbf", b"\xff",
+         b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80", b" #"),
+    ),
+    "events": words(
+        '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
+        '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
+        '"facts" "changes" "entries" "approvals" "phase" "args" "at" "seq" "round" "tokens"',
+        '"status" "ok" "path" "change" "role" "text" "payload" "cause":["a"] "x":{}', _NUMBERS,
+        raw=(b" ", b"\n", b"\0", b"\xff", b"\xef\xbb\xbf"),
+    ),
+    "facts": words(
+        '{ } [ ] : , " \\ \\u0000 \\ud800 null true false NaN Infinity -0 1.5 1e400 1e999 "a" "é"',
+        '"turn_index": "calls": "last": "vars": "event": "tool": "args": "name": "now":',
+        '"fired_at": "context": "turn": "history": "messages": "tools": "state": "token_usage":',
+        '"result": "payload": "duration_ms": "failures": "user":', _NUMBERS,
+        raw=(b" ", b"\n", b"\0", b"\xff", b"\xef\xbb\xbf"),
+    ),
+    "pages": words(
+        "# ## ### ``` ```` ```run ```json [CM-024] [CM-A21,x] [exit_0] $ bylaw bylaw_expr ' \" \\ [ ]",
+        "../x /x a.json ~~~",
+        raw=(b"\n", b"\n## T\n", b"\n```run\n$ bylaw x\n[exit 0]\n```\n", b"\n$ bylaw ", b"\n[exit 0]\n",
+         b"\n```", b"```json f.json\n", b"\r\n", b"\r", b"\0", b"\xff", b"\xe2\x80\xa8", b" " * 500),
+    ),
+}  # fmt: skip

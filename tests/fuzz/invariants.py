@@ -1,0 +1,46 @@
+"""What holds for every diagnostic, whatever text it is about."""
+
+import json
+import unicodedata
+
+from bylaw.tools.codes import all_codes
+from bylaw.tools.printers import PRINTERS
+
+# Line breaks are the printers' own; everything else that moves a cursor is made visible.
+MOVES_A_CURSOR = {"Cc", "Cs", "Zl", "Zp"}
+
+
+def check_diagnostics(diagnostics):
+    """Spans lie inside the source, codes are known, and every printer can print them."""
+    assert diagnostics, "a refusal says why"
+    for diagnostic in diagnostics:
+        assert diagnostic.code in all_codes(), diagnostic.code
+        assert diagnostic.headline
+        check_span(diagnostic.span, diagnostic.source)
+        for label in diagnostic.labels:
+            check_span(label.span, diagnostic.source)
+        if diagnostic.fix is not None:
+            check_span(diagnostic.fix.span, diagnostic.source)
+    check_printed(diagnostics)
+
+
+def check_span(span, source):
+    """A span is a piece of the source."""
+    assert 0 <= span.start <= span.end <= len(source.text), (span, len(source.text))
+
+
+def check_printed(diagnostics):
+    """Each printer writes text that a terminal and a JSON reader take without harm."""
+    for name, render in PRINTERS.items():
+        printed = render(diagnostics)
+        printed.encode("utf-8")
+        if name in {"json", "sarif"}:
+            json.loads(printed)
+        else:
+            check_calm(printed)
+
+
+def check_calm(printed):
+    """Nothing in the text moves a cursor but its line breaks."""
+    moving = {c for c in printed if unicodedata.category(c) in MOVES_A_CURSOR} - {"\n"}
+    assert not moving, moving
