@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw.expr.paths.index import CROWDED, MIN_DENSE, MIN_SPARSE, PathIndex
 from bylaw.expr.paths import normalise, pattern
+from bylaw.expr.paths.index import CROWDED, MIN_DENSE, MIN_SPARSE, PathIndex
 from bylaw.model.errors import PatternError
 
 

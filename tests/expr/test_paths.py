@@ -9,9 +9,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bylaw.expr.paths.matcher import follow
-from bylaw.expr.paths.regex import linear_regex
-from bylaw.expr.paths.tokens import MAX_ALTERNATIVES, MAX_PATH, MAX_PATTERN
 from bylaw.expr.paths import (
     check_resolvable,
     check_same_variables,
@@ -20,6 +17,9 @@ from bylaw.expr.paths import (
     parse_pattern,
     pattern,
 )
+from bylaw.expr.paths.matcher import follow
+from bylaw.expr.paths.regex import linear_regex
+from bylaw.expr.paths.tokens import MAX_ALTERNATIVES, MAX_PATH, MAX_PATTERN
 from bylaw.model.codes import Code
 from bylaw.model.codes import patterns as codes
 from bylaw.model.errors import PatternError, PolicyError

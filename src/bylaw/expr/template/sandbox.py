@@ -16,7 +16,7 @@ from jinja2.lexer import TokenStream
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from bylaw.expr.template_values import (
+from bylaw.expr.template.values import (
     FILTERS,
     TESTS,
     Missing,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
 
 from bylaw.expr.limits import MAX_INT_BITS, Budget, OverBudget
-from bylaw.expr.template_check import Checker, Shape, path_of, rewritten, too_deep
-from bylaw.expr.template_sandbox import BUDGET, SANDBOX
-from bylaw.expr.template_tokens import TemplateText
+from bylaw.expr.template.check import Checker, Shape, path_of, rewritten, too_deep
+from bylaw.expr.template.sandbox import BUDGET, SANDBOX
+from bylaw.expr.template.tokens import TemplateText
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Diagnostic, error, in_order
 from bylaw.model.errors import LoadError, RenderError

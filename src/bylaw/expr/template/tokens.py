@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-from bylaw.expr.template_sandbox import SANDBOX, located
+from bylaw.expr.template.sandbox import SANDBOX, located
 from bylaw.model.source import SourceFile, Span
 
 _OPENS = ("variable_begin", "block_begin")

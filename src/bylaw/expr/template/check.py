@@ -13,8 +13,8 @@ from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
-from bylaw.expr.template_sandbox import EACH, JOINED, LOOP_ATTRIBUTES, SANDBOX, SLICED, WEIGHED
-from bylaw.expr.template_values import FILTERS, TESTS
+from bylaw.expr.template.sandbox import EACH, JOINED, LOOP_ATTRIBUTES, SANDBOX, SLICED, WEIGHED
+from bylaw.expr.template.values import FILTERS, TESTS
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Diagnostic, error, warning
 from bylaw.model.suggest import did_you_mean
@@ -22,7 +22,7 @@ from bylaw.model.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from bylaw.expr.template_tokens import TemplateText
+    from bylaw.expr.template.tokens import TemplateText
     from bylaw.model.codes import Code
     from bylaw.model.source import Span
 
