@@ -267,7 +267,7 @@ REFUSED = [
     ("a\nkey\nb: c\n", codes.YAML_SYNTAX, ":"),
     ("a: ]\n", codes.YAML_SYNTAX, "]"),
     ("[}?", codes.YAML_SYNTAX, "?"),
-    ("\"\\", codes.YAML_SYNTAX, "\\"),
+    ('"\\', codes.YAML_SYNTAX, "\\"),
 ]
 
 
