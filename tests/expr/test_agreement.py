@@ -3,6 +3,7 @@
 import copy
 import math
 import warnings
+from types import SimpleNamespace
 
 import simpleeval
 from hypothesis import given, settings
@@ -36,7 +37,7 @@ def guard(tree):
 def condition(text, values=VALUES):
     try:
         loaded = load_condition(SourceFile("c", text), Span(0, len(text)), CONDITION_WORLD)
-        return loaded.evaluate(values)
+        return loaded.evaluate(SimpleNamespace(**values))
     except (GuardError, LoadError):
         return FAILED
 

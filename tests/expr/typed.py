@@ -32,7 +32,7 @@ HELPERS = {"tool_completed", "tool_failed", "failure_count", "context_above_thre
 GUARD_WORLD = guard_environment(VALUES)
 GUARD_VALUES = GuardView(variables=VALUES)
 CONDITION_WORLD = Environment(
-    {name: Variable(ANY, f"v[{name!r}]") for name in VALUES},
+    {name: Variable(ANY, name) for name in VALUES},
     {name: function for name, function in FUNCTIONS.items() if name not in HELPERS},
     METHODS,
     strict=False,

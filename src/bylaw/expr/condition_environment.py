@@ -93,14 +93,14 @@ class ConditionView:
 
 
 def _plainly(function: str) -> Emit:
-    def emit(args: Sequence[Argument], site: int) -> str:
+    def emit(args: Sequence[Argument], site: int, _view: str) -> str:
         return f"{function}(B, {site}" + "".join(f", {arg.code}" for arg in args) + ")"
 
     return emit
 
 
 def _method(name: str) -> Emit:
-    def emit(args: Sequence[Argument], site: int) -> str:
+    def emit(args: Sequence[Argument], site: int, _view: str) -> str:
         return f"method({name!r}, B, {site}, " + ", ".join(arg.code for arg in args) + ")"
 
     return emit
@@ -109,7 +109,7 @@ def _method(name: str) -> Emit:
 _VALUE = Parameter("value")
 _TOOL_NAME = Parameter("name", ("str",))
 _NUMBER = Parameter("number", ("int", "float", "bool"))
-_FAILURES = 'v.context["history"]["failures"]'
+_FAILURES = 'context["history"]["failures"]'
 
 
 def _maybe(name: str, *kinds: str, how: str = "either") -> Parameter:
@@ -135,25 +135,28 @@ FUNCTIONS = {
         (_VALUE, _maybe("reverse", "bool", how="keyword")), list_of(ANY), _plainly("in_sequence")
     ),
     "tool_completed": Function(
-        (_TOOL_NAME,), BOOL, lambda args, _: f"({args[0].code} in v.completed)", inlined=True
+        (_TOOL_NAME,), BOOL, lambda args, _, v: f"({args[0].code} in {v}completed)", inlined=True
     ),
     "tool_failed": Function(
-        (_TOOL_NAME,), BOOL, lambda args, _: f"({args[0].code} in {_FAILURES})", inlined=True
+        (_TOOL_NAME,), BOOL, lambda args, _, v: f"({args[0].code} in {v}{_FAILURES})", inlined=True
     ),
     "failure_count": Function(
-        (_TOOL_NAME,), INT, lambda args, _: f"{_FAILURES}.get({args[0].code}, 0)", inlined=True
+        (_TOOL_NAME,),
+        INT,
+        lambda args, _, v: f"{v}{_FAILURES}.get({args[0].code}, 0)",
+        inlined=True,
     ),
     "context_above_threshold": Function(
         (Parameter("threshold", ("int", "float")),),
         BOOL,
-        lambda args, site: (
-            f'lenient_greater(v.context["turn"]["context_usage"], {args[0].code}, B, {site})'
+        lambda args, site, v: (
+            f'lenient_greater({v}context["turn"]["context_usage"], {args[0].code}, B, {site})'
         ),
     ),
     "message_count_above": Function(
         (Parameter("count", ("int", "float")),),
         BOOL,
-        lambda args, _: f"(v.message_total > {args[0].code})",
+        lambda args, _, v: f"({v}message_total > {args[0].code})",
         inlined=True,
     ),
 }
@@ -199,5 +202,5 @@ METHODS = {
 }
 
 CONDITIONS = Environment(
-    {"context": Variable(record(SHAPES), "v.context")}, FUNCTIONS, METHODS, strict=False
+    {"context": Variable(record(SHAPES), "context")}, FUNCTIONS, METHODS, strict=False
 )

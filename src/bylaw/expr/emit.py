@@ -64,8 +64,9 @@ class Site:
 class Emitter:
     """Turns nodes into Python expressions; comprehensions become local functions before them."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, view: str = "v.") -> None:
         self.checked = checked
+        self.view = view
         self.strict = checked.environment.strict
         self.sites: list[Site] = []
         self.definitions: list[str] = []
@@ -96,14 +97,15 @@ class Emitter:
         return f"({node.value!r})" if negative else repr(node.value)
 
     def name(self, node: Name) -> str:
-        return self.scope.get(node.id) or self.checked.environment.variables[node.id].code
+        local = self.scope.get(node.id)
+        return local or self.view + self.checked.environment.variables[node.id].code
 
     def attribute(self, node: Attribute) -> str:
         path = dotted(node)
         if path is not None and path.split(".")[0] not in self.scope:
             variable = self.checked.environment.variables.get(path)
             if variable is not None:
-                return variable.code
+                return self.view + variable.code
         return self.field(node, node.object, node.name)
 
     def field(self, node: Node, owner: Node, name: str) -> str:
@@ -132,7 +134,7 @@ class Emitter:
         function = self.checked.environment.functions[node.function]
         args = [self.argument(arg, function, place) for place, arg in enumerate(node.args)]
         args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
-        return function.emit(args, self.site(node, *node.args))
+        return function.emit(args, self.site(node, *node.args), self.view)
 
     def argument(self, node: Node, function: Function, place: int) -> Argument:
         """An argument; where the call is inlined over the view its kind is tested before."""
@@ -148,7 +150,7 @@ class Emitter:
         known = self.checked.environment.methods[node.name]
         args = [Argument(self.emit(part)) for part in (node.object, *node.args)]
         args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
-        return known.emit(args, self.site(node, node.object, *node.args))
+        return known.emit(args, self.site(node, node.object, *node.args), self.view)
 
     def unary(self, node: Unary) -> str:
         operand, known = self.emit(node.operand), self.type(node.operand)
@@ -185,10 +187,10 @@ class Emitter:
             return False
         if node.op in ("/", "%", "//") and not _is_nonzero_number(node.right):
             return False
-        bits = self.bits(node)
+        if all(side.within("int") for side in sides) and node.op in ("+", "-", "*"):
+            return self.bits(node) <= MAX_INT_BITS
         # Floats cannot overflow in + - *; an integer beside a float must fit into one.
-        all_int = all(side.within("int") for side in sides)
-        return bits <= (MAX_INT_BITS if all_int and node.op in ("+", "-", "*") else _DIVIDE_BITS)
+        return max(self.bits(node.left), self.bits(node.right)) <= _DIVIDE_BITS
 
     def bits(self, node: Node) -> int:
         """At most how many bits an integer value of this node has; above the limit if unknown."""

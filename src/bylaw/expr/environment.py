@@ -1,7 +1,8 @@
 """What an expression may read and call: names with types, and how compiled code gets at them.
 
-In compiled code `v` is the view of the event; an `emit` function turns the code of the arguments
-into the code of the call. Both grammars are checked and compiled against one of these.
+Compiled code reads the fields of a view: `v.turn_index`, or a local `v_turn_index` where many
+guards share their reads. So the code of a variable begins with the name of a field, and an `emit`
+function is told what stands before it. Both grammars are checked and compiled against one of these.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ class Argument:
     literal: Constant = None
 
 
-Emit: TypeAlias = Callable[[Sequence[Argument], int], str]
+# The code of the arguments, the site of the call, what stands before a field of the view.
+Emit: TypeAlias = Callable[[Sequence[Argument], int, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name that can be read, and the Python expression that reads it from the view."""
+    """A name that can be read: the field of the view, with what is done to it."""
 
     type: Type
     code: str

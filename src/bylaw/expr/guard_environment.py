@@ -52,14 +52,14 @@ class GuardView:
 
 
 _BUILT_IN = {
-    "turn_index": Variable(INT, "v.turn_index"),
-    "context_tokens": Variable(INT, "v.context_tokens"),
-    "history_length": Variable(INT, "v.history_length"),
-    "last_role": Variable(TEXT, "v.last_role"),
-    "event.name": Variable(optional(TEXT), "v.event_name"),
-    "event.tool.name": Variable(optional(TEXT), "v.tool_name"),
-    "event.tool.args": Variable(optional(map_of(ANY)), "v.tool_args"),
-    "event.tool.status": Variable(optional(TEXT), "v.tool_status"),
+    "turn_index": Variable(INT, "turn_index"),
+    "context_tokens": Variable(INT, "context_tokens"),
+    "history_length": Variable(INT, "history_length"),
+    "last_role": Variable(TEXT, "last_role"),
+    "event.name": Variable(optional(TEXT), "event_name"),
+    "event.tool.name": Variable(optional(TEXT), "tool_name"),
+    "event.tool.args": Variable(optional(map_of(ANY)), "tool_args"),
+    "event.tool.status": Variable(optional(TEXT), "tool_status"),
 }
 JSON_VALUE: Type = kind_type("null", "bool", "int", "float", "str", "list", "map")
 
@@ -72,24 +72,24 @@ def _scopes(*scopes: str) -> Parameter:
     return Parameter("scope", ("str",), choices=scopes)
 
 
-def _arg(args: Sequence[Argument], _site: int) -> str:
+def _arg(args: Sequence[Argument], _site: int, view: str) -> str:
     path = args[0]
     if path.literal is None:
-        return f"dig(v.tool_args, split_path({path.code}))"
-    return f"dig(v.tool_args, {split_path(str(path.literal))!r})"
+        return f"dig({view}tool_args, split_path({path.code}))"
+    return f"dig({view}tool_args, {split_path(str(path.literal))!r})"
 
 
-def _jsonpath(args: Sequence[Argument], _site: int) -> str:
-    return f"follow(v.tool_args, {parse_jsonpath(str(args[0].literal))!r})"
+def _jsonpath(args: Sequence[Argument], _site: int, view: str) -> str:
+    return f"follow({view}tool_args, {parse_jsonpath(str(args[0].literal))!r})"
 
 
-def _tokens(args: Sequence[Argument], _site: int) -> str:
+def _tokens(args: Sequence[Argument], _site: int, view: str) -> str:
     scope = args[0].literal
-    return "v.context_tokens" if scope == "context" else f"count_tokens(v.{scope} or '')"
+    return f"{view}context_tokens" if scope == "context" else f"count_tokens({view}{scope} or '')"
 
 
-def _text_contains(args: Sequence[Argument], _site: int) -> str:
-    text = f"v.{args[1].literal}"
+def _text_contains(args: Sequence[Argument], _site: int, view: str) -> str:
+    text = f"{view}{args[1].literal}"
     return f"({text} is not None and {args[0].code} in {text})"
 
 
@@ -107,17 +107,21 @@ def _inlined(
 
 
 FUNCTIONS = {
-    "ever_called": _inlined((_text("tool"),), BOOL, lambda args, _: f"({args[0].code} in v.calls)"),
+    "ever_called": _inlined(
+        (_text("tool"),), BOOL, lambda args, _, v: f"({args[0].code} in {v}calls)"
+    ),
     "count_calls": _inlined(
-        (_text("tool"),), INT, lambda args, _: f"v.calls.get({args[0].code}, NEVER_CALLED).count"
+        (_text("tool"),),
+        INT,
+        lambda args, _, v: f"{v}calls.get({args[0].code}, NEVER_CALLED).count",
     ),
     "called_since": _inlined(
         (_text("tool"), Parameter("n_turns", ("int", "float"))),
         BOOL,
         # CM-A17: an execution in a turn that is at most n turns back.
-        lambda args, _: (
-            f"(v.calls.get({args[0].code}, NEVER_CALLED).last_turn"
-            f" >= v.turn_index - {args[1].code})"
+        lambda args, _, v: (
+            f"({v}calls.get({args[0].code}, NEVER_CALLED).last_turn"
+            f" >= {v}turn_index - {args[1].code})"
         ),
     ),
     "arg": _inlined((_text("path"),), JSON_VALUE, _arg, reads_call=True),
@@ -131,11 +135,11 @@ FUNCTIONS = {
         (_text("needle"), _scopes("last_user", "last_assistant", "last_tool")), BOOL, _text_contains
     ),
     "tokens": _inlined((_scopes("context", "last_user", "last_assistant"),), INT, _tokens),
-    "now": _inlined((), INT, lambda _args, _: "v.now", reads_time=True),
+    "now": _inlined((), INT, lambda _args, _, v: f"{v}now", reads_time=True),
     "since_ms": _inlined(
         (Parameter("rule_id", ("str",), problem=lambda _: ""),),
         NUMBER,
-        lambda args, _: f"elapsed(v.now, v.fired_at.get({args[0].code}))",
+        lambda args, _, v: f"elapsed({v}now, {v}fired_at.get({args[0].code}))",
         reads_time=True,
     ),
 }
@@ -156,7 +160,7 @@ def guard_environment(
 
     Without `rule_ids` every id is taken as one that has not fired yet.
     """
-    own = {name: Variable(JSON_VALUE, f"v.variables.get({name!r})") for name in variables}
+    own = {name: Variable(JSON_VALUE, f"variables.get({name!r})") for name in variables}
     ids = None if rule_ids is None else frozenset(rule_ids)
     return Environment({**own, **_BUILT_IN}, FUNCTIONS, has_call=has_call, rule_ids=ids)
 
