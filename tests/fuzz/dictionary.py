@@ -71,3 +71,33 @@ WORDS = {
          b"\n```", b"```json f.json\n", b"\r\n", b"\r", b"\0", b"\xff", b"\xe2\x80\xa8", b" " * 500),
     ),
 }  # fmt: skip
+
+# Larger inputs from whole ones, each `%` standing for an input of the corpus.
+FRAMES = {
+    "guards": (
+        b"(%) and (%)", b"not (%)", b"[%, %] == [%]", b"(%) + (%)", b"-(%) < (%)", b"(%) in [%, %]",
+        b"(%) / (%) * (%)", b"count_calls(%)", b"called_since('search', %)", b"arg(%)", b"(%) == (%)",
+    ),
+    "conditions": (
+        b"(%) and (%)", b"[x for x in (%)]", b"{%: %}", b"{%, %}", b"(%) + (%)", b"(%) * (%)",
+        b"(%) if (%) else (%)", b"(%)[%]", b"(%)[%:%]", b"sorted(%)", b"str(%)", b"(%) in (%)",
+        b"(%) < (%) == (%)", b"f'{(%)} {(%)}'", b"[[x, y] for x in (%) for y in (%)]", b"max(%, %)",
+        b"(%).get(%)", b"(%).split(%)", b"','.join([%, %])", b"(%).replace(%, %)", b"int(%)",
+        b"{x for x in (%)}", b"{x: (%) for x in (%)}", b"round(%)", b"sum(%)", b"(%) ** (%)",
+        b"(%).count(%)", b"[x.name for x in (%) if (%)]", b"(%, %)", b"-(%)", b"(%).k",
+    ),
+    "paths": (b"%\n%", b"%%"),
+    "templates": (
+        b"%%", b"{{ (%) }}", b"{{ text | default('') }}%",
+    ),
+    "yaml": (b"- %", b"[%, %]", b"{a: %}", b'"%"', b"%\n%", b"a: |\n %"),
+    "events": (
+        b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',
+        b'{"kind":"bus","message":%,"digest":"d"}', b'{"kind":"prompt","text":"x","facts":%}', b"%\n%",
+    ),
+    "facts": (
+        b'{"vars":{"a":%,"b":%}}', b'{"event":{"tool":{"args":%}}}', b'{"context":{"state":{"a":%}}}',
+        b'{"context":{"event":{"type":"t","payload":{"p":%}}}}', b'{"vars":{"a":[%,%]}}',
+    ),
+    "pages": (b"%\n%", b"## T\n\n```run\n$ %\n[exit 0]\n```\n", b"```json a.json\n%\n```\n"),
+}  # fmt: skip

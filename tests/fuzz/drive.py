@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from corpus import corpus
-from dictionary import WORDS
+from dictionary import FRAMES, WORDS
 from mutate import mutated
 from targets import TARGETS
 
@@ -38,7 +38,7 @@ def fuzz(name, seconds, seed=DEFAULT_SEED):
     chance = random.Random(f"{name} {seed}")
     done, end = len(inputs), time.monotonic() + seconds
     while time.monotonic() < end:
-        data = mutated(chance, chance.choice(inputs), inputs, WORDS[name])
+        data = mutated(chance, chance.choice(inputs), inputs, WORDS[name], FRAMES[name])
         run_one(name, data, f"seed {seed}, input {done}")
         done += 1
     return done

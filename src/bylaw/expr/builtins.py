@@ -6,8 +6,19 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.faults import fail
-from bylaw.expr.lenient import SCALARS, as_text, each, equal, grown, in_order, key, less, weigh
-from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS
+from bylaw.expr.lenient import (
+    SCALARS,
+    as_text,
+    charge_search,
+    each,
+    equal,
+    grown,
+    in_order,
+    key,
+    less,
+    weigh,
+)
+from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS, MAX_TEXT_CHARS
 from bylaw.expr.strict import arithmetic, bounded
 from bylaw.model.codes import expressions as codes
 
@@ -34,9 +45,10 @@ def _try(compute: Callable[[], Any], problem: str, site: int, *values: object) -
         fail(codes.GUARD_VALUE, site, problem, *values)
 
 
-def to_int(_budget: Budget, site: int, value: Any, base: Any = None) -> Any:
+def to_int(budget: Budget, site: int, value: Any, base: Any = None) -> Any:
     """`int(value)`, `int(text, base)`."""
     _needs(value, (str, int, float, bool), "a number or a text", site)
+    weigh(value, budget, site)
     if value.__class__ is str and len(value) > _MAX_DIGITS:
         fail(codes.GUARD_TOO_LARGE, site, f"the text has more than {_MAX_DIGITS} digits", value)
     if base is None:
@@ -47,9 +59,10 @@ def to_int(_budget: Budget, site: int, value: Any, base: Any = None) -> Any:
     return bounded(_try(lambda: int(value, base), "this is not a whole number", site, value), site)
 
 
-def to_float(_budget: Budget, site: int, value: Any) -> Any:
+def to_float(budget: Budget, site: int, value: Any) -> Any:
     """`float(value)`."""
     _needs(value, (str, int, float, bool), "a number or a text", site)
+    weigh(value, budget, site)
     return _try(lambda: float(value), "this is not a number", site, value)
 
 
@@ -199,15 +212,16 @@ def _strip(budget: Budget, site: int, value: str, chars: Any = None) -> str:
     return value.strip(chars)
 
 
-def _starts(_budget: Budget, site: int, value: str, prefix: Any) -> bool:
-    return value.startswith(_prefixes(site, prefix))
+def _starts(budget: Budget, site: int, value: str, prefix: Any) -> bool:
+    return value.startswith(_prefixes(budget, site, prefix))
 
 
-def _ends(_budget: Budget, site: int, value: str, suffix: Any) -> bool:
-    return value.endswith(_prefixes(site, suffix))
+def _ends(budget: Budget, site: int, value: str, suffix: Any) -> bool:
+    return value.endswith(_prefixes(budget, site, suffix))
 
 
-def _prefixes(site: int, prefix: Any) -> Any:
+def _prefixes(budget: Budget, site: int, prefix: Any) -> Any:
+    weigh(prefix, budget, site)
     _texts(site, *(prefix if prefix.__class__ is tuple else (prefix,)))
     return prefix
 
@@ -217,9 +231,9 @@ def _split(budget: Budget, site: int, value: str, sep: Any = None, maxsplit: Any
     _needs(maxsplit, (int, bool), "a whole number", site)
     if sep == "":
         fail(codes.GUARD_VALUE, site, "a separator is not empty", sep)
-    budget.charge(1 + len(value) // 64)
+    charge_search(value, sep or " ", budget)
     # A list of this many parts is refused before it is kept; a text is short enough to split.
-    parts = value.split(sep, maxsplit)
+    parts = value.split(sep, _as_count(maxsplit))
     grown(parts, len(parts), budget, site)
     return parts
 
@@ -234,13 +248,13 @@ def _join(budget: Budget, site: int, value: str, parts: Any) -> str:
 
 def _count_text(budget: Budget, site: int, value: str, part: Any) -> int:
     _texts(site, part)
-    budget.charge(1 + len(value) // 64)
+    charge_search(value, part, budget)
     return value.count(part)
 
 
 def _find_text(budget: Budget, site: int, value: str, part: Any) -> int:
     _texts(site, part)
-    budget.charge(1 + len(value) // 64)
+    charge_search(value, part, budget)
     at = value.find(part)
     if at < 0:
         fail(codes.GUARD_MISSING, site, "the text is not in there", value, part)
@@ -250,10 +264,16 @@ def _find_text(budget: Budget, site: int, value: str, part: Any) -> int:
 def _replace(budget: Budget, site: int, value: str, old: Any, new: Any, count: Any = -1) -> str:
     _texts(site, old, new)
     _needs(count, (int, bool), "a whole number", site)
+    charge_search(value, old, budget)
     found = value.count(old)
     times = found if count < 0 else min(count, found)
     grown(value, max(len(value), len(value) + times * (len(new) - len(old))), budget, site)
-    return value.replace(old, new, count)
+    return value.replace(old, new, times)
+
+
+def _as_count(number: int) -> int:
+    """How often, as Python takes it; no text has more parts than it may have characters."""
+    return min(max(number, -1), MAX_TEXT_CHARS)
 
 
 def _count_items(budget: Budget, site: int, value: Any, wanted: Any) -> int:

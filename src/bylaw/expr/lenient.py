@@ -27,6 +27,9 @@ _ITERABLE: frozenset[object] = _COLLECTIONS | {str}
 _BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
 # Comparing or searching a text costs about one step for so many characters.
 _CHARS_A_STEP = 64
+# Python's search has no quick way for the last places of a text: it compares at each of them.
+_SLOW_PLACES = 2_500
+_COMPARISONS_A_STEP = 8_192
 
 
 def weigh(value: Any, budget: Budget, site: int, depth: int = 0) -> None:
@@ -89,7 +92,7 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
     if container.__class__ is str:
         if value.__class__ is not str:
             fail(codes.GUARD_TYPE, site, "only a text can be in a text", value, container)
-        budget.charge(1 + len(container) // _CHARS_A_STEP)
+        charge_search(container, value, budget)
         return value in container
     if container.__class__ in _SEQUENCES:
         weigh_both(value, container, budget, site)
@@ -99,6 +102,12 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
             codes.GUARD_TYPE, site, "`in` needs a text, list or map on its right", value, container
         )
     return key(value, budget, site) in container
+
+
+def charge_search(text: str, part: str, budget: Budget) -> None:
+    """Charge for looking through a text for another."""
+    places = min(max(len(text) - len(part), 0), _SLOW_PLACES)
+    budget.charge(1 + len(text) // _CHARS_A_STEP + len(part) * places // _COMPARISONS_A_STEP)
 
 
 def key(value: Any, budget: Budget, site: int) -> Any:
@@ -146,7 +155,8 @@ def multiply(left: Any, right: Any, budget: Budget, site: int) -> Any:
     for repeated, times in ((left, right), (right, left)):
         if repeated.__class__ in (str, list, tuple) and times.__class__ in (int, bool):
             grown(repeated, len(repeated) * max(times, 0), budget, site)
-            return repeated * times
+            # An empty text may be repeated any number of times; Python counts up to a limit.
+            return repeated * min(times, MAX_TEXT_CHARS)
     return _number_operation(operator.mul, "*", left, right, site)
 
 
@@ -288,11 +298,18 @@ def unpack(value: Any, count: int, site: int) -> Any:
 def as_text(value: Any, budget: Budget, site: int) -> str:
     """`str(value)`, bounded, with sets in order."""
     if value.__class__ in SCALARS:
+        charge_number(value, budget)
         return str(value)
     weigh(value, budget, site)
     rendering = _Rendering(budget, site)
     rendering.value(value)
     return "".join(rendering.pieces)
+
+
+def charge_number(value: Any, budget: Budget) -> None:
+    """Charge for turning a long number into digits."""
+    if value.__class__ is int:
+        budget.charge(value.bit_length() // _CHARS_A_STEP)
 
 
 class _Rendering:
@@ -313,6 +330,7 @@ class _Rendering:
 
     def value(self, value: Any) -> None:
         if value.__class__ in SCALARS:
+            charge_number(value, self.budget)
             self.put(repr(value))
         elif value.__class__ is set and not value:
             self.put("set()")

@@ -6,7 +6,6 @@ printed as Python writes it; the guard grammar then refuses it.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from bylaw.expr.tree import (
@@ -38,6 +37,11 @@ if TYPE_CHECKING:
 _CHOICE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _POSTFIX = range(10)
 _BINARY = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT}
 
+_GUARD_ESCAPES = {
+    **{code: f"\\u{code:04x}" for code in range(ord(" "))},
+    **str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}),
+}
+
 
 def print_guard(tree: Node) -> str:
     """The tree in the syntax of ChatMD guards."""
@@ -53,9 +57,7 @@ def _guard_constant(node: Const) -> str:
     if isinstance(node.value, bool):
         return "true" if node.value else "false"
     if isinstance(node.value, str):
-        # JSON's escapes are the guard language's, but for the two that it spells \u0008, \u000c.
-        text = json.dumps(node.value, ensure_ascii=False)
-        return text.replace("\\b", "\\u0008").replace("\\f", "\\u000c")
+        return f'"{node.value.translate(_GUARD_ESCAPES)}"'
     return repr(node.value)
 
 
