@@ -277,12 +277,14 @@ def decisions(of_steps=steps):
         Plan,
         uid=uids,
         rule=words,
+        group=words,
         steps=st.lists(of_steps, max_size=3).map(tuple),
         on_failure=st.sampled_from(OnFailure),
         ends_group_on_failure=st.booleans(),
         on_error=st.lists(of_steps, max_size=1).map(tuple),
         again=st.booleans(),
         delivers=st.integers(0, 4),
+        broken=words,
     )
     reasons = st.builds(
         Reason,

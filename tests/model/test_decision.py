@@ -45,6 +45,17 @@ def test_steps_are_numbered_over_all_plans():
     assert [whose for _, whose, _ in numbered] == [first, first, second]
 
 
+def test_steps_of_on_error_are_numbered_behind_those_of_all_plans():
+    first = Plan(uid="u", rule="a", steps=(Log(text="1"),), on_error=(Log(text="3"),))
+    second = Plan(uid="u", rule="b", steps=(Log(text="2"),), on_error=(Log(text="4"),))
+    decision = Decision(plans=(first, second))
+
+    assert list(decision.numbered_plans()) == [
+        (first, ((1, Log(text="1")),), ((3, Log(text="3")),)),
+        (second, ((2, Log(text="2")),), ((4, Log(text="4")),)),
+    ]
+
+
 def test_one_plan_with_again_brings_the_event_again():
     assert Decision(plans=(plan(), plan(again=True))).comes_again
     assert not Decision(plans=(plan(),)).comes_again

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -50,18 +51,25 @@ class OnFailure(StrEnum):
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The ordered steps of a fired rule; `on_error` steps are each tried once.
 
-    `again` has the event submitted once more with round 2. `delivers` is the number of the
-    notice that this plan brings, 0 when it brings none.
+    `group` names the group that a failure ends. `again` has the event submitted once more with
+    round 2. `delivers` is the number of the notice that this plan brings, 0 when it brings none.
+    `broken` is why the step that would follow `steps` could not be computed: it fails the plan.
     """
 
     uid: str
     rule: str
+    group: str = ""
     steps: tuple[Step, ...]
     on_failure: OnFailure = OnFailure.DROP_REST
     ends_group_on_failure: bool = False
     on_error: tuple[Step, ...] = ()
     again: bool = False
     delivers: int = 0
+    broken: str = ""
+
+
+# Steps with their numbers.
+NumberedSteps: TypeAlias = tuple[tuple[int, Step], ...]
 
 
 class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,12 +117,23 @@ class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fired: tuple[str, ...] = ()
     trace: tuple[TraceLine, ...] = ()
 
-    def numbered_steps(self) -> Iterator[tuple[int, Plan, Step]]:
-        """Every step with its number, from 1, as `effect` events name it."""
-        number = 0
+    def numbered_plans(self) -> Iterator[tuple[Plan, NumberedSteps, NumberedSteps]]:
+        """Every plan with its steps and its `on_error` steps, numbered as `effect` events say.
+
+        Steps count from 1 over all plans; `on_error` steps go on behind the last of them, so
+        that no number depends on what failed.
+        """
+        number, behind = 1, 1 + sum(len(plan.steps) for plan in self.plans)
         for plan in self.plans:
-            for step in plan.steps:
-                number += 1
+            steps = tuple(enumerate(plan.steps, number))
+            yield plan, steps, tuple(enumerate(plan.on_error, behind))
+            number += len(plan.steps)
+            behind += len(plan.on_error)
+
+    def numbered_steps(self) -> Iterator[tuple[int, Plan, Step]]:
+        """Every step with its number; those of `on_error` only happen when a plan fails."""
+        for plan, steps, _ in self.numbered_plans():
+            for number, step in steps:
                 yield number, plan, step
 
     @property

@@ -1,0 +1,114 @@
+"""What a decision brings about: the events that its steps cause, each with its chain of rules.
+
+The chain is what keeps everything finite: a rule's steps are suppressed on events that it
+caused, and no step may lengthen a chain beyond `MAX_CHAIN`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from bylaw.engine.outcome import StepOutcome, fill_text
+from bylaw.model.effects import EventEmit, MessageInsert, ToolCall
+from bylaw.model.event import UNSTAMPED, Custom, Message, ToolBefore
+from bylaw.model.facts import Facts, LawFacts, WorkFacts
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import EffectStatus, Op, Role
+
+if TYPE_CHECKING:
+    from bylaw.engine.plan import Due
+    from bylaw.model.decision import Decision
+    from bylaw.model.event import Event
+
+MAX_CHAIN = 8
+
+CAUSING = frozenset(
+    {Op.MESSAGE_INSERT, Op.EVENT_EMIT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT}
+)
+
+# The outcome of a step that `too_deep` keeps from being performed.
+TOO_DEEP = StepOutcome(
+    EffectStatus.REFUSED, {"error": f"a chain of rules has at most {MAX_CHAIN} links"}
+)
+
+# What a plan cannot change; every other fact is gathered anew for the events that it causes.
+_LASTING = ("token_budget", "context_window", "user", "project", "scripts", "disabled")
+
+Caused = TypeVar("Caused", Message, Custom, ToolBefore)
+
+
+def too_deep(event: Event, op: Op) -> bool:
+    """Whether a step with this op, of a decision on this event, is refused."""
+    return op in CAUSING and len(event.cause) >= MAX_CHAIN
+
+
+def chain(event: Event, *uids: str) -> tuple[str, ...]:
+    """The cause of an event that these rules caused in answer to another."""
+    return tuple(dict.fromkeys((*event.cause, *uids)))
+
+
+def caused_event(event: Event, due: Due) -> Message | Custom | ToolBefore | None:
+    """The event that a step causes; of a tool call the one that is judged before it runs.
+
+    The host knows the other names of a tool and adds them. The `history` event of a compaction
+    and the events of an agent come from outside, with `chain` as their cause.
+    """
+    uid, step = due.plan.uid, due.step
+    match step:
+        case MessageInsert():
+            message = Message(role=step.role, text=fill_text(step.text, ()))
+            return _in_answer(message, event, uid)
+        case EventEmit():
+            return _in_answer(Custom(type=step.type, payload=step.payload), event, uid)
+        case ToolCall():
+            call = f"rule-{event.seq}-{due.number}"
+            return _in_answer(ToolBefore(tool=step.tool, args=step.args, call=call), event, uid)
+    return None
+
+
+def denial_message(event: Event, decision: Decision) -> Message | None:
+    """The tool's answer to a denied call; it is queued before what the plans cause.
+
+    A halted call has none: the turn ends with the payload. This is no step, so it is never too
+    deep: every call that was judged and denied is answered.
+    """
+    if not isinstance(event, ToolBefore) or decision.verdict is not Verdict.DENY:
+        return None
+    denials = [reason for reason in decision.reasons if reason.verdict is Verdict.DENY]
+    text = "\n".join(reason.text for reason in denials)
+    message = Message(role=Role.TOOL, text=text)
+    return _in_answer(message, event, *(reason.uid for reason in denials))
+
+
+def second_round(event: Event, decision: Decision) -> Event | None:
+    """The event to submit again after all plans, without the facts that they may have changed.
+
+    It comes whatever became of the plans: in round 1 the rules of the last round were not asked.
+    """
+    if event.round > 1 or not decision.comes_again:
+        return None
+    return replace(event, round=2, seq=UNSTAMPED, at=UNSTAMPED, facts=_to_gather_anew(event.facts))
+
+
+def _in_answer(caused: Caused, event: Event, *uids: str) -> Caused:
+    # The actor is not handed on: a rule did this, and the cause names it.
+    lasting = {name: getattr(event.facts, name) for name in _LASTING}
+    return replace(
+        caused,
+        session=event.session,
+        agent=event.agent,
+        cause=chain(event, *uids),
+        facts=replace(caused.facts, **lasting),
+    )
+
+
+def _to_gather_anew(facts: Facts) -> Facts:
+    match facts:
+        case WorkFacts():
+            return replace(facts, unknown=(), changes=UNSET, entries=UNSET)
+        case LawFacts():
+            return replace(facts, unknown=(), approvals=UNSET)
+    return replace(facts, unknown=())

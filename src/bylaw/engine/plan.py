@@ -1,0 +1,135 @@
+"""A decision and the outcomes so far give the step that is due: plans are followed, not done.
+
+Whoever performs steps asks for the next one and tells how it ended. Everything that depends on
+failures is settled here, so a performer decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bylaw.engine.outcome import StepOutcome, fill
+from bylaw.model.decision import OnFailure, Plan
+from bylaw.model.effects import EntryWrite, Notify, ResponseUse, RulesEnable, StateSet, Step
+from bylaw.model.vocabulary import EffectStatus, EntryStatus
+
+if TYPE_CHECKING:
+    from bylaw.model.decision import Decision, NumberedSteps
+
+# These change the session alone, and folding the decision has done that: they keep their
+# numbers, are never due and have no outcome. Nothing folds those in `on_error`, so there they
+# are due like any other, and who cannot perform them must say so.
+SESSION_STEPS = (StateSet, RulesEnable, ResponseUse, Notify)
+
+
+class Due(Struct, frozen=True):
+    """The step to perform now, its texts filled in, and the plan that it stands in."""
+
+    number: int
+    plan: Plan
+    step: Step
+
+
+class Failure(Struct, frozen=True):
+    """A plan that failed, and the outcome that failed it."""
+
+    plan: Plan
+    outcome: StepOutcome
+
+
+class Ending(Struct, frozen=True):
+    """Nothing is due any more; `failures` are in the order of the plans."""
+
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def halted(self) -> Failure | None:
+        """The failure that stopped everything behind it: the answer is then halt."""
+        halts = (f for f in self.failures if f.plan.on_failure is OnFailure.HALT)
+        return next(halts, None)
+
+
+Outcomes: TypeAlias = Mapping[int, StepOutcome]
+NO_OUTCOMES: Outcomes = MappingProxyType({})
+
+Following: TypeAlias = Generator[Due, StepOutcome, Ending]
+_Followed: TypeAlias = Generator[Due, StepOutcome, StepOutcome | None]
+
+
+def next_step(decision: Decision, outcomes: Outcomes = NO_OUTCOMES) -> Due | Ending:
+    """What is due after these outcomes, by number of step."""
+    try:
+        return next(follow(decision, outcomes))
+    except StopIteration as end:
+        ending: Ending = end.value
+        return ending
+
+
+def follow(decision: Decision, outcomes: Outcomes = NO_OUTCOMES) -> Following:
+    """Yield each due step, be sent its outcome, return the ending.
+
+    Steps with an outcome from before are not yielded again: so a plan goes on after a crash.
+    """
+    failures: list[Failure] = []
+    ended: set[str] = set()
+    for plan, steps, on_error in decision.numbered_plans():
+        if plan.group in ended:
+            continue
+        outcome = yield from _follow_plan(plan, steps, on_error, outcomes)
+        if outcome is None:
+            continue
+        failures.append(Failure(plan, outcome))
+        if plan.on_failure is OnFailure.HALT:
+            break
+        if plan.ends_group_on_failure:
+            ended.add(plan.group)
+    return Ending(tuple(failures))
+
+
+def _follow_plan(
+    plan: Plan, steps: NumberedSteps, on_error: NumberedSteps, outcomes: Outcomes
+) -> _Followed:
+    known: list[StepOutcome] = []
+    for place, (number, step) in enumerate(steps, 1):
+        if isinstance(step, SESSION_STEPS):
+            continue
+        known.append((yield from _perform(Due(number, plan, fill(step, known)), outcomes)))
+        if known[-1].failed:
+            yield from _recover(plan, (*_marks(plan, steps[place:]), *on_error), known, outcomes)
+            return known[-1]
+    if not plan.broken:
+        return None
+    known.append(StepOutcome(EffectStatus.FAILED, {"error": plan.broken}))
+    yield from _recover(plan, on_error, known, outcomes)
+    return known[-1]
+
+
+def _recover(
+    plan: Plan, steps: NumberedSteps, known: list[StepOutcome], outcomes: Outcomes
+) -> Generator[Due, StepOutcome, None]:
+    # Each is tried once and stops no other. All tell of the failure, not of one another, so
+    # their own outcomes are not put with the known ones.
+    for number, step in steps:
+        yield from _perform(Due(number, plan, fill(step, known)), outcomes)
+
+
+def _marks(plan: Plan, dropped: NumberedSteps) -> NumberedSteps:
+    # An entry that the plan would have passed is written as failed, under the same number. Other
+    # entries are dropped with the rest: one that waits for a promise is never failed.
+    if plan.on_failure is not OnFailure.MARK_ENTRY:
+        return ()
+    return tuple(
+        (number, replace(step, status=EntryStatus.FAILED))
+        for number, step in dropped
+        if isinstance(step, EntryWrite) and step.status is EntryStatus.PASSED
+    )
+
+
+def _perform(due: Due, outcomes: Outcomes) -> Generator[Due, StepOutcome, StepOutcome]:
+    recorded = outcomes.get(due.number)
+    return recorded if recorded is not None else (yield due)
