@@ -78,14 +78,14 @@ def test_how_a_group_is_read_is_data():
         flow=Flow.FIRST,
         guard_error=GuardFault.NOT_SATISFIED,
         failed_step=StepFault.ON_ERROR,
-        nothing_fired=(rule(),),
+        closing=(rule(),),
     )
     book = Book(
         dialect="law",
         path="rules",
         files=("rules/a.yaml",),
         digest="d",
-        groups=(Group("rules", law, (rule(),)),),
+        groups=(Group("rules", 0, law, (rule(),)),),
     )
 
     assert law.budget is None
@@ -94,5 +94,5 @@ def test_how_a_group_is_read_is_data():
         path="rules",
         files=("rules/a.yaml",),
         digest="d",
-        groups=(Group("rules", law, (rule(),)),),
+        groups=(Group("rules", 0, law, (rule(),)),),
     )

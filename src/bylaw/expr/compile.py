@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bylaw.expr import builtins, call_paths, guard_environment, lenient, strict
 from bylaw.expr.emit import Emitter, Site
@@ -60,6 +60,11 @@ _RUNTIME: dict[str, Any] = {
 }  # fmt: skip
 
 
+def runtime_names() -> dict[str, Any]:
+    """All that compiled code can see, for a caller that compiles several guards into one."""
+    return dict(_RUNTIME)
+
+
 class Compiled:
     """A function over a view, its Python source, and the places that can fail."""
 
@@ -68,13 +73,34 @@ class Compiled:
     def __init__(self, code: str, sites: list[Site]) -> None:
         self.code = code
         self.sites = sites
-        namespace = dict(_RUNTIME)
+        namespace = runtime_names()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of `0 is None`, which means what it says
             program = compile(code, "<expression>", "exec")
         # The source is made of constants, declared names and the operators above only.
         exec(program, namespace)  # noqa: S102
         self.function: Callable[[Any], Any] = namespace["expression"]
+
+
+class Emitted(NamedTuple):
+    """A guard as code that can stand in another function: lines before it, then a condition."""
+
+    definitions: list[str]
+    condition: str
+
+
+def emit_condition(checked: Checked, view: str) -> Emitted:
+    """The code of an expression that must be a boolean; `view` stands before what it reads."""
+    emitter = Emitter(checked, view)
+    condition = emitter.boolean(checked.tree)
+    lines = [*emitter.definitions, condition]
+    if any(_READS_BUDGET.search(line) for line in lines):
+        emitter.definitions.insert(0, _new_budget(checked))
+    return Emitted(emitter.definitions, condition)
+
+
+def _new_budget(checked: Checked) -> str:
+    return f"B = Budget({sum(1 for _ in walk(checked.tree))})"
 
 
 def compile_checked(checked: Checked) -> Compiled:
@@ -88,6 +114,6 @@ def compile_checked(checked: Checked) -> Compiled:
         value = f"finished({value}, B, {site})"
     body = [*emitter.definitions, f"return {value}"]
     if any(_READS_BUDGET.search(line) for line in body):
-        body.insert(0, f"B = Budget({sum(1 for _ in walk(checked.tree))})")
+        body.insert(0, _new_budget(checked))
     code = "def expression(v):\n" + "\n".join("    " + line for line in body) + "\n"
     return Compiled(code, emitter.sites)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.check import Checked, check
-from bylaw.expr.compile import Compiled, compile_checked
+from bylaw.expr.compile import Compiled, Emitted, compile_checked, emit_condition
 from bylaw.expr.condition_environment import CONDITIONS
 from bylaw.expr.conditions import parse_condition
+from bylaw.expr.emit import Emitter
 from bylaw.expr.faults import Fault, describe
 from bylaw.expr.guards import parse_guard
 from bylaw.expr.limits import MAX_STEPS, OverBudget
@@ -48,6 +49,14 @@ class Expression:
     def warnings(self) -> list[Diagnostic]:
         """What is doubtful about it."""
         return self._checked.warnings
+
+    def emit(self, view: str) -> Emitted:
+        """The code of this guard for a function over many; `view` stands before its fields."""
+        return emit_condition(self._checked, view)
+
+    def emit_part(self, node: Node, view: str) -> str:
+        """The code of one part of it."""
+        return Emitter(self._checked, view).emit(node)
 
     def evaluate(self, view: object) -> Any:
         """The value for this view, or GuardError."""

@@ -79,7 +79,9 @@ class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     digest: str = ""
 
 
-class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Facts(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """What every kind of event can carry."""
 
     token_budget: Count | UnsetType = UNSET
@@ -88,6 +90,8 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     project: Party | UnsetType = UNSET
     scripts: dict[str, ScriptResult] | UnsetType = UNSET
     disabled: tuple[str, ...] | UnsetType = UNSET
+    # Needs that were asked and cannot be had, as `name:key`.
+    unknown: tuple[str, ...] = ()
 
 
 class WorkFacts(Facts, frozen=True, kw_only=True):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Decision
     from bylaw.model.event import Event
 
+_HAPPEN_AT_ONCE = (ToolAfter, EffectDone, TurnStart, Message, HistoryChanged)
+
 
 def observe(session: Session, event: Event) -> Session:
     """The session as guards read it during this event, which has already happened in part.
@@ -40,15 +42,20 @@ def observe(session: Session, event: Event) -> Session:
     A message is in the history, the call of a `tool.after` is counted, a `turn.start` has
     completed the turn that it found open.
     """
-    session = replace(session, seq=max(session.seq, event.seq), at=max(session.at, event.at))
     if event.round > 1:
         return session  # the same event once more: it happened in round 1
-    return _set_size(_happen(session, event), event)
+    if not isinstance(event, _HAPPEN_AT_ONCE) and event.tokens is UNSET:
+        return session  # most events change nothing before they are decided
+    return _set_size(_happen(_stamp(session, event), event), event)
+
+
+def _stamp(session: Session, event: Event) -> Session:
+    return replace(session, seq=max(session.seq, event.seq), at=max(session.at, event.at))
 
 
 def fold(session: Session, event: Event, decision: Decision) -> Session:
     """The session after an event and the decision on it."""
-    session = observe(session, event)
+    session = _stamp(observe(session, event), event)
     session = _carry_out(session, event, decision)
     return _conclude(session, event, decision)
 

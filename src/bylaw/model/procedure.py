@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bylaw.model.rule import Rule
+    from bylaw.model.rule import ReasonMaker, Rule
 
 
 class SortKey(StrEnum):
@@ -60,7 +60,10 @@ class StepFault(StrEnum):
 class Procedure:
     """How a group is read; None is no limit.
 
-    `nothing_fired` are built-in rules that are asked when no other rule fired.
+    `closing` are built-in rules that are asked when the group has been read, and may look at
+    what became of it. `fault_reason` words the reason of a rule whose guard failed,
+    `fault_note` and `step_note` are built-in rules whose steps tell of a guard or step that
+    failed; their match has `rule`, `code` and `error`.
     """
 
     order: tuple[SortKey, ...]
@@ -72,14 +75,18 @@ class Procedure:
     call_budget: int | None = None
     split_lines: bool = False
     quiet_after_deny: bool = False
-    nothing_fired: tuple[Rule, ...] = ()
+    closing: tuple[Rule, ...] = ()
+    fault_reason: ReasonMaker | None = None
+    fault_note: Rule | None = None
+    step_note: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rules that are ordered together."""
+    """Rules that are ordered together; `visit` orders the groups of all books."""
 
     name: str
+    visit: int
     procedure: Procedure
     rules: tuple[Rule, ...]
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from bylaw.model.decision import OnFailure
+from bylaw.model.decision import OnFailure, TraceResult
 
 if TYPE_CHECKING:
-    from bylaw.model.decision import Match, Need, Needs
+    from collections.abc import Sequence
+
+    from bylaw.model.decision import Match, Need, NeedName, Needs
     from bylaw.model.effects import Step
     from bylaw.model.event import Event
     from bylaw.model.session import Session
@@ -37,6 +39,35 @@ class View(Protocol):
     def slate(self) -> Slate:
         """Variables and enabled sets, with what earlier rules of this event wrote."""
 
+    @property
+    def now(self) -> int:
+        """The time of the event in milliseconds; it never goes back."""
+
+    @property
+    def line(self) -> str:
+        """The line of the text that is read, in a group that is read line by line."""
+
+    @property
+    def visited(self) -> Sequence[Visited]:
+        """What became of the other rules of the group, for a rule that closes it."""
+
+    def fact(self, name: NeedName, key: str) -> object:
+        """A fact of the event, or the question for it."""
+
+
+class Visited(NamedTuple):
+    """What became of a rule: which gates were closed, what its steps do."""
+
+    rule: Rule
+    result: TraceResult
+    closed: tuple[Gate, ...] = ()
+    ops: tuple[Op, ...] = ()
+
+    @property
+    def fired(self) -> bool:
+        """Whether it gave a verdict or a step."""
+        return self.result is TraceResult.FIRED
+
 
 class Guard(Protocol):
     """An expression, a script or a check."""
@@ -52,8 +83,8 @@ class StepMaker(Protocol):
     def op(self) -> Op:
         """What the step will do: known at load."""
 
-    def make(self, view: View, match: Match) -> Step:
-        """The finished step."""
+    def make(self, view: View, match: Match) -> Step | None:
+        """The finished step; None if it does not apply this time."""
 
 
 class ReasonMaker(Protocol):

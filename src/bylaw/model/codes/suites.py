@@ -21,7 +21,7 @@ UNCLOSED_BLOCK = Code(
 
 BAD_BLOCK_PATH = Code(
     "bad-block-path",
-    "a file of a suite would lie outside of the case's folder",
+    "the path of a suite's file is not one inside of the case's folder",
     "Each case runs in a folder of its own and leaves the rest of the machine alone.",
     "Use a path that is relative and goes nowhere up.",
     Example("suite", "```json ../facts.json\n{}\n```\n"),
@@ -66,8 +66,9 @@ DUPLICATE_CASE = Code(
 EMPTY_CASE = Code(
     "empty-case",
     "a case of a suite checks nothing",
-    "A heading of the second level is a test; without a `run` block it would always pass.",
-    "Add a `run` block, or use a heading of the third level for prose.",
+    "A heading of the second level is a test; without anything expected it would always pass.",
+    "Add an `expect`, `state`, `diagnostics` or `run` block, or use a heading of the third level "
+    "for prose.",
     Example("suite", "## To be written\n\nSome prose.\n"),
 )
 
@@ -77,4 +78,49 @@ BAD_REQUIREMENT_LIST = Code(
     "The ids say which requirements a case checks; a misspelt one would count for nothing.",
     "Write ids such as `[CM-024, CM-A21]`, or a title that does not end in brackets.",
     Example("suite", "## Version [see above]\n\n```run\n$ bylaw --version\n[exit 0]\n```\n"),
+)
+
+TOO_MANY_SHARED = Code(
+    "too-many-shared",
+    "too many files and commands stand before the cases of a page",
+    "What stands before the first case is done again for each case.",
+    "Move files and commands into the cases that need them.",
+    Example(
+        "suite", "```run\n" + "$ bylaw --version\n[exit 0]\n" * 20 + "```\n\n```json a\n{}\n```\n"
+    ),
+)
+
+UNPAIRED_EVENTS = Code(
+    "unpaired-events",
+    "a case has events and expects nothing of them, or the other way round",
+    "Events that nothing looks at check nothing, and decisions are expected of events.",
+    "Add the missing block: `events`, or `expect` or `state`.",
+    Example(
+        "suite",
+        '## A call is denied\n\n```events\n{"kind": "turn.start"}\n```\n',
+    ),
+)
+
+BAD_EXPECTATION = Code(
+    "bad-expectation",
+    "what an `expect` or `state` block expects is not a JSON object",
+    "A decision and a state are objects; only what can be compared with them can be checked.",
+    "Write one JSON object a line in `expect`, and one in the whole block in `state`.",
+    Example(
+        "suite",
+        '## A call is denied\n\n```events\n{"kind": "turn.start"}\n```\n\n'
+        "```expect\n{verdict: deny}\n```\n",
+    ),
+)
+
+BAD_DIAGNOSTIC_LINE = Code(
+    "bad-diagnostic-line",
+    "a line of a `diagnostics` block does not name a diagnostic",
+    "A line says how bad a finding is, its code, and which text it underlines as a JSON string. "
+    "Columns are not written, they would change with every edit.",
+    'Write the line as `error unknown-function "ever_caled"`.',
+    Example(
+        "suite",
+        "## A misspelt function\n\n```diagnostics\nerror unknown-function ever_caled\n```\n",
+    ),
 )

@@ -1,0 +1,1 @@
+"""Books × Session × Event → Decision | Needs; pure."""

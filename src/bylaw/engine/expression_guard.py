@@ -1,0 +1,73 @@
+"""A compiled expression as the guard of a rule: how its view is read from session and event.
+
+A `Reader` says, field by field, where a language's view comes from, as Python over `s` (the
+session), `e` (the event), `l` (the slate) and `n` (the time). The slow path builds the view from
+that, the fast path reads the same code into locals.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from bylaw.model.decision import Match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bylaw.expr.expression import Expression
+    from bylaw.model.rule import View
+    from bylaw.model.vocabulary import Kind
+
+_MATCHED = Match()
+_FIELD = re.compile(r"\bv\.(\w+)")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Where the fields of a view come from, for each kind of event."""
+
+    view: Callable[..., object]
+    codes: Callable[[Kind], Mapping[str, str]]
+    names: Mapping[str, Any] = field(default_factory=dict)
+    _built: dict[tuple[Kind, frozenset[str]], Callable[..., object]] = field(default_factory=dict)
+
+    def read(self, view: View, fields: frozenset[str]) -> object:
+        """The view with these fields filled in."""
+        kind = view.event.kind
+        build = self._built.get((kind, fields))
+        if build is None:
+            build = self._built[kind, fields] = self._compile(kind, fields)
+        return build(view.session, view.event, view.slate, view.now)
+
+    def _compile(self, kind: Kind, fields: frozenset[str]) -> Callable[..., object]:
+        codes = self.codes(kind)
+        given = ", ".join(f"{name}={codes[name]}" for name in sorted(fields))
+        namespace = {"__builtins__": {}, "make": self.view, **self.names}
+        exec(f"def build(s, e, l, n):\n    return make({given})\n", namespace)  # noqa: S102 - our own table
+        return cast("Callable[..., object]", namespace["build"])
+
+
+@dataclass(frozen=True)
+class ExpressionGuard:
+    """Holds for an event when its expression is true of the event's view."""
+
+    expression: Expression
+    reader: Reader
+    fields: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # A literal that looks like a field only adds a field: reading more is harmless.
+        mentioned = frozenset(_FIELD.findall(self.expression.code))
+        object.__setattr__(self, "fields", mentioned & _all_fields(self.reader))
+
+    def test(self, view: View) -> Match | None:
+        """A match without values, or none; GuardError if it cannot be evaluated."""
+        return _MATCHED if self.expression.test(self.reader.read(view, self.fields)) else None
+
+
+def _all_fields(reader: Reader) -> frozenset[str]:
+    from bylaw.model.vocabulary import Kind  # noqa: PLC0415 - only the names are needed here
+
+    return frozenset(reader.codes(Kind.TOOL_BEFORE))

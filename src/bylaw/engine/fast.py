@@ -1,0 +1,154 @@
+"""A bucket of rules → one function that says whether any of them can fire.
+
+Most events concern no rule. The function reads what the guards share once, runs their compiled
+code in a row and stops at the first that holds or fails; then, and for everything that is no
+plain guard, the slow path decides. So the fast path has one answer of its own, "nothing", and
+the trace of that is made by the slow path when somebody asks.
+
+Guards that begin with `x == "text"` are looked up by that text instead of being run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bylaw.engine.expression_guard import ExpressionGuard
+from bylaw.expr.compile import runtime_names
+from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.engine.index import Bucket
+    from bylaw.model.event import Event
+    from bylaw.model.rule import Rule
+    from bylaw.model.session import Session
+    from bylaw.model.vocabulary import Kind
+
+# Below this many guards that look at the same value, asking each is quicker than looking it up.
+MIN_LOOKUP = 4
+
+Test = "Callable[[Session, Event, int], bool]"
+
+
+class Piece(NamedTuple):
+    """One guard as code: definitions before it, the condition, what it reads."""
+
+    definitions: list[str]
+    condition: str
+    reads: dict[str, str]
+    names: dict[str, Any]
+    # The code of a value and the text it must equal for the guard to hold.
+    looks_up: tuple[str, str] | None
+
+
+def compile_bucket(bucket: Bucket, kind: Kind) -> Callable[[Session, Event, int], bool] | None:
+    """A function that is false only if no rule of the bucket can fire; None if there is none."""
+    rules = [rule for candidates in bucket.groups for rule in candidates.rules]
+    if any(candidates.closing for candidates in bucket.groups) or bucket.is_filtered:
+        return None
+    pieces = _pieces(rules, kind)
+    return None if pieces is None else _function(pieces)
+
+
+def _pieces(rules: Iterable[Rule], kind: Kind) -> list[Piece] | None:
+    readers: dict[int, str] = {}
+    pieces: list[Piece] = []
+    for rule in rules:
+        guard = rule.guard
+        if not isinstance(guard, ExpressionGuard) or rule.needs:
+            return None
+        prefix = readers.setdefault(id(guard.reader), f"v{len(readers)}_")
+        pieces.append(_piece(guard, prefix, kind))
+    return pieces
+
+
+def _piece(guard: ExpressionGuard, prefix: str, kind: Kind) -> Piece:
+    emitted = guard.expression.emit(prefix)
+    codes = guard.reader.codes(kind)
+    reads = {prefix + name: codes[name] for name in sorted(guard.fields)}
+    looks_up = _lookup(guard, prefix)
+    return Piece(emitted.definitions, emitted.condition, reads, dict(guard.reader.names), looks_up)
+
+
+def _lookup(guard: ExpressionGuard, prefix: str) -> tuple[str, str] | None:
+    """`(code of x, text)` when the guard can hold only if x equals the text."""
+    first = guard.expression.tree
+    if isinstance(first, Logic) and first.op == "and":
+        first = first.operands[0]
+    if not isinstance(first, Compare) or first.ops != ("==",):
+        return None
+    for value, text in ((first.first, first.operands[0]), (first.operands[0], first.first)):
+        if isinstance(text, Const) and isinstance(text.value, str) and _cannot_fail(value):
+            return guard.expression.emit_part(value, prefix), text.value
+    return None
+
+
+def _cannot_fail(node: Node) -> bool:
+    """Reading a name or a literal argument of the call never fails."""
+    if isinstance(node, Call):
+        return node.function in ("arg", "jsonpath") and isinstance(node.args[0], Const)
+    return isinstance(node, Name | Attribute)
+
+
+def _function(pieces: list[Piece]) -> Callable[[Session, Event, int], bool]:
+    tables, rest = _tables(pieces)
+    names: dict[str, Any] = {"Exception": Exception}
+    reads: dict[str, str] = {}
+    body: list[str] = []
+    for number, (value, by_text) in enumerate(tables.items()):
+        names[f"table{number}"] = {text: _function(few) for text, few in by_text.items()}
+        reads |= _reads_of(value, pieces)
+        body += [f"found = table{number}.get({value})"]
+        body += ["if found is not None and found(s, e, n): return True"]
+    for piece in rest:
+        reads |= piece.reads
+        names |= piece.names
+        body += [*piece.definitions, f"if {piece.condition}: return True"]
+    for piece in pieces:
+        names |= piece.names
+    return _compiled(reads, body, names)
+
+
+def _tables(pieces: list[Piece]) -> tuple[dict[str, dict[str, list[Piece]]], list[Piece]]:
+    """Guards that can be looked up, by the value they look at; and all others, in order."""
+    by_value: dict[str, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        if piece.looks_up is not None:
+            by_value[piece.looks_up[0]].append(piece)
+    tables: dict[str, dict[str, list[Piece]]] = {}
+    for value, few in by_value.items():
+        if len(few) >= MIN_LOOKUP:
+            tables[value] = defaultdict(list)
+            for piece in few:
+                assert piece.looks_up is not None
+                # Without its lookup, so that the function for this text runs the guard itself.
+                tables[value][piece.looks_up[1]].append(piece._replace(looks_up=None))
+    rest = [p for p in pieces if p.looks_up is None or p.looks_up[0] not in tables]
+    return tables, rest
+
+
+def _reads_of(value: str, pieces: list[Piece]) -> dict[str, str]:
+    wanted = set(re.findall(r"\bv\d+_\w+", value))
+    return {name: code for piece in pieces for name, code in piece.reads.items() if name in wanted}
+
+
+def _compiled(
+    reads: dict[str, str], body: list[str], names: dict[str, Any]
+) -> Callable[[Session, Event, int], bool]:
+    lines = ["l = s.slate", *(f"{name} = {code}" for name, code in sorted(reads.items()))]
+    source = "\n".join(
+        [
+            "def can_fire(s, e, n):",
+            "    try:",
+            *(f"        {line}" for line in (*lines, *body)),
+            "        return False",
+            "    except Exception:",
+            "        return True",
+        ]
+    )
+    namespace = {**runtime_names(), **names}
+    exec(compile(source, "<bucket>", "exec"), namespace)  # noqa: S102 - as for one expression
+    return namespace["can_fire"]  # type: ignore[no-any-return]  # defined in the source above

@@ -1,0 +1,196 @@
+"""A rule that fired → its verdict with a reason and its finished steps, within the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
+from bylaw.model.errors import GuardError, RenderError
+from bylaw.model.procedure import GuardFault, StepFault, Writes
+from bylaw.model.verdict import Verdict
+
+if TYPE_CHECKING:
+    from bylaw.engine.index import OrderedGroup
+    from bylaw.engine.limits import Spending
+    from bylaw.engine.view import View
+    from bylaw.model.effects import Step
+    from bylaw.model.procedure import Procedure
+    from bylaw.model.rule import ReasonMaker, Rule, StepMaker
+    from bylaw.model.slate import Slate
+
+
+@dataclass(slots=True)
+class Firing:
+    """What a rule, or the failure of its guard, gives to the decision."""
+
+    rule: Rule
+    group: OrderedGroup
+    slate: Slate
+    result: TraceResult
+    verdict: Verdict = Verdict.ALLOW
+    reason: str = ""
+    steps: list[Step] = field(default_factory=list)
+    on_error: list[Step] = field(default_factory=list)
+    # Plans of built-in rules that tell of a failure.
+    notes: list[Plan] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_fault(cls, rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> Firing:
+        """What a guard error means is up to the procedure."""
+        procedure = group.procedure
+        match = _fault_match(rule, problem)
+        firing = cls(rule, group, view.slate, TraceResult.GUARD_ERROR)
+        firing.details.append(f"{problem.code}: {problem.message}")
+        firing.verdict = _verdict_of_fault(rule, procedure.guard_error)
+        if firing.verdict is not Verdict.ALLOW:
+            firing.reason = _fault_reason(procedure, rule, view, match)
+        elif procedure.guard_error is GuardFault.SKIP_WITH_NOTE:
+            firing.notes = _notes(procedure.fault_note, group, view, match)
+        return firing
+
+    def plan(self) -> Plan | None:
+        """The steps as a plan, if there are any."""
+        if not self.steps:
+            return None
+        form = self.rule.plan
+        return Plan(
+            uid=self.rule.uid,
+            rule=self.rule.id,
+            group=self.group.name,
+            steps=tuple(self.steps),
+            on_failure=form.on_failure,
+            ends_group_on_failure=form.ends_group_on_failure,
+            on_error=tuple(self.on_error),
+            again=form.again,
+        )
+
+    def to_reason(self) -> Reason:
+        """The reason with the place of the rule."""
+        rule = self.rule
+        return Reason(
+            rule=rule.id,
+            uid=rule.uid,
+            file=rule.origin.file,
+            line=rule.origin.line,
+            verdict=self.verdict,
+            text=self.reason,
+        )
+
+
+def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Spending) -> Firing:
+    """Compute everything that the rule gives, from the view and the match."""
+    firing = Firing(rule, group, view.slate, TraceResult.FIRED)
+    if rule.judgement is not None:
+        firing.verdict = rule.judgement.verdict
+        firing.reason = _reason(rule.judgement.reason, firing, view, match)
+    skipped = False
+    if rule.uid in view.event.cause:
+        # Invariant 6: a rule never acts on what it caused, but its verdict still counts.
+        if rule.plan.steps:
+            firing.details.append("steps suppressed: the rule caused this event")
+        firing.result = TraceResult.SUPPRESSED
+    else:
+        skipped = _compute_steps(firing, view, match, spending)
+    if firing.verdict is not Verdict.ALLOW or firing.steps:
+        firing.result = TraceResult.FIRED
+    elif skipped:
+        firing.result = TraceResult.BUDGET
+    return firing
+
+
+def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str:
+    try:
+        return maker.make(view, match)
+    except (GuardError, RenderError) as problem:
+        # A verdict stands even if it cannot be put into words.
+        firing.details.append(f"reason failed: {problem.message}")
+        return f"rule {firing.rule.id} (its reason could not be written: {problem.message})"
+
+
+def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending) -> bool:
+    """Make the steps one by one; whether a step was over the budget."""
+    rule, procedure = firing.rule, firing.group.procedure
+    before, skipped = view.slate, []
+    for number, maker in enumerate(rule.plan.steps, 1):
+        try:
+            step = maker.make(view, match)
+        except (GuardError, RenderError) as problem:
+            _fail_step(firing, view, number, problem)
+            break
+        if step is None:
+            continue
+        if not rule.free and not spending.allows(step.op):
+            skipped.append(f"{number} ({step.op})")
+            continue
+        firing.steps.append(step)
+        if procedure.writes is Writes.IN_ORDER:
+            view.slate = view.slate.after(step)
+    firing.slate = view.slate if procedure.writes is Writes.IN_ORDER else _after(before, firing)
+    view.slate = before
+    if firing.steps and not firing.on_error:
+        firing.on_error = _made(rule.plan.on_error, firing, view, match)
+    if skipped:
+        firing.details.append(f"over budget: step {', '.join(skipped)}")
+    return bool(skipped)
+
+
+def _after(slate: Slate, firing: Firing) -> Slate:
+    for step in firing.steps:
+        slate = slate.after(step)
+    return slate
+
+
+def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Match) -> list[Step]:
+    steps: list[Step] = []
+    for maker in makers:
+        try:
+            step = maker.make(view, match)
+            steps += [] if step is None else [step]
+        except (GuardError, RenderError) as problem:
+            firing.details.append(f"on_error {maker.op} failed: {problem.message}")
+    return steps
+
+
+def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | RenderError) -> None:
+    """A step that cannot be computed is a failed step: do now what its failure would do."""
+    rule, procedure = firing.rule, firing.group.procedure
+    firing.details.append(f"step {number} failed: {problem.message}")
+    match = _fault_match(rule, problem)
+    if procedure.failed_step is StepFault.DROP_REST_WITH_NOTE:
+        firing.notes += _notes(procedure.step_note, firing.group, view, match)
+    elif procedure.failed_step is StepFault.HALT:
+        firing.steps.clear()
+        firing.verdict = Verdict.HALT
+        firing.reason = _fault_reason(procedure, rule, view, match)
+    elif rule.plan.on_failure is OnFailure.ON_ERROR:
+        firing.steps[:] = _made(rule.plan.on_error, firing, view, match)
+
+
+def _fault_match(rule: Rule, problem: GuardError | RenderError) -> Match:
+    return Match({"rule": rule.id, "code": problem.code, "error": problem.message})
+
+
+def _fault_reason(procedure: Procedure, rule: Rule, view: View, match: Match) -> str:
+    if procedure.fault_reason is None:
+        return f"guard error in {rule.id}"
+    return procedure.fault_reason.make(view, match)
+
+
+def _verdict_of_fault(rule: Rule, meaning: GuardFault) -> Verdict:
+    if meaning is GuardFault.HALT:
+        return Verdict.HALT
+    denies = rule.judgement is not None and rule.judgement.verdict >= Verdict.DENY
+    if meaning is GuardFault.DENY or (denies and meaning is GuardFault.SKIP_WITH_NOTE):
+        return Verdict.DENY
+    return Verdict.ALLOW
+
+
+def _notes(rule: Rule | None, group: OrderedGroup, view: View, match: Match) -> list[Plan]:
+    """The plan of a built-in rule that tells of a failure, unless it caused this very event."""
+    if rule is None or rule.uid in view.event.cause:
+        return []
+    made = (maker.make(view, match) for maker in rule.plan.steps)
+    steps = tuple(step for step in made if step is not None)
+    return [Plan(uid=rule.uid, rule=rule.id, group=group.name, steps=steps)]

@@ -1,0 +1,201 @@
+"""Books → the few rules that can have anything to do with an event, in the order of visiting.
+
+The index is by kind, status, round and tool; patterns of paths have an index of their own. So the
+cost of an event does not grow with rules that are about something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.engine.fast import compile_bucket
+from bylaw.engine.order import in_order
+from bylaw.expr.paths import Pattern, pattern
+from bylaw.expr.paths.index import PathIndex
+from bylaw.model.calls import NEVER_HAPPENED
+from bylaw.model.event import Bus, Event, File, ToolAfter, ToolBefore
+from bylaw.model.rule import Filter, Rounds, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from bylaw.model.procedure import Book, Group, Procedure
+    from bylaw.model.session import Session
+    from bylaw.model.vocabulary import CallStatus, Kind
+
+# An event brings its own names; what they select is kept for this many different ones.
+MAX_BUCKETS = 1_024
+
+Key = tuple["Kind", "CallStatus | None", int, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedGroup:
+    """A group with its rules in the order of visiting, and the book it belongs to."""
+
+    name: str
+    book: int
+    procedure: Procedure
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The rules of one group that an event can concern."""
+
+    group: OrderedGroup
+    rules: tuple[Rule, ...]
+    closing: tuple[Rule, ...]
+
+
+@dataclass(slots=True)
+class Bucket:
+    """All candidates for events that look alike to the index, in visiting order."""
+
+    groups: tuple[Candidates, ...]
+    # Whether more has to be looked at than the index knows: paths, changes, command types.
+    is_filtered: bool = False
+    # The fast path, made when the bucket is first asked; see `fast`.
+    can_fire: Callable[[Session, Event, int], bool] | None = None
+
+
+class RuleSet:
+    """Books made ready for deciding."""
+
+    def __init__(self, books: Iterable[Book], *, fast: bool = True) -> None:
+        self.books = tuple(sorted(books, key=lambda book: (book.dialect, book.path)))
+        self.fast = fast
+        self._groups = tuple(_ordered_groups(self.books))
+        self._tools = frozenset(name for rule in self.rules() for name in rule.filter.tools)
+        self._paths = _PathFilters(self.rules())
+        self._buckets: dict[Key, Bucket] = {}
+
+    def rules(self) -> Iterable[Rule]:
+        """Every rule of every book, built-in closing rules included."""
+        for group in self._groups:
+            yield from group.rules
+            yield from group.procedure.closing
+
+    def bucket(self, event: Event) -> Bucket:
+        """The candidates as far as the index knows; see `candidates`."""
+        key = self._key(event)
+        found = self._buckets.get(key)
+        if found is None:
+            if len(self._buckets) >= MAX_BUCKETS:
+                self._buckets.clear()
+            found = self._buckets[key] = self._select(key)
+        return found
+
+    def candidates(self, event: Event) -> tuple[Candidates, ...]:
+        """The rules that the event can concern, in visiting order."""
+        bucket = self.bucket(event)
+        if not bucket.is_filtered:
+            return bucket.groups
+        hits = self._paths.hits(event)
+        return tuple(self._filtered(group, event, hits) for group in bucket.groups)
+
+    def _key(self, event: Event) -> Key:
+        if isinstance(event, ToolBefore | ToolAfter):
+            names = {event.tool, *event.also} & self._tools
+            status = event.status if isinstance(event, ToolAfter) else None
+            return event.kind, status, event.round, tuple(sorted(names))
+        return event.kind, None, event.round, ()
+
+    def _select(self, key: Key) -> Bucket:
+        groups = []
+        for group in self._groups:
+            rules = tuple(rule for rule in group.rules if _concerns(rule, key))
+            closing = tuple(rule for rule in group.procedure.closing if _concerns(rule, key))
+            if rules or closing:
+                groups.append(Candidates(group, rules, closing))
+        chosen = [rule for found in groups for rule in (*found.rules, *found.closing)]
+        bucket = Bucket(tuple(groups), any(_looks_further(rule.filter) for rule in chosen))
+        if self.fast:
+            bucket.can_fire = compile_bucket(bucket, key[0])
+        return bucket
+
+    def _filtered(self, found: Candidates, event: Event, hits: list[frozenset[int]]) -> Candidates:
+        def fits(rule: Rule) -> bool:
+            return _fits(rule.filter, event) and self._paths.fits(rule, hits)
+
+        return Candidates(
+            found.group, tuple(filter(fits, found.rules)), tuple(filter(fits, found.closing))
+        )
+
+
+def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:
+    found: list[tuple[int, int, int, Group]] = [
+        (group.visit, number, place, group)
+        for number, book in enumerate(books)
+        for place, group in enumerate(book.groups)
+    ]
+    found.sort(key=lambda entry: entry[:3])
+    return [
+        OrderedGroup(_name(books[number], group), number, group.procedure, in_order(group))
+        for _, number, _, group in found
+    ]
+
+
+def _name(book: Book, group: Group) -> str:
+    return f"{book.dialect}:{book.path}#{group.name}"
+
+
+def _concerns(rule: Rule, key: Key) -> bool:
+    kind, status, round_, tools = key
+    if kind not in rule.on.kinds or status in NEVER_HAPPENED:
+        return False
+    if rule.on.status and status not in rule.on.status:
+        return False
+    if rule.on.rounds is Rounds.FIRST and round_ != 1:
+        return False
+    return not rule.filter.tools or any(name in rule.filter.tools for name in tools)
+
+
+def _looks_further(filter_: Filter) -> bool:
+    return bool(filter_.paths or filter_.changes or filter_.command_types)
+
+
+def _fits(filter_: Filter, event: Event) -> bool:
+    if filter_.changes and not (isinstance(event, File) and event.change in filter_.changes):
+        return False
+    if not filter_.command_types:
+        return True
+    message = event.message if isinstance(event, Bus) else None
+    return isinstance(message, dict) and message.get("command_type") in filter_.command_types
+
+
+class _PathFilters:
+    """One index over the path patterns of all rules."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        numbers: dict[str, int] = {}
+        self._of_rule: dict[int, frozenset[int]] = {}
+        for rule in rules:
+            if rule.filter.paths:
+                chosen = {numbers.setdefault(text, len(numbers)) for text in rule.filter.paths}
+                self._of_rule[id(rule)] = frozenset(chosen)
+        patterns: list[Pattern] = [pattern(text) for text in numbers]
+        self._index = PathIndex(patterns) if patterns else None
+
+    def hits(self, event: Event) -> list[frozenset[int]]:
+        """For each set of paths of the event, which patterns match one of them."""
+        if self._index is None:
+            return []
+        return [
+            frozenset(hit for path in paths for hit in self._index.matching(path))
+            for paths in _path_sets(event)
+        ]
+
+    def fits(self, rule: Rule, hits: list[frozenset[int]]) -> bool:
+        wanted = self._of_rule.get(id(rule))
+        return wanted is None or (bool(hits) and all(wanted & hit for hit in hits))
+
+
+def _path_sets(event: Event) -> list[tuple[str, ...]]:
+    """A rename is about either of its names (LD-A05), a message about all its targets (LD-A08)."""
+    if isinstance(event, File):
+        return [tuple(path for path in (event.path, event.old_path) if path)]
+    message = event.message if isinstance(event, Bus) else None
+    targets = message.get("target_paths") if isinstance(message, dict) else None
+    return [(str(target),) for target in targets] if isinstance(targets, list) else []

@@ -1,0 +1,50 @@
+"""How often a rule may fire: once, cool-downs, and the budget of its group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.vocabulary import Op
+
+if TYPE_CHECKING:
+    from bylaw.engine.view import View
+    from bylaw.model.procedure import Procedure
+    from bylaw.model.rule import Rule
+
+
+def limit_in_force(rule: Rule, view: View) -> str:
+    """Which limit keeps the rule from firing now, or nothing."""
+    limits = rule.limits
+    if not (limits.once or limits.cooldown_turns or limits.cooldown_ms):
+        return ""
+    last = view.session.firings.get(rule.uid)
+    if last is None:
+        return ""
+    if limits.once:
+        return "once"
+    # CM-A15: N turns without firing, the turn of the firing not counted among them.
+    if limits.cooldown_turns and view.session.turn - last.turn <= limits.cooldown_turns:
+        return f"cooldown_turns={limits.cooldown_turns}"
+    if limits.cooldown_ms and view.now - last.at < limits.cooldown_ms:
+        return f"cooldown_ms={limits.cooldown_ms}"
+    return ""
+
+
+class Spending:
+    """The steps that the rules of a group may still take for this event."""
+
+    __slots__ = ("calls", "steps")
+
+    def __init__(self, procedure: Procedure) -> None:
+        self.steps = procedure.budget
+        self.calls = procedure.call_budget
+
+    def allows(self, op: Op) -> bool:
+        """Whether one step more is within the budget; if so it is charged."""
+        if self.steps == 0 or (op is Op.TOOL_CALL and self.calls == 0):
+            return False
+        if self.steps is not None:
+            self.steps -= 1
+        if op is Op.TOOL_CALL and self.calls is not None:
+            self.calls -= 1
+        return True

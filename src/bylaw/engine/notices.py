@@ -1,0 +1,60 @@
+"""Notices that are due → plans that bring them, most important first (design 7.2, TR-A23)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.decision import Plan
+from bylaw.model.effects import Log, MessageInsert, Notify
+from bylaw.model.vocabulary import DeliverAt, Kind, Level, Priority, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.model.event import Event
+    from bylaw.model.notices import Notice
+    from bylaw.model.session import Session
+
+_POINTS = {DeliverAt.TURN_START: Kind.TURN_START, DeliverAt.AFTER_TOOL: Kind.TOOL_AFTER}
+_RANK = {priority: rank for rank, priority in enumerate(reversed(Priority))}
+
+
+def can_deliver(session: Session, event: Event) -> bool:
+    """Whether a waiting notice can leave with this event."""
+    return bool(session.notices.waiting) and event.round == 1
+
+
+def deliveries(session: Session, event: Event, plans: Iterable[Plan]) -> list[Plan]:
+    """A plan for each notice that is due now, those that this event's rules made included."""
+    if event.round > 1 or not event.by_main_agent:
+        return []
+    waiting = [*session.notices.waiting, *_made(session, plans)]
+    if event.kind is Kind.SESSION_END:
+        return [_report(notice) for notice in waiting]
+    due = [notice for notice in waiting if _is_due(notice, event)]
+    due.sort(key=lambda notice: (_RANK[notice.priority], notice.number))
+    return [_deliver(notice) for notice in due]
+
+
+def _made(session: Session, plans: Iterable[Plan]) -> list[Notice]:
+    notices = session.notices
+    for plan in plans:
+        for step in plan.steps:
+            if isinstance(step, Notify):
+                notices = notices.put(step, plan.uid, plan.rule)
+    return list(notices.waiting[len(session.notices.waiting) :])
+
+
+def _is_due(notice: Notice, event: Event) -> bool:
+    point = _POINTS.get(notice.deliver_at)
+    return point is None or point is event.kind
+
+
+def _deliver(notice: Notice) -> Plan:
+    step = MessageInsert(role=Role.DEVELOPER, text=notice.text)
+    return Plan(uid=notice.uid, rule=notice.rule, steps=(step,), delivers=notice.number)
+
+
+def _report(notice: Notice) -> Plan:
+    step = Log(text=f"never delivered: {notice.text}", level=Level.WARNING)
+    return Plan(uid=notice.uid, rule=notice.rule, steps=(step,), delivers=notice.number)

@@ -1,0 +1,69 @@
+"""The trace of a decision: one line a rule, made late where nobody may ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import overload
+
+from bylaw.model.decision import TraceLine, TraceResult
+
+# Of several rules that were lowered from one written rule, the trace shows the one that applied.
+_TELLING = [
+    TraceResult.NOT_LIVE,
+    TraceResult.GUARD_FALSE,
+    TraceResult.GATED,
+    TraceResult.LIMITED,
+    TraceResult.SUPPRESSED,
+    TraceResult.BUDGET,
+    TraceResult.GUARD_ERROR,
+    TraceResult.FIRED,
+]
+_RANK = {result: rank for rank, result in enumerate(_TELLING)}
+
+
+def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
+    """Adjacent lines of one uid become the most telling of them."""
+    kept: list[TraceLine] = []
+    for line in lines:
+        if kept and kept[-1].uid == line.uid:
+            if _RANK[line.result] > _RANK[kept[-1].result]:
+                kept[-1] = line
+        else:
+            kept.append(line)
+    return tuple(kept)
+
+
+class LateTrace(Sequence[TraceLine]):
+    """A trace that is made when somebody looks at it."""
+
+    __slots__ = ("_lines", "_make")
+
+    def __init__(self, make: Callable[[], tuple[TraceLine, ...]]) -> None:
+        self._make = make
+        self._lines: tuple[TraceLine, ...] | None = None
+
+    @property
+    def lines(self) -> tuple[TraceLine, ...]:
+        """The trace itself."""
+        if self._lines is None:
+            self._lines = self._make()
+        return self._lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, at: int) -> TraceLine: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[TraceLine, ...]: ...
+    def __getitem__(self, at: int | slice) -> TraceLine | tuple[TraceLine, ...]:
+        return self.lines[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self.lines == (other.lines if isinstance(other, LateTrace) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.lines)
+
+    def __repr__(self) -> str:
+        return repr(self.lines)
