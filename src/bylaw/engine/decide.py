@@ -13,7 +13,7 @@ from bylaw.engine.combine import Findings
 from bylaw.engine.fire import Firing, fire
 from bylaw.engine.gates import closed_gates, describe
 from bylaw.engine.limits import Spending, limit_in_force
-from bylaw.engine.trace import LateTrace
+from bylaw.engine.trace import late_trace
 from bylaw.engine.view import MissingFact, View
 from bylaw.model.codes.engine import GUARD_CRASH
 from bylaw.model.decision import Decision, Match, Needs, TraceResult
@@ -43,7 +43,7 @@ def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
         return deliberate(rules, observed, event)
     if can_fire(observed, event, max(observed.at, event.at)):
         return deliberate(rules, observed, event)
-    return Decision(trace=LateTrace(lambda: _trace(rules, observed, event)))
+    return Decision(trace=late_trace(lambda: _trace(rules, observed, event)))
 
 
 def _trace(rules: RuleSet, observed: Session, event: Event) -> tuple[TraceLine, ...]:

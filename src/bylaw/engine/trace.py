@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import overload
+from typing import cast, overload
 
 from bylaw.model.decision import TraceLine, TraceResult
 
@@ -33,9 +33,12 @@ def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
     return tuple(kept)
 
 
-class LateTrace(Sequence[TraceLine]):
-    """A trace that is made when somebody looks at it."""
+def late_trace(make: Callable[[], tuple[TraceLine, ...]]) -> tuple[TraceLine, ...]:
+    """A trace that is made when somebody looks at it; to everybody else it is a tuple."""
+    return cast("tuple[TraceLine, ...]", _LateTrace(make))
 
+
+class _LateTrace(Sequence[TraceLine]):
     __slots__ = ("_lines", "_make")
 
     def __init__(self, make: Callable[[], tuple[TraceLine, ...]]) -> None:
@@ -60,7 +63,7 @@ class LateTrace(Sequence[TraceLine]):
         return self.lines[at]
 
     def __eq__(self, other: object) -> bool:
-        return self.lines == (other.lines if isinstance(other, LateTrace) else other)
+        return self.lines == (other.lines if isinstance(other, _LateTrace) else other)
 
     def __hash__(self) -> int:
         return hash(self.lines)

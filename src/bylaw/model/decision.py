@@ -1,6 +1,6 @@
 """Decisions: what the books say about one event, or what they must still know to say it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -115,7 +115,7 @@ class Decision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reasons: tuple[Reason, ...] = ()
     plans: tuple[Plan, ...] = ()
     fired: tuple[str, ...] = ()
-    trace: Sequence[TraceLine] = ()
+    trace: tuple[TraceLine, ...] = ()
 
     def numbered_plans(self) -> Iterator[tuple[Plan, NumberedSteps, NumberedSteps]]:
         """Every plan with its steps and its `on_error` steps, numbered as `effect` events say.
