@@ -32,6 +32,7 @@ class Firing:
     reason: str = ""
     steps: list[Step] = field(default_factory=list)
     on_error: list[Step] = field(default_factory=list)
+    broken: str = ""
     # Plans of built-in rules that tell of a failure.
     notes: list[Plan] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
@@ -52,7 +53,7 @@ class Firing:
 
     def plan(self) -> Plan | None:
         """The steps as a plan, if there are any."""
-        if not self.steps:
+        if not self.steps and not self.broken:
             return None
         form = self.rule.plan
         return Plan(
@@ -64,6 +65,7 @@ class Firing:
             ends_group_on_failure=form.ends_group_on_failure,
             on_error=tuple(self.on_error),
             again=form.again,
+            broken=self.broken,
         )
 
     def to_reason(self) -> Reason:
@@ -129,7 +131,7 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
             view.slate = view.slate.after(step)
     firing.slate = view.slate if procedure.writes is Writes.IN_ORDER else _after(before, firing)
     view.slate = before
-    if firing.steps and not firing.on_error:
+    if firing.steps or firing.broken:
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
     if skipped:
         firing.details.append(f"over budget: step {', '.join(skipped)}")
@@ -165,7 +167,7 @@ def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | Re
         firing.verdict = Verdict.HALT
         firing.reason = _fault_reason(procedure, rule, view, match)
     elif rule.plan.on_failure is OnFailure.ON_ERROR:
-        firing.steps[:] = _made(rule.plan.on_error, firing, view, match)
+        firing.broken = problem.message
 
 
 def _fault_match(rule: Rule, problem: GuardError | RenderError) -> Match:

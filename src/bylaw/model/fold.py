@@ -126,7 +126,9 @@ def _conclude(session: Session, event: Event, decision: Decision) -> Session:
             return _begin_call(session, event, decision)
         case TurnEnd() if event.by_main_agent and event.round == 1:
             return _complete_turn(session)
-        case AgentStop() if blocks_stop(decision) and not decision.comes_again:
+        case AgentStop() if blocks_stop(decision) and not (
+            event.round == 1 and decision.comes_again
+        ):
             # Counted in the last round, so that one stop never counts twice.
             blocked = session.blocked.add(stop_digest(event, decision))
             return replace(session, blocked=blocked)

@@ -12,7 +12,7 @@ from bylaw.model.vocabulary import Category, DeliverAt, EffectStatus, Priority
 # A host that reports no outcomes must not make this grow.
 MAX_SENT = 200
 
-UNDELIVERED = (EffectStatus.FAILED, EffectStatus.NOT_CARRIED_OUT)
+UNDELIVERED = frozenset(EffectStatus) - {EffectStatus.OK}
 
 
 class Notice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
