@@ -3,12 +3,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint types layers unit fix spec-update docs bench fuzz lock clean
+.PHONY: run test lint types layers unit requirements fix spec-update docs bench fuzz lock clean
 
 run: .venv/.ready ## a short tour of what exists
 	@$(BIN)/python examples/tour.py
 
-test: lint types layers unit ## everything that CI checks
+test: lint types layers unit requirements ## everything that CI checks
 
 lint: .venv/.ready
 	$(BIN)/python -m ruff check
@@ -22,6 +22,9 @@ layers: .venv/.ready
 
 unit: .venv/.ready
 	$(BIN)/python -m pytest -q
+
+requirements: .venv/.ready ## which cases check which requirement; FULL=1 prints every id
+	$(BIN)/python tests/requirement_table.py $(if $(FULL),--full)
 
 fix: .venv/.ready ## let ruff mend what it can
 	$(BIN)/python -m ruff check --fix

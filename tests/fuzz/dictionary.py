@@ -66,8 +66,9 @@ WORDS = {
     ),
     "pages": words(
         "# ## ### ``` ```` ```run ```json [CM-024] [CM-A21,x] [exit_0] $ bylaw bylaw_expr ' \" \\ [ ]",
-        "../x /x a.json ~~~",
-        raw=(b"\n", b"\n## T\n", b"\n```run\n$ bylaw x\n[exit 0]\n```\n", b"\n$ bylaw ", b"\n[exit 0]\n",
+        "../x /x a.json ~~~ ```events ```expect ```state ```diagnostics {} { } , : 1 null NaN",
+        'error warning x "y" "\\n" {"verdict":"deny"} {"reasons":[{}]} [ ] \\ud800',
+        raw=(b"\n", b"\n## T\n", b"\n```events\n{}\n```\n", b"\n```expect\n{}\n```\n", b"\n```run\n$ bylaw x\n[exit 0]\n```\n", b"\n$ bylaw ", b"\n[exit 0]\n",
          b"\n```", b"```json f.json\n", b"\r\n", b"\r", b"\0", b"\xff", b"\xe2\x80\xa8", b" " * 500),
     ),
 }  # fmt: skip
@@ -99,5 +100,9 @@ FRAMES = {
         b'{"vars":{"a":%,"b":%}}', b'{"event":{"tool":{"args":%}}}', b'{"context":{"state":{"a":%}}}',
         b'{"context":{"event":{"type":"t","payload":{"p":%}}}}', b'{"vars":{"a":[%,%]}}',
     ),
-    "pages": (b"%\n%", b"## T\n\n```run\n$ %\n[exit 0]\n```\n", b"```json a.json\n%\n```\n"),
+    "pages": (
+        b"%\n%", b"## T\n\n```run\n$ %\n[exit 0]\n```\n", b"```json a.json\n%\n```\n",
+        b"## T\n```events\n%\n```\n```expect\n%\n```\n", b"```state\n%\n```\n",
+        b"```diagnostics\nerror x %\n```\n",
+    ),
 }  # fmt: skip

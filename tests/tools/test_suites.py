@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from bylaw.cli import main
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
-from bylaw.tools.suites.page import File
+from bylaw.tools.suites.deciding import Decided, Decider
+from bylaw.tools.suites.outcome import updated
 from bylaw.tools.suites.reader import read_page
-from bylaw.tools.suites.runner import run_case, updated
+from bylaw.tools.suites.runner import run_case
 
 PAGE = """# A page
 
@@ -64,18 +65,30 @@ def refused(text):
     return [(found.code, found.underlined) for found in caught.value.diagnostics]
 
 
+def run(page, number, folder):
+    no_rules = Decider(lambda paths, events: Decided([], []), ())
+    return run_case(page.source, page.cases[number], folder, decider=no_rules, main=main)
+
+
+def files_of(case):
+    return [(file.word, file.path, file.text) for file in case.files]
+
+
 def test_cases_have_titles_requirements_files_and_steps():
     first, second = page_of(PAGE).cases
 
     assert (first.title, first.requirements) == ("First", ("CM-024", "CM-A21"))
-    assert first.files == (File("facts.json", '{"a": 1}\n'), File("rules/a b.toml", "x = 1\n"))
+    assert files_of(first) == [
+        ("json", "facts.json", '{"a": 1}\n'),
+        ("toml", "rules/a b.toml", "x = 1\n"),
+    ]
     assert [step.words for step in first.steps] == [("bylaw", "--version"), ("bylaw", "no verb")]
     assert [(step.output, step.exit_code) for step in first.steps] == [
         ("bylaw 0.1.0\n", 0),
         ("", 2),
     ]
     assert (second.title, second.requirements) == ("Second", ())
-    assert second.files == (File("facts.json", '{"a": 1}\n'),)
+    assert files_of(second) == [("json", "facts.json", '{"a": 1}\n')]
     assert second.steps[0].output == "bylaw 9.9.9\nand more\n"
 
 
@@ -88,6 +101,40 @@ def test_crlf_pages_read_the_same():
     ]
 
 
+def test_of_two_files_at_one_path_the_later_counts():
+    page = page_of("```j a\n1\n```\n## A\n```k ./a\n2\n```\n" + RUN)
+
+    assert files_of(page.cases[0]) == [("k", "a", "2\n")]
+
+
+def test_events_and_expectations_of_several_blocks_are_one_list():
+    page = page_of(
+        "```events\n1\n```\n```expect\n{}\n```\n## A\n```events\n2\n3\n```\n"
+        '```expect\n\n{"seq": 2}\n \n{"seq": 3}\n```\n```state\n{\n  "turn": 1\n}\n```\n'
+        '```diagnostics\nwarning  odd   "a\\nb"\n```\n'
+    )
+    (case,) = page.cases
+
+    assert case.events == "1\n2\n3\n"
+    assert [line.value for line in case.decisions.lines] == [{}, {"seq": 2}, {"seq": 3}]
+    assert [state.value for state in case.states] == [{"turn": 1}]
+    assert [line.value for line in case.diagnostics.lines] == ['warning odd "a\\nb"']
+
+
+def test_an_empty_block_is_something_else_than_none():
+    first, second = page_of("## A\n```diagnostics\n```\n## B\n" + RUN).cases
+
+    assert first.diagnostics.lines == ()
+    assert second.diagnostics is None
+
+
+def test_a_case_may_bring_only_the_rules_for_what_all_cases_expect():
+    shared = '```events\n{"kind": "turn.start"}\n```\n```expect\n{"verdict": "deny"}\n```\n'
+    page = page_of(shared + "## A\n```one a\n```\n## B\n```two b\n```\n")
+
+    assert [len(case.decisions.lines) for case in page.cases] == [1, 1]
+
+
 RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"
 
 
@@ -98,6 +145,22 @@ RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"
         ("## A\n" + RUN + "```run\n$ bylaw\n", "unclosed-block", "run"),
         ("```json ../x\n```\n", "bad-block-path", "json ../x"),
         ("```json /etc/x\n```\n", "bad-block-path", "json /etc/x"),
+        ("```json .\n```\n", "bad-block-path", "json ."),
+        ("## A\n```events\n{}\n```\n", "unpaired-events", "A"),
+        ("## A\n```events\n{}\n```\n" + RUN, "unpaired-events", "A"),
+        ("## A\n```expect\n{}\n```\n", "unpaired-events", "A"),
+        ("## A\n```state\n{}\n```\n", "unpaired-events", "A"),
+        ("```expect\n{} x\n```\n", "bad-expectation", "x"),
+        ('```expect\n{"a": 1\n```\n', "bad-expectation", "1"),
+        ('```expect\n{"a": 1, "a": 1}\n```\n', "bad-expectation", '{"a": 1, "a": 1}'),
+        ('```expect\n{"a": NaN}\n```\n', "bad-expectation", '{"a": NaN}'),
+        ("```expect\n{}\n[1]\n```\n", "bad-expectation", "[1]"),
+        ("```state\n 3\n```\n", "bad-expectation", "3"),
+        ("```state\n\n```\n", "bad-expectation", "state"),
+        ("```state\n{}\n{}\n```\n", "bad-expectation", "{"),
+        ('```diagnostics\nfatal x "y"\n```\n', "bad-diagnostic-line", 'fatal x "y"'),
+        ("```diagnostics\nerror x y\n```\n", "bad-diagnostic-line", "error x y"),
+        ('```diagnostics\nerror x "y" "z"\n```\n', "bad-diagnostic-line", 'error x "y" "z"'),
         ("```run\nbylaw 0.1.0\n```\n", "output-without-command", "bylaw 0.1.0"),
         ("```run\n$ bylaw --version\n```\n", "missing-exit", "bylaw --version"),
         ("```run\n$ bylaw a\n$ bylaw b\n[exit 0]\n```\n", "missing-exit", "bylaw a"),
@@ -112,6 +175,13 @@ def test_a_malformed_page_is_refused_at_the_place(text, code, underlined):
     assert refused(text) == [(code, underlined)]
 
 
+@pytest.mark.parametrize("inside", ["[" * 200 + "]" * 200, "[" * 1_000_000, "9" * 10_000])
+def test_hostile_expectations_are_refused(inside):
+    assert [code for code, _ in refused(f'```expect\n{{"a": {inside}}}\n```\n')] == [
+        "bad-expectation"
+    ]
+
+
 def test_all_that_is_wrong_is_reported():
     assert [code for code, _ in refused("```a\n```\n```b\n```\n## C\n")] == [
         "unknown-block",
@@ -120,37 +190,56 @@ def test_all_that_is_wrong_is_reported():
     ]
 
 
-def test_a_case_runs_in_its_own_folder_and_says_what_it_did(tmp_path):
+def test_a_case_runs_in_its_own_folder_and_leaves_everything_as_it_was(tmp_path):
     before = (Path.cwd(), sys.argv, sys.stdout, sys.stderr, sys.stdin)
-    page = page_of(PAGE)
-    first = run_case(page.cases[0], tmp_path, main)
+    outcomes = run(page_of(PAGE), 0, tmp_path)
 
-    assert [outcome.as_expected for outcome in first] == [True, True]
-    assert "`no verb` is not a verb" in first[1].errors
+    assert [outcome.failure for outcome in outcomes] == ["", ""]
     assert (tmp_path / "rules" / "a b.toml").read_text() == "x = 1\n"
     assert (Path.cwd(), sys.argv, sys.stdout, sys.stderr, sys.stdin) == before
 
 
-def test_an_unexpected_output_is_found_and_can_be_written_into_the_page(tmp_path):
+def test_an_unexpected_output_is_shown_and_can_be_written_into_the_page(tmp_path):
     page = page_of(PAGE)
-    outcomes = run_case(page.cases[1], tmp_path, main)
-    text = updated(page.source, outcomes)
+    (outcome,) = run(page, 1, tmp_path)
 
-    assert [outcome.as_expected for outcome in outcomes] == [False]
-    assert text == PAGE.replace("bylaw 9.9.9\nand more\n[exit 1]", "bylaw 0.1.0\n[exit 0]")
+    assert outcome.failure.split("\n") == [
+        *("$ bylaw --version", "--- expected", "+++ real", "@@ -1,3 +1,2 @@", "-bylaw 9.9.9"),
+        *("-and more", "-[exit 1]", "+bylaw 0.1.0", "+[exit 0]", ""),
+    ]
+    assert updated(page.source, [outcome]) == PAGE.replace(
+        "bylaw 9.9.9\nand more\n[exit 1]", "bylaw 0.1.0\n[exit 0]"
+    )
+
+
+def test_a_failed_command_shows_its_standard_error(tmp_path):
+    page = page_of("## A\n```run\n$ bylaw nonsense\n[exit 0]\n```\n")
+
+    assert "`nonsense` is not a verb" in run(page, 0, tmp_path)[0].failure
 
 
 def test_an_update_of_several_commands_leaves_the_rest_of_the_page_alone(tmp_path):
     page = page_of(PAGE.replace("bylaw 0.1.0\n[exit 0]", "[exit 7]"))
-    outcomes = run_case(page.cases[0], tmp_path, main)
 
-    assert updated(page.source, outcomes) == PAGE
+    assert updated(page.source, run(page, 0, tmp_path)) == PAGE
+
+
+@pytest.mark.parametrize("path", ["a/b", "x" * 5000])
+def test_a_file_that_cannot_be_written_fails_the_case(path, tmp_path):
+    page = page_of(f"## A\n```j a\n```\n```j {path}\n```\n" + RUN)
+
+    (outcome,) = run(page, 0, tmp_path)
+    assert outcome.failure.startswith(f"`{path}` cannot be written: ")
+    assert page.source.slice(outcome.place) == f"j {path}"
 
 
 @given(
     st.lists(
         st.sampled_from(
-            ["## A", "## A [X", "```run", "```", "$ bylaw", "[exit 0]", "x", "\r", "```j p"]
+            [
+                *("## A", "## A [X", "```run", "```", "$ bylaw", "[exit 0]", "x", "\r", "```j p"),
+                *("```events", "```expect", "```state", "```diagnostics", "{}", 'error x "y"'),
+            ]
         )
     )
 )

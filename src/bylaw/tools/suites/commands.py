@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.codes.suites import MISSING_EXIT, OUTPUT_WITHOUT_COMMAND, UNRUNNABLE_COMMAND
 from bylaw.model.diagnostic import Diagnostic, error
-from bylaw.model.source import SourceFile, Span
+from bylaw.model.source import Span
+from bylaw.tools.suites.markdown import lines_of
 from bylaw.tools.suites.page import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from bylaw.model.source import SourceFile
 
 PROMPT = "$ "
 PROGRAM = "bylaw"
+# Longer than any argument list of one word; splitting takes quadratic time in the longest word.
+MAX_COMMAND_CHARS = 130_000
+MAX_FINDINGS = 100
 
 _EXIT = re.compile(r"\[exit (\d{1,3})\]")
 
@@ -23,7 +27,7 @@ _EXIT = re.compile(r"\[exit (\d{1,3})\]")
 def read_run(source: SourceFile, body: Span) -> tuple[list[Step], list[Diagnostic]]:
     """The commands of a block in order, and what is wrong with it."""
     block = _Block(source)
-    for line in _lines(source, body):
+    for line in lines_of(source, body):
         block.take(line)
     block.end()
     return block.steps, block.findings
@@ -55,9 +59,7 @@ class _Block:
         if self._command is not None:
             headline = "this command does not say how it must end"
             help_ = "write `[exit 0]` on a line of its own after its output"
-            self.findings.append(
-                error(MISSING_EXIT, headline, self.source, self._command, help=help_)
-            )
+            self._refuse(MISSING_EXIT, headline, self._command, help_)
         self._command, self._output = None, []
 
     def _finish(self, command: Span, line: Span, exit_code: int) -> None:
@@ -68,26 +70,27 @@ class _Block:
         self._command, self._output = None, []
 
     def _words(self, command: Span) -> tuple[str, ...]:
-        try:
-            words = tuple(shlex.split(self.source.slice(command)))
-        except ValueError:
-            words = ()
+        words = _split(self.source.slice(command))
         if words[:1] != (PROGRAM,):
             headline = "this command cannot be run here"
             help_ = "write a `bylaw` command with balanced quotes; there is no shell"
-            self.findings.append(
-                error(UNRUNNABLE_COMMAND, headline, self.source, command, help=help_)
-            )
+            self._refuse(UNRUNNABLE_COMMAND, headline, command, help_)
         return words
 
     def _refuse_output(self, line: Span) -> None:
         headline = "this output belongs to no command"
         help_ = "begin a command with `$ ` above it"
-        self.findings.append(error(OUTPUT_WITHOUT_COMMAND, headline, self.source, line, help=help_))
+        self._refuse(OUTPUT_WITHOUT_COMMAND, headline, line, help_)
+
+    def _refuse(self, code: Code, headline: str, span: Span, help_: str) -> None:
+        if len(self.findings) < MAX_FINDINGS:
+            self.findings.append(error(code, headline, self.source, span, help=help_))
 
 
-def _lines(source: SourceFile, body: Span) -> Iterator[Span]:
-    start = body.start
-    for line in source.slice(body).removesuffix("\n").split("\n"):
-        yield Span(start, start + len(line.removesuffix("\r")))
-        start += len(line) + 1
+def _split(command: str) -> tuple[str, ...]:
+    if len(command) > MAX_COMMAND_CHARS:
+        return ()
+    try:
+        return tuple(shlex.split(command))
+    except ValueError:
+        return ()

@@ -6,13 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.model.source import SourceFile, Span
+from bylaw.model.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HEADING = re.compile(r"(#{1,6}) +(.*?) *$")
-_FENCE = re.compile(r"(`{3,}) *([^`]*?) *$")
+    from bylaw.model.source import SourceFile
+
+# Possessive, so that no line, however long, makes them go back.
+_HEADING = re.compile(r"(#{1,6}) ++(.*+)")
+_FENCE = re.compile(r"(`{3,}+) *+([^`]*+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,18 @@ def scan(source: SourceFile) -> Iterator[Heading | Fence]:
     lines = _lines(source.text)
     for start, line in lines:
         if heading := _HEADING.match(line):
-            yield Heading(len(heading[1]), heading[2], _span(start, heading))
+            yield Heading(len(heading[1]), heading[2].rstrip(" "), _span(start, heading))
         elif fence := _FENCE.match(line):
             body = Span(start + len(line) + 1, start + len(line) + 1)
-            yield _fence(fence[1], fence[2], _span(start, fence), body, lines)
+            yield _fence(fence[1], fence[2].rstrip(" "), _span(start, fence), body, lines)
+
+
+def lines_of(source: SourceFile, body: Span) -> Iterator[Span]:
+    """The lines inside a block, without their line breaks."""
+    start = body.start
+    for line in source.slice(body).removesuffix("\n").split("\n"):
+        yield Span(start, start + len(line.removesuffix("\r")))
+        start += len(line) + 1
 
 
 def _fence(
@@ -63,4 +74,5 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _span(start: int, found: re.Match[str]) -> Span:
-    return Span(*found.span(2)).shift(start)
+    at = start + found.start(2)
+    return Span(at, at + len(found[2].rstrip(" ")))

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
+    from bylaw.model.values import JSON
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to write into the folder of the case before anything runs."""
+    """A file to write into the folder of the case; `word` names the language of a rule file."""
 
     path: str
     text: str
+    word: str
+    place: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,38 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """A value that the page expects, and where it is written."""
+
+    value: JSON
+    place: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedLines:
+    """What the blocks of one kind expect, a value a line; further lines would go to `end`."""
+
+    lines: tuple[Expected, ...]
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """One test: a heading, the requirements that it checks, and what its blocks hold."""
+    """One test: a heading, the requirements that it checks, and what its blocks hold.
+
+    `decisions` and `diagnostics` are None if the case has no block about them: that is
+    another thing than an empty block, which says that there must be none.
+    """
 
     title: str
     requirements: tuple[str, ...]
-    files: tuple[File, ...]
-    steps: tuple[Step, ...]
+    place: Span
+    files: tuple[File, ...] = ()
+    steps: tuple[Step, ...] = ()
+    events: str = ""
+    decisions: ExpectedLines | None = None
+    states: tuple[Expected, ...] = ()
+    diagnostics: ExpectedLines | None = None
 
 
 @dataclass(frozen=True, slots=True)

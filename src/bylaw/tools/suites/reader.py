@@ -18,14 +18,17 @@ from bylaw.model.codes.suites import (
     EMPTY_CASE,
     UNCLOSED_BLOCK,
     UNKNOWN_BLOCK,
+    UNPAIRED_EVENTS,
 )
 from bylaw.model.diagnostic import Diagnostic, Label, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import Span
 from bylaw.model.suggest import did_you_mean
-from bylaw.tools.suites.commands import read_run
+from bylaw.tools.suites.blocks import Blocks
+from bylaw.tools.suites.commands import MAX_FINDINGS, read_run
+from bylaw.tools.suites.expectations import read_decisions, read_diagnostics, read_state
 from bylaw.tools.suites.markdown import Fence, Heading, scan
-from bylaw.tools.suites.page import Case, File, Page, Step
+from bylaw.tools.suites.page import Case, File, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +47,8 @@ def read_page(source: SourceFile) -> Page:
     reader = _Reader(source)
     for item in scan(source):
         reader.take(item)
+        if len(reader.findings) == MAX_FINDINGS:
+            break
     reader.end_case()
     if reader.findings:
         raise LoadError(reader.findings)
@@ -57,11 +62,10 @@ class _Reader:
         self.source = source
         self.cases: list[Case] = []
         self.findings: list[Diagnostic] = []
-        self.files: list[File] = []
-        self.steps: list[Step] = []
+        self.blocks = Blocks()
         self._heading: Heading | None = None
         self._seen: dict[str, Span] = {}
-        self._shared: tuple[list[File], list[Step]] = ([], [])
+        self._shared = Blocks()
 
     def take(self, item: Heading | Fence) -> None:
         if isinstance(item, Fence):
@@ -73,10 +77,10 @@ class _Reader:
     def end_case(self) -> None:
         if self._heading is None:
             # What stands outside of a case belongs to all that follow.
-            self._shared = (self._shared[0] + self.files, self._shared[1] + self.steps)
+            self._shared = self._shared.and_then(self.blocks)
         else:
             self._add_case(self._heading)
-        self.files, self.steps = [], []
+        self.blocks = Blocks()
 
     def refuse(
         self,
@@ -87,20 +91,18 @@ class _Reader:
         labels: tuple[Label, ...] = (),
         help: str = "",  # noqa: A002 - the word that users see
     ) -> None:
-        found = error(code, headline, self.source, span, labels=labels, help=help)
-        self.findings.append(found)
+        if len(self.findings) < MAX_FINDINGS:
+            found = error(code, headline, self.source, span, labels=labels, help=help)
+            self.findings.append(found)
 
     def _add_case(self, heading: Heading) -> None:
         parts = _TITLE.match(heading.title)
         assert parts is not None
-        title = parts["title"]
-        self._check_title(title, heading.span)
-        if not self.steps:
-            help_ = "add a `run` block, or make it a heading of the third level"
-            self.refuse(EMPTY_CASE, "this case checks nothing", heading.span, help=help_)
-        files, steps = self._shared
+        blocks = self._shared.and_then(self.blocks)
+        self._check_title(parts["title"], heading.span)
+        self._check_blocks(blocks, heading.span)
         ids = self._requirements(parts, heading.span.start)
-        self.cases.append(Case(title, ids, (*files, *self.files), (*steps, *self.steps)))
+        self.cases.append(blocks.case(parts["title"], ids, heading.span))
 
     def _check_title(self, title: str, span: Span) -> None:
         first = self._seen.setdefault(title, span)
@@ -109,6 +111,19 @@ class _Reader:
             labels = (Label(first, "first used here"),)
             help_ = "give one of them another title"
             self.refuse(DUPLICATE_CASE, headline, span, labels=labels, help=help_)
+
+    def _check_blocks(self, blocks: Blocks, span: Span) -> None:
+        if blocks.check_events and not blocks.events:
+            headline = "this case expects decisions, but has no events"
+            help_ = "add an `events` block"
+            self.refuse(UNPAIRED_EVENTS, headline, span, help=help_)
+        elif self.blocks.events and not blocks.check_events:
+            headline = "this case has events, but expects nothing of them"
+            help_ = "add an `expect` or a `state` block"
+            self.refuse(UNPAIRED_EVENTS, headline, span, help=help_)
+        elif self.blocks.are_empty or not blocks.check_anything:
+            help_ = "add what it expects, or make it a heading of the third level"
+            self.refuse(EMPTY_CASE, "this case checks nothing", span, help=help_)
 
     def _requirements(self, parts: re.Match[str], title_start: int) -> tuple[str, ...]:
         if parts["ids"] is None:
@@ -130,7 +145,7 @@ class _Reader:
             help_ = "end it with as many back-ticks as it begins with"
             self.refuse(UNCLOSED_BLOCK, "this block is never closed", block.span, help=help_)
         elif path:
-            self._add_file(path.strip(), block)
+            self._add_file(word, path.strip(), block)
         elif word in _BLOCKS:
             _BLOCKS[word](self, block)
         elif word:
@@ -141,22 +156,44 @@ class _Reader:
                 help=did_you_mean(word, _BLOCKS) + "; a file needs a path after its first word",
             )
 
-    def _add_file(self, path: str, block: Fence) -> None:
+    def _add_file(self, word: str, path: str, block: Fence) -> None:
         pure = PurePosixPath(path)
-        if pure.is_absolute() or ".." in pure.parts or "\0" in path:
-            headline = f"`{path}` leaves the folder of the case"
+        if pure.is_absolute() or ".." in pure.parts or "\0" in path or not pure.name:
+            headline = f"`{path}` is not a file in the folder of the case"
             help_ = "use a path that is relative and goes nowhere up"
             self.refuse(BAD_BLOCK_PATH, headline, block.span, help=help_)
             return
-        self.files.append(File(path, self.source.slice(block.body)))
+        self.blocks.files.append(File(str(pure), self.source.slice(block.body), word, block.span))
 
     def add_run(self, block: Fence) -> None:
         steps, findings = read_run(self.source, block.body)
-        self.steps += steps
-        self.findings += findings
+        self.blocks.steps += steps
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
+
+    def add_events(self, block: Fence) -> None:
+        self.blocks.events.append(self.source.slice(block.body))
+
+    def add_decisions(self, block: Fence) -> None:
+        lines, findings = read_decisions(self.source, block)
+        self.blocks.decisions.append(lines)
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
+
+    def add_state(self, block: Fence) -> None:
+        state, findings = read_state(self.source, block)
+        self.blocks.states.append(state)
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
+
+    def add_diagnostics(self, block: Fence) -> None:
+        lines, findings = read_diagnostics(self.source, block)
+        self.blocks.diagnostics.append(lines)
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
 
 
 # The kinds of blocks that are no files: a new kind is a line here and a method above.
 _BLOCKS: dict[str, Callable[[_Reader, Fence], None]] = {
+    "events": _Reader.add_events,
+    "expect": _Reader.add_decisions,
+    "state": _Reader.add_state,
+    "diagnostics": _Reader.add_diagnostics,
     "run": _Reader.add_run,
 }

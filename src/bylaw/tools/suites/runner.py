@@ -1,6 +1,6 @@
-"""A case → what its commands really print, and a page with these outputs written in.
+"""A case → how everything that it expects came out.
 
-`make spec-update` sets BYLAW_SPEC_UPDATE: then the expected outputs are rewritten instead
+`make spec-update` sets BYLAW_SPEC_UPDATE: then what the pages expect is rewritten instead
 of compared, and the difference is reviewed in git.
 """
 
@@ -8,61 +8,58 @@ from __future__ import annotations
 
 import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from difflib import unified_diff
 from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING
 
+from bylaw.tools.suites.deciding import Decider, try_decisions
+from bylaw.tools.suites.outcome import Edit, Outcome
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from bylaw.model.source import SourceFile
-    from bylaw.tools.suites.page import Case, Step
+    from bylaw.tools.suites.page import Case, File, Step
 
 UPDATE_VARIABLE = "BYLAW_SPEC_UPDATE"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a step really did; standard error is kept for the reader of a failure."""
-
-    step: Step
-    output: str
-    exit_code: int
-    errors: str
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether output and exit code are those of the page."""
-        return (self.output, self.exit_code) == (self.step.output, self.step.exit_code)
+def run_case(
+    source: SourceFile, case: Case, folder: Path, *, decider: Decider, main: Callable[[], int]
+) -> list[Outcome]:
+    """Write the files of a case into an empty folder, decide its events, run its commands."""
+    unwritten = [outcome for file in case.files for outcome in _write(file, folder)]
+    if unwritten:
+        return unwritten
+    with chdir(folder):
+        decided = list(try_decisions(source, case, decider))
+        return decided + [_run_step(source, step, main) for step in case.steps]
 
 
-def run_case(case: Case, folder: Path, main: Callable[[], int]) -> list[Outcome]:
-    """Write the files of a case into an empty folder and call `main` for each command in it."""
-    for file in case.files:
-        path = folder / file.path
+def _write(file: File, folder: Path) -> Iterator[Outcome]:
+    path = folder / file.path
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.text.encode())
-    with chdir(folder):
-        return [_run_step(step, main) for step in case.steps]
+    except OSError as problem:  # a name that is too long, or that is a folder of another file
+        yield Outcome(file.place, f"`{file.path}` cannot be written: {problem.strerror}")
 
 
-def updated(source: SourceFile, outcomes: Iterable[Outcome]) -> str:
-    """The text of the page with what the commands really printed."""
-    text = source.text
-    # From the last to the first, so that the places before stay where they are.
-    for outcome in sorted(outcomes, key=lambda o: o.step.expectation, reverse=True):
-        place = outcome.step.expectation
-        told = f"{outcome.output}[exit {outcome.exit_code}]"
-        text = text[: place.start] + told + text[place.end :]
-    return text
-
-
-def _run_step(step: Step, main: Callable[[], int]) -> Outcome:
+def _run_step(source: SourceFile, step: Step, main: Callable[[], int]) -> Outcome:
     output, errors = _stream(), _stream()
     with redirect_stdout(output), redirect_stderr(errors), _arguments(step.words):
         exit_code = main()
-    return Outcome(step, _text(output), exit_code, _text(errors))
+    told, expected = _told(_text(output), exit_code), _told(step.output, step.exit_code)
+    if told == expected:
+        return Outcome(step.expectation)
+    diff = unified_diff(expected.split("\n"), told.split("\n"), "expected", "real", lineterm="")
+    failure = "\n".join([f"$ {source.slice(step.command)}", *diff, _text(errors)])
+    return Outcome(step.expectation, failure, Edit(step.expectation, told))
+
+
+def _told(output: str, exit_code: int) -> str:
+    return f"{output}[exit {exit_code}]"
 
 
 @contextmanager

@@ -1,0 +1,73 @@
+"""The blocks read so far, of a case or of the page before its first case → a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.tools.suites.page import Case, Expected, ExpectedLines, File, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.model.source import Span
+
+
+@dataclass
+class Blocks:
+    """What the blocks hold, by kind, in the order of the page."""
+
+    files: list[File] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    decisions: list[ExpectedLines] = field(default_factory=list)
+    states: list[Expected] = field(default_factory=list)
+    diagnostics: list[ExpectedLines] = field(default_factory=list)
+
+    @property
+    def check_events(self) -> bool:
+        """Whether something says what must come of the events."""
+        return bool(self.decisions or self.states)
+
+    @property
+    def check_anything(self) -> bool:
+        """Whether something can fail."""
+        return bool(self.check_events or self.diagnostics or self.steps)
+
+    @property
+    def are_empty(self) -> bool:
+        """Whether there is no block at all."""
+        return self == Blocks()
+
+    def and_then(self, others: Blocks) -> Blocks:
+        """These blocks and the others behind them."""
+        return Blocks(
+            self.files + others.files,
+            self.steps + others.steps,
+            self.events + others.events,
+            self.decisions + others.decisions,
+            self.states + others.states,
+            self.diagnostics + others.diagnostics,
+        )
+
+    def case(self, title: str, requirements: tuple[str, ...], place: Span) -> Case:
+        """A case with these blocks; of two files at one path the later counts."""
+        files = {file.path: file for file in self.files}
+        return Case(
+            title,
+            requirements,
+            place,
+            tuple(files.values()),
+            tuple(self.steps),
+            "".join(self.events),
+            _joined(self.decisions),
+            tuple(self.states),
+            _joined(self.diagnostics),
+        )
+
+
+def _joined(blocks: Sequence[ExpectedLines]) -> ExpectedLines | None:
+    if not blocks:
+        return None
+    lines = tuple(line for block in blocks for line in block.lines)
+    return ExpectedLines(lines, blocks[-1].end)

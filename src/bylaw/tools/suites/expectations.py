@@ -1,0 +1,101 @@
+"""The body of an `expect`, `state` or `diagnostics` block → what it expects, with places."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.suites import BAD_DIAGNOSTIC_LINE, BAD_EXPECTATION
+from bylaw.model.diagnostic import Diagnostic, Severity, error
+from bylaw.model.errors import LoadError
+from bylaw.model.source import Span
+from bylaw.tools.suites.json_text import JsonTextError, read_json, write_json
+from bylaw.tools.suites.markdown import lines_of
+from bylaw.tools.suites.page import Expected, ExpectedLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.model.source import SourceFile
+    from bylaw.model.values import JSON
+    from bylaw.tools.suites.markdown import Fence
+
+_DIAGNOSTIC = re.compile(rf'({"|".join(Severity)}) +(\S+) +(".*") *')
+
+
+def read_decisions(source: SourceFile, block: Fence) -> tuple[ExpectedLines, list[Diagnostic]]:
+    """The objects of an `expect` block, one a line."""
+    return _read_lines(source, block, _read_object)
+
+
+def read_diagnostics(source: SourceFile, block: Fence) -> tuple[ExpectedLines, list[Diagnostic]]:
+    """The lines of a `diagnostics` block, each as `diagnostic_line` would write it."""
+    return _read_lines(source, block, _read_diagnostic)
+
+
+def read_state(source: SourceFile, block: Fence) -> tuple[Expected, list[Diagnostic]]:
+    """The object of a `state` block, which may have several lines."""
+    body = source.slice(block.body)
+    start = block.body.start + len(body) - len(body.lstrip())
+    place = Span(start, start + len(body.strip()))
+    if place.start == place.end:
+        return Expected({}, place), [_refused(source, block.span, "this block holds no state")]
+    try:
+        return Expected(_read_object(source, place), place), []
+    except LoadError as refused:
+        return Expected({}, place), refused.diagnostics
+
+
+def diagnostic_line(severity: str, code: str, underlined: str) -> str:
+    """How a page writes a diagnostic: the underlined text as a JSON string, never a column."""
+    return f"{severity} {code} {write_json(underlined)}"
+
+
+def _read_lines(
+    source: SourceFile, block: Fence, read: Callable[[SourceFile, Span], JSON]
+) -> tuple[ExpectedLines, list[Diagnostic]]:
+    lines: list[Expected] = []
+    findings: list[Diagnostic] = []
+    for place in lines_of(source, block.body):
+        if not source.slice(place).strip():
+            continue
+        try:
+            lines.append(Expected(read(source, place), place))
+        except LoadError as refused:
+            findings += refused.diagnostics
+    return ExpectedLines(tuple(lines), block.body.end), findings
+
+
+def _read_object(source: SourceFile, place: Span) -> JSON:
+    try:
+        value = read_json(source.slice(place))
+    except JsonTextError as problem:
+        span = place if problem.at is None else _one_character(place, problem.at)
+        raise LoadError([_refused(source, span, problem.message)]) from None
+    if not isinstance(value, dict):
+        raise LoadError([_refused(source, place, "this is JSON, but no object")])
+    return value
+
+
+def _one_character(place: Span, offset: int) -> Span:
+    # A text that ends too early is wrong behind its last character, where nothing can be shown.
+    at = min(place.start + offset, place.end - 1)
+    return Span(at, at + 1)
+
+
+def _refused(source: SourceFile, span: Span, headline: str) -> Diagnostic:
+    help_ = 'write a JSON object such as `{"verdict": "deny"}`'
+    return error(BAD_EXPECTATION, headline, source, span, help=help_)
+
+
+def _read_diagnostic(source: SourceFile, place: Span) -> JSON:
+    found = _DIAGNOSTIC.fullmatch(source.slice(place))
+    try:
+        underlined = read_json(found[3]) if found else None
+    except JsonTextError:
+        underlined = None
+    if found is None or not isinstance(underlined, str):
+        headline = "this line does not name a diagnostic"
+        help_ = 'write severity, code and the underlined text: `error empty-case "A case"`'
+        raise LoadError([error(BAD_DIAGNOSTIC_LINE, headline, source, place, help=help_)])
+    return diagnostic_line(found[1], found[2], underlined)
