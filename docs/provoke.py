@@ -30,6 +30,7 @@ from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
 from bylaw.model.wire import EventError, decode_event
+from bylaw.runtime.loading import load_paths, load_root
 from bylaw.tools.expression_facts import guard_view
 from bylaw.tools.printers import text
 from bylaw.tools.suites.reader import read_page
@@ -144,6 +145,34 @@ def _read_in_empty_folder(path: str, data: bytes | None = None) -> Sequence[Foun
     return []
 
 
+def _configuration(example: Example) -> Sequence[Found]:
+    return _check_root({"bylaw.toml": example.text})
+
+
+def _two_configurations(example: Example) -> Sequence[Found]:
+    both = {"bylaw.toml": example.text, "pyproject.toml": f"[tool.bylaw]\n{example.text}"}
+    return _check_root(both)
+
+
+def _check_root(files: dict[str, str]) -> Sequence[Found]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_text(content, encoding="utf-8")
+        return load_root(folder).diagnostics
+
+
+def _rule_file(example: Example) -> Sequence[Found]:
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path(example.text).touch()
+        return load_paths([example.text]).diagnostics
+
+
+def _rule_folder(example: Example) -> Sequence[Found]:
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path(example.text).mkdir()
+        return load_paths([example.text]).diagnostics
+
+
 def _event(example: Example) -> Sequence[Found]:
     decode_event(example.text.encode())
     return []
@@ -179,6 +208,7 @@ def _yaml(example: Example) -> Sequence[Found]:
 
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "condition": _condition,
+    "configuration": _configuration,
     "event": _event,
     "guard": _guard,
     "guard-in-file": _guard_in_file,
@@ -189,7 +219,10 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "pattern": _pattern,
     "pattern-pair": _pattern_pair,
     "pattern-set": _pattern_set,
+    "rule-file": _rule_file,
+    "rule-folder": _rule_folder,
     "suite": _suite,
     "template": _template,
+    "two-configurations": _two_configurations,
     "yaml": _yaml,
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BYLAW = [sys.executable, "-m", "bylaw"]
-PROMISED = {"expr", "match", "completion"}
+PROMISED = {"check", "expr", "match", "completion"}
 
 
 def run(*words, command=BYLAW, **more):

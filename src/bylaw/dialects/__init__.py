@@ -1,1 +1,69 @@
-"""Rule languages: text → Book + diagnostics. They never import one another."""
+"""The languages by name. A built-in language is one line here and a module beside this one.
+
+Others come from installed packages, through the entry points `bylaw.dialects`; they are looked
+for only where no built-in language fits. Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import BylawError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from bylaw.dialects.base import Dialect
+
+ENTRY_POINTS = "bylaw.dialects"
+
+# Name → module, in the order in which books are listed.
+BUILT_IN: dict[str, str] = {}
+
+
+def dialect_named(name: str) -> Dialect | None:
+    """The language of that name; None if there is none."""
+    if name in BUILT_IN:
+        return _checked(name, import_module(BUILT_IN[name]))
+    entry = _installed().get(name)
+    return None if entry is None else _load(entry)
+
+
+def dialect_names() -> list[str]:
+    """All languages, the built-in ones first."""
+    return [*BUILT_IN, *(name for name in sorted(_installed()) if name not in BUILT_IN)]
+
+
+def dialects_for(path: str) -> list[Dialect]:
+    """The languages whose file names end as this one does."""
+    return _ending(path, list(BUILT_IN)) or _ending(path, dialect_names()[len(BUILT_IN) :])
+
+
+def _ending(path: str, names: list[str]) -> list[Dialect]:
+    found = [dialect for name in names if (dialect := dialect_named(name)) is not None]
+    return [dialect for dialect in found if path.endswith(dialect.suffixes)]
+
+
+def _installed() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and seldom needed
+
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+@cache
+def _load(entry: EntryPoint) -> Dialect:
+    try:
+        found = entry.load()
+    except (ImportError, AttributeError) as wrong:
+        raise BylawError(f"the language `{entry.name}` cannot be loaded: {wrong}") from wrong
+    return _checked(entry.name, found)
+
+
+def _checked(name: str, found: object) -> Dialect:
+    from bylaw.dialects.base import Dialect  # noqa: PLC0415 - not needed to list names
+
+    if not isinstance(found, Dialect) or found.name != name:
+        raise BylawError(f"`{name}` is no language: it lacks a name of bylaw.dialects.base.Dialect")
+    return found

@@ -1,0 +1,73 @@
+"""`bylaw check`: rule files, given or found → books and diagnostics."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import emit, write
+from bylaw.cli.progress import progress
+from bylaw.tools.check import check
+from bylaw.tools.printers import check as printer
+from bylaw.tools.printers import github, sarif
+
+if TYPE_CHECKING:
+    from bylaw.tools.check import Report
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("paths", metavar="[PATH…]", nargs=-1)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    help="github: annotations of a workflow; sarif: a log for code scanners.",
+)
+def command(paths: tuple[str, ...], form: str) -> int:
+    """Load rule files and say what is wrong with them.
+
+    A PATH is a rule file, or a folder whose rule files are meant. Without one, the books of
+    bylaw.toml and those that the convention finds are loaded. Nothing is started. Exits 1 if
+    a file was refused, else 0.
+
+    \b
+    Examples:
+      bylaw check
+      bylaw check rules prompts/main.chatmd
+      bylaw check --format json
+    """
+    with progress() as tell:
+        report = check(paths, tell)
+    _PRINTERS[form](report)
+    return int(report.has_errors)
+
+
+def _print_text(report: Report) -> None:
+    color = sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    write(printer.render(report, color=color))
+
+
+def _print_json(report: Report) -> None:
+    emit(printer.as_data(report))
+
+
+def _print_github(report: Report) -> None:
+    write(github.render(report.diagnostics))
+
+
+def _print_sarif(report: Report) -> None:
+    write(sarif.render(report.diagnostics))
+
+
+_PRINTERS = {
+    "text": _print_text,
+    "json": _print_json,
+    "github": _print_github,
+    "sarif": _print_sarif,
+}

@@ -1,0 +1,196 @@
+"""The seam of the languages: what a language brings to be loaded, checked and run.
+
+A language is a module that has the names of `Dialect`. It turns texts into rules and does
+nothing else; what a broken file means, which files there are and in which order they are read
+is the same for all languages and stands outside of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from bylaw.model.errors import BylawError
+from bylaw.model.procedure import Flow, Group, Procedure, SortKey
+from bylaw.model.rule import Judgement, Limits, Origin, Rule, Trigger
+from bylaw.model.visible import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.model.decision import Match
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.procedure import Book
+    from bylaw.model.rule import View
+    from bylaw.model.source import SourceFile
+    from bylaw.model.verdict import Verdict
+    from bylaw.model.vocabulary import Kind
+
+BUILT_IN = "builtin"
+# Before every rank that a language gives to its own rules.
+FIRST = -(2**31)
+MAX_HEADLINE = 300  # characters of a finding in a reason
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A text of a language, named from the root, with the digest of its bytes."""
+
+    source: SourceFile
+    digest: str
+
+    @property
+    def path(self) -> str:
+        """Its name in uids, reasons and records."""
+        return self.source.path
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the files of one book give.
+
+    The groups are there even if no file has rules. A file with an error is broken: it is
+    replaced as `when_broken` says, and none of its rules is kept.
+    """
+
+    groups: tuple[Group, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhenBroken:
+    """What a file that does not load does instead: its verdict on these kinds of events.
+
+    A language that can gate denies whatever the file could have denied; others warn, once a
+    session. `group` is the one in which the file's rules would have stood.
+    """
+
+    group: str
+    kinds: tuple[Kind, ...]
+    verdict: Verdict
+    once: bool = False
+
+
+class Startable(StrEnum):
+    """What a book can start."""
+
+    PROGRAM = "program"
+    TOOL = "tool"
+    AGENT = "agent"
+    SERVER = "server"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Start:
+    """One thing that a rule can start: a command line, the name of a tool, an address."""
+
+    what: Startable
+    name: str
+    uid: str
+
+
+@runtime_checkable
+class Dialect(Protocol):
+    """A language. Modules implement it by having these names."""
+
+    name: str
+    """As it stands in uids and in `dialect = …`."""
+    spec: str
+    """Which text defines it, with version and status, for the listing of languages."""
+    suffixes: tuple[str, ...]
+    """How its file names end, such as `.toml`."""
+    one_book_per_file: bool
+    """Whether each file is a book of its own; else all files in force are one book."""
+    when_broken: WhenBroken
+
+    def detect(self, source: SourceFile) -> bool:
+        """Whether this is its text; asked when several languages share the ending."""
+
+    def load(self, files: Sequence[RuleFile]) -> Loaded:
+        """The rules of one book, and what is wrong; one bad file spoils no other."""
+
+    def refuses_set(self, source: SourceFile) -> bool:
+        """Whether nothing may run without this file, which does not load."""
+
+    def starts(self, book: Book) -> Sequence[Start]:
+        """Everything that the book can start, for the person who must trust it."""
+
+
+def one_file_at_a_time(source: SourceFile) -> bool:  # noqa: ARG001 - the name of the seam's method
+    """`refuses_set` of a language in which every file stands for itself."""
+    return False
+
+
+def starts_nothing(book: Book) -> Sequence[Start]:  # noqa: ARG001 - the name of the seam's method
+    """`starts` of a language whose rules start nothing."""
+    return ()
+
+
+def uid_of(dialect: str, path: str, rule_id: str) -> str:
+    """The name of a rule that is unique over all books."""
+    return f"{dialect}:{path}#{rule_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class FixedReason:
+    """A reason that was known at load."""
+
+    text: str
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The text."""
+        return self.text
+
+
+def stand_in(dialect: Dialect, file: RuleFile, errors: Sequence[Diagnostic]) -> Rule:
+    """The built-in rule that replaces a file which does not load."""
+    what = dialect.when_broken
+    first = errors[0]
+    line = first.source.position(first.span.start).line
+    rule_id = f"does-not-load:{file.path}"
+    return Rule(
+        uid=uid_of(dialect.name, BUILT_IN, rule_id),
+        id=rule_id,
+        origin=Origin(file.path, line, 1, file.digest),
+        on=Trigger(kinds=what.kinds),
+        limits=Limits(once=what.once),
+        judgement=Judgement(what.verdict, FixedReason(_why(file, line, errors))),
+        rank=FIRST,
+        free=True,
+    )
+
+
+def _why(file: RuleFile, line: int, errors: Sequence[Diagnostic]) -> str:
+    place = f"line {line}: " if file.source.text else ""
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    way_out = f"mend or remove the file; `bylaw check {file.path}` shows what is wrong"
+    said = clipped(errors[0].headline, MAX_HEADLINE)
+    return f"`{file.path}` does not load: {place}{said}{more}; {way_out}"
+
+
+def close(groups: Iterable[Group], name: str, rules: Sequence[Rule]) -> tuple[Group, ...]:
+    """The groups with stand-ins put before all rules of the group called `name`.
+
+    Where the first match counts, a stand-in always is that match: the group is closed.
+    """
+    closed = tuple(_closed(group, rules) if group.name == name else group for group in groups)
+    if rules and name not in {group.name for group in closed}:
+        raise BylawError(f"a language has no group `{name}` in which a broken file is replaced")
+    return closed
+
+
+def _closed(group: Group, rules: Sequence[Rule]) -> Group:
+    if not rules:
+        return group
+    if group.procedure.flow is Flow.FIRST:
+        # A limit would open the group again.
+        rules = [replace(rule, limits=Limits()) for rule in rules]
+    return replace(group, procedure=_ranked(group.procedure), rules=(*rules, *group.rules))
+
+
+def _ranked(procedure: Procedure) -> Procedure:
+    # Where a language does not rank, all its rules have rank 0: their order stays.
+    if procedure.order[:1] == (SortKey.RANK,):
+        return procedure
+    return replace(procedure, order=(SortKey.RANK, *procedure.order))

@@ -1,0 +1,44 @@
+"""Codes of `bylaw.toml`: what is wrong with the configuration."""
+
+from bylaw.model.codes import Code, Example
+
+CONFIGURATION_SYNTAX = Code(
+    "configuration-syntax",
+    "the configuration is no TOML",
+    "A configuration that cannot be read may have named rules; going on without it could open a "
+    "gate, so nothing is decided.",
+    "Mend the file at the place that is shown. TOML is described on toml.io.",
+    Example("configuration", "discover = yes\n"),
+)
+
+UNKNOWN_SETTING = Code(
+    "unknown-setting",
+    "the configuration has a key that means nothing",
+    "A misspelt key that is passed over would leave the default in force without a word.",
+    "Use a known key; the help line names the nearest one.",
+    Example("configuration", "discovr = false\n"),
+)
+
+WRONG_SETTING = Code(
+    "wrong-setting",
+    "a key of the configuration has a value of the wrong type",
+    'Values are not converted: `"false"` is a text, and a text is not a switch.',
+    "Write a value of the type that the help line names.",
+    Example("configuration", 'discover = "false"\n'),
+)
+
+MISSING_SETTING = Code(
+    "missing-setting",
+    "a table of the configuration lacks a key that it needs",
+    "Without it the table says nothing.",
+    "Add the key.",
+    Example("configuration", '[[book]]\ndialect = "chatmd"\n'),
+)
+
+TWO_CONFIGURATIONS = Code(
+    "two-configurations",
+    "a folder has both `bylaw.toml` and `[tool.bylaw]` in `pyproject.toml`",
+    "Only one can be in force, and passing over the other could drop rules without a word.",
+    "Keep one of them.",
+    Example("two-configurations", "discover = false\n"),
+)

@@ -1,0 +1,1 @@
+"""The impure shell: whatever reads files, asks the world or changes it."""

@@ -1,0 +1,220 @@
+"""A root with its settings, or paths that a person gave → the rule files that are meant, and why.
+
+Nothing is read here but folders. What cannot be found is a diagnostic for which no rule can
+stand in, so it refuses the whole set.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.dialects import BUILT_IN, dialect_named, dialects_for
+from bylaw.model.codes.books import NO_RULE_FILES, OUTSIDE_ROOT, UNKNOWN_DIALECT
+from bylaw.model.diagnostic import Diagnostic, error
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import did_you_mean
+from bylaw.runtime.configuration import CONFIGURATION, PROJECT
+from bylaw.runtime.reading import as_bytes, as_text, is_folder, unreadable
+from bylaw.runtime.root import absolute, is_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.runtime.configuration import Configuration, NamedBook
+
+
+class Place(NamedTuple):
+    """Files of a folder below the root, and their language."""
+
+    folder: str
+    names: str
+    dialect: str
+
+    @property
+    def pattern(self) -> str:
+        """As people write it."""
+        return f"{self.folder}/{self.names}" if self.folder else self.names
+
+
+CONVENTION = (
+    Place(".deepwork/policies", "*.md", "policies"),
+    Place("rules", "*.toml", "toml"),
+    Place(".bylaw/rules", "*.toml", "toml"),
+    Place("backend/src/services/plugins/rules", "*.toml", "toml"),
+    Place("runtime/rules", "*.yaml", "law"),
+    Place("", "*.chatmd", "chatmd"),
+    Place("prompts", "*.chatmd", "chatmd"),
+    Place(".bylaw/context", "*.md", "context"),
+)
+
+
+class Why(StrEnum):
+    """What brought a file in."""
+
+    GIVEN = "given"
+    NAMED = "named"
+    FOLDER = "folder"
+    CONVENTION = "convention"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A rule file: its name from the root, where it lies, its language if that is known.
+
+    `by` is the argument, the settings, the folder or the pattern that led to it; `within` the
+    folder that no link may leave, empty for a file that a person gave.
+    """
+
+    path: str
+    location: str
+    dialect: str
+    why: Why
+    by: str
+    within: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Rule files in the order of their paths, what could not be found, where was looked."""
+
+    root: str
+    found: tuple[Found, ...]
+    refusals: tuple[Diagnostic, ...] = ()
+    places: tuple[Place, ...] = ()
+
+
+def discover(root: str, settings: Configuration) -> Search:
+    """The books that the settings name, and those of the convention unless it is off."""
+    search = _Searching(root)
+    for book in settings.books:
+        search.take_named(book, settings.source)
+    if settings.discover:
+        search.take_convention()
+    return search.result()
+
+
+def given(root: str, paths: Sequence[str]) -> Search:
+    """The files that a person gave; a folder stands for the rule files in it."""
+    search = _Searching(root)
+    for path in paths:
+        search.take_given(path)
+    return search.result()
+
+
+def name_from(root: str, location: str) -> str:
+    """The path below the root, with `/`; the empty text for what lies outside."""
+    top = root.rstrip("/") + "/"
+    return location.removeprefix(top) if location.startswith(top) else ""
+
+
+class _Searching:
+    """Collects files; a file that was found before keeps its first reason."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._found: dict[str, Found] = {}
+        self._refusals: list[Diagnostic] = []
+        self._places: tuple[Place, ...] = ()
+
+    def result(self) -> Search:
+        ordered = sorted(self._found.values(), key=lambda one: one.path)
+        return Search(self._root, tuple(ordered), tuple(self._refusals), self._places)
+
+    def take_given(self, path: str) -> None:
+        try:
+            location = absolute(path)
+        except LoadError as refused:
+            self._refusals += refused.diagnostics
+            return
+        if not is_folder(location):
+            name = name_from(self._root, location) or path
+            self._add(Found(name, location, "", Why.GIVEN, path, ""))
+        elif not self._take_folder(location, ""):
+            self._refuse_empty(SourceFile(path, ""), Span(0, 0), path)
+
+    def take_named(self, book: NamedBook, source: SourceFile) -> None:
+        if book.dialect and dialect_named(book.dialect) is None:
+            headline = f"`{book.dialect}` is not a rule language"
+            help_ = did_you_mean(book.dialect, BUILT_IN) or "install the package that brings it"
+            self._refuse(error(UNKNOWN_DIALECT, headline, source, book.dialect_span, help=help_))
+            return
+        location = absolute(book.path, self._root)
+        name = name_from(self._root, location)
+        if not name and location != self._root:
+            self._refuse(_outside(book.path, source, book.path_span))
+        elif not is_folder(location):
+            self._add(Found(name, location, book.dialect, Why.NAMED, source.path, self._root))
+        elif not self._take_folder(location, book.dialect):
+            self._refuse_empty(source, book.path_span, book.path)
+
+    def take_convention(self) -> None:
+        self._places = CONVENTION
+        for place in CONVENTION:
+            for location in self._files(_below(self._root, place), place.names):
+                name = name_from(self._root, location)
+                why = (Why.CONVENTION, place.pattern, self._root)
+                self._add(Found(name, location, place.dialect, *why))
+
+    def _take_folder(self, folder: str, dialect: str) -> bool:
+        """What the convention finds below a folder; and its own files, unless it is a root."""
+        before = len(self._found)
+        if not dialect:
+            for place in CONVENTION:
+                for location in self._files(_below(folder, place), place.names):
+                    self._add_from(folder, location, place.dialect)
+        if dialect or not is_root(folder):
+            for location in self._files(folder, "*"):
+                if _may_be(location, dialect):
+                    self._add_from(folder, location, dialect)
+        return len(self._found) > before
+
+    def _add_from(self, folder: str, location: str, dialect: str) -> None:
+        name = name_from(self._root, location)
+        by, within = name_from(self._root, folder) or folder, self._root if name else folder
+        self._add(Found(name or location, location, dialect, Why.FOLDER, by, within))
+
+    def _files(self, folder: str, names: str) -> Iterator[str]:
+        """The files of a folder; names that begin with a dot are left to editors and tools."""
+        try:
+            with os.scandir(as_bytes(folder)) as entries:
+                inside = [as_text(entry.name) for entry in entries if not entry.is_dir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as wrong:
+            self._refuse(unreadable(name_from(self._root, folder) or folder, wrong))
+            return
+        for name in sorted(inside):
+            if fnmatchcase(name, names) and not name.startswith("."):
+                yield f"{folder}/{name}"
+
+    def _add(self, found: Found) -> None:
+        self._found.setdefault(found.location, found)
+
+    def _refuse(self, diagnostic: Diagnostic) -> None:
+        self._refusals.append(diagnostic)
+
+    def _refuse_empty(self, source: SourceFile, span: Span, path: str) -> None:
+        headline = f"there is no rule file in `{path}`"
+        self._refuse(error(NO_RULE_FILES, headline, source, span, help="name the files themselves"))
+
+
+def _below(top: str, place: Place) -> str:
+    return f"{top}/{place.folder}" if place.folder else top
+
+
+def _may_be(location: str, dialect: str) -> bool:
+    """Whether a file that nobody named is one of a language, by its name."""
+    if location.rpartition("/")[2] in {CONFIGURATION, PROJECT}:
+        return False
+    return any(one.name == dialect or not dialect for one in dialects_for(location))
+
+
+def _outside(path: str, source: SourceFile, span: Span) -> Diagnostic:
+    headline = f"`{path}` lies outside of the root"
+    help_ = "copy the file into the repository, or name it on the command line"
+    return error(OUTSIDE_ROOT, headline, source, span, help=help_)

@@ -1,0 +1,257 @@
+"""Found rule files → books, diagnostics, and a rule in place of each file that does not load.
+
+    read → recognise → gather into books → load → replace what is broken
+
+One bad file spoils no other. What no rule can stand in for refuses the whole set: settings
+that do not load, a file of unknown language, a broken file that its language calls essential.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from bylaw.dialects import dialect_named, dialect_names, dialects_for
+from bylaw.dialects.base import RuleFile, close, stand_in
+from bylaw.model.codes.books import OUTSIDE_ROOT, UNKNOWN_DIALECT, UNRECOGNISED_FILE
+from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order
+from bylaw.model.errors import LoadError
+from bylaw.model.procedure import Book
+from bylaw.model.source import SourceFile, Span
+from bylaw.runtime.discovery import Found, Search, Why, discover, given, name_from
+from bylaw.runtime.reading import as_bytes, as_text, read_file, read_regular_file, too_large
+from bylaw.runtime.root import find_root, read_configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+
+    from bylaw.dialects.base import Dialect
+    from bylaw.model.procedure import Group
+
+# All rule files together; each alone has `reading.MAX_INPUT_BYTES`.
+MAX_ALL_BYTES = 64 * 1024 * 1024
+EVERY = 64  # files between two words about the progress
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedBook:
+    """A book with its language, its files as they were found, and those that did not load."""
+
+    book: Book
+    dialect: Dialect
+    files: tuple[Found, ...]
+    broken: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """All books that were asked for. `refusals` say why they must not be used, if so."""
+
+    search: Search
+    books: tuple[LoadedBook, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    refusals: tuple[Diagnostic, ...]
+
+    def in_force(self) -> tuple[Book, ...]:
+        """The books, with rules in place of broken files; LoadError if the set is refused."""
+        if self.refusals:
+            raise LoadError(in_order(self.refusals))
+        return tuple(one.book for one in self.books)
+
+
+def load_paths(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Library:
+    """The files that a person gave, and nothing else; paths are named from the root."""
+    return load(given(find_root(), paths), tell)
+
+
+def load_root(root: str, tell: Callable[[str], None] | None = None) -> Library:
+    """The books of a root, as its settings and the convention say."""
+    try:
+        search = discover(root, read_configuration(root))
+    except LoadError as refused:
+        search = Search(root, (), tuple(refused.diagnostics))
+    return load(search, tell)
+
+
+def load(search: Search, tell: Callable[[str], None] | None = None) -> Library:
+    """Everything that was found, as books."""
+    say = tell or (lambda _: None)
+    shelf = _Shelf(search.refusals)
+    for text in _read_all(search, say):
+        shelf.take(text)
+    books = tuple(shelf.books(say))
+    diagnostics, refusals = in_order(shelf.diagnostics), in_order(shelf.refusals)
+    return Library(search, books, tuple(diagnostics), tuple(refusals))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A file as it could be read; `errors` say why not."""
+
+    found: Found
+    source: SourceFile
+    errors: tuple[Diagnostic, ...] = ()
+
+
+def _read_all(search: Search, say: Callable[[str], None]) -> Iterator[_Text]:
+    reader = _Reader()
+    for number, found in enumerate(search.found):
+        if number % EVERY == 0:
+            say(f"reading file {number + 1} of {len(search.found)}")
+        try:
+            yield _Text(found, reader.read(found))
+        except LoadError as refused:
+            (why,) = refused.diagnostics
+            yield _Text(found, why.source, (why,))
+
+
+class _Reader:
+    """Reads rule files as long as they are not too large together."""
+
+    def __init__(self) -> None:
+        self._left = MAX_ALL_BYTES
+        self._real: dict[str, str] = {}
+
+    def read(self, found: Found) -> SourceFile:
+        source = self._source(found)
+        self._left -= len(source.text)
+        if self._left < 0:
+            headline = f"the rule files together are larger than {MAX_ALL_BYTES:,} bytes"
+            raise LoadError([too_large(found.path, headline)])
+        return source
+
+    def _source(self, found: Found) -> SourceFile:
+        if not found.within:
+            return read_file(found.location, found.path)
+        if found.within not in self._real:
+            self._real[found.within] = _real(found.within)
+        if not name_from(self._real[found.within], _real(found.location)):
+            raise LoadError([_leads_out(found)])
+        return read_regular_file(found.location, found.path)
+
+
+def _real(path: str) -> str:
+    return as_text(os.path.realpath(as_bytes(path)))
+
+
+def _leads_out(found: Found) -> Diagnostic:
+    headline = f"`{found.path}` is a link that leads out of the root"
+    help_ = "copy the file into the repository, or name it on the command line"
+    return error(OUTSIDE_ROOT, headline, SourceFile(found.path, ""), Span(0, 0), help=help_)
+
+
+class _Shelf:
+    """Texts by language, then books."""
+
+    def __init__(self, refusals: Sequence[Diagnostic]) -> None:
+        self.refusals = list(refusals)
+        self.diagnostics = list(refusals)
+        self._texts: dict[str, list[_Text]] = {}
+
+    def take(self, text: _Text) -> None:
+        try:
+            dialect = language_of(text.found, text.source)
+        except LoadError as refused:
+            why = text.errors or refused.diagnostics  # what is missing has no language
+            self.refusals += why
+            self.diagnostics += why
+            return
+        if dialect is not None:
+            self._texts.setdefault(dialect.name, []).append(text)
+
+    def books(self, say: Callable[[str], None]) -> Iterator[LoadedBook]:
+        for name in sorted(self._texts, key=dialect_names().index):
+            dialect, texts = dialect_named(name), self._texts[name]
+            assert dialect is not None
+            for own in [[text] for text in texts] if dialect.one_book_per_file else [texts]:
+                say(f"checking {len(own)} files of {name}")
+                yield self._book(dialect, own)
+
+    def _book(self, dialect: Dialect, texts: list[_Text]) -> LoadedBook:
+        files = {text.found.path: _rule_file(text) for text in texts}
+        readable = [files[text.found.path] for text in texts if not text.errors]
+        loaded = dialect.load(readable)
+        findings = [*loaded.diagnostics, *(why for text in texts for why in text.errors)]
+        self.diagnostics += findings
+        errors = self._errors(dialect, files, findings)
+        stand_ins = [stand_in(dialect, files[path], errors[path]) for path in errors]
+        groups = [_without(group, errors) for group in loaded.groups]
+        book = Book(
+            dialect=dialect.name,
+            path=_path_of(list(files)),
+            files=tuple(files),
+            digest=_digest("".join(f"{one.digest} {one.path}\n" for one in files.values())),
+            groups=close(groups, dialect.when_broken.group, stand_ins),
+        )
+        return LoadedBook(book, dialect, tuple(text.found for text in texts), tuple(errors))
+
+    def _errors(
+        self, dialect: Dialect, files: Mapping[str, RuleFile], findings: Iterable[Diagnostic]
+    ) -> dict[str, list[Diagnostic]]:
+        """The errors of each broken file, in the order of the files."""
+        errors: dict[str, list[Diagnostic]] = {path: [] for path in files}
+        for one in in_order(findings):
+            if one.severity is Severity.ERROR:
+                # What is wrong with no file of the book has no rule to stand in for it.
+                errors.get(one.source.path, self.refusals).append(one)
+        broken = {path: why for path, why in errors.items() if why}
+        for path, why in broken.items():
+            if dialect.refuses_set(files[path].source):
+                self.refusals += why
+        return broken
+
+
+def language_of(found: Found, source: SourceFile) -> Dialect | None:
+    """The language of a file; None for one that only lies in a folder and is no rule file."""
+    if found.dialect:
+        return _installed(found)
+    fitting = dialects_for(found.path)
+    if len(fitting) > 1:
+        fitting = [one for one in fitting if one.detect(source)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if found.why is Why.FOLDER:
+        return None
+    raise LoadError([_unrecognised(found, fitting)])
+
+
+def _installed(found: Found) -> Dialect:
+    dialect = dialect_named(found.dialect)
+    if dialect is not None:
+        return dialect
+    headline = f"`{found.path}` is written in `{found.dialect}`, which is not installed here"
+    help_ = "install the language, or set `discover = false` and name the books that are meant"
+    nowhere = SourceFile(found.path, "")
+    raise LoadError([error(UNKNOWN_DIALECT, headline, nowhere, Span(0, 0), help=help_)])
+
+
+def _unrecognised(found: Found, fitting: Sequence[Dialect]) -> Diagnostic:
+    headline = f"cannot tell in which language `{found.path}` is written"
+    known = " or ".join(f"`{one.name}`" for one in fitting)
+    help_ = f"it may be {known}: " if known else ""
+    help_ += "name its `dialect` in a `[[book]]` of `bylaw.toml`"
+    return error(UNRECOGNISED_FILE, headline, SourceFile(found.path, ""), Span(0, 0), help=help_)
+
+
+def _rule_file(text: _Text) -> RuleFile:
+    # The name of a broken file must be the found one, whatever its diagnostic calls it.
+    return RuleFile(SourceFile(text.found.path, text.source.text), _digest(text.source.text))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _without(group: Group, broken: Container[str]) -> Group:
+    rules = tuple(rule for rule in group.rules if rule.origin.file not in broken)
+    return replace(group, rules=rules)
+
+
+def _path_of(files: Sequence[str]) -> str:
+    """The file, the folder of several, or the first file if they have no folder in common."""
+    folders = {path.rpartition("/")[0] for path in files}
+    if len(files) == 1 or len(folders) > 1:
+        return files[0]
+    return folders.pop() or "."

@@ -1,0 +1,100 @@
+"""A folder → its root: the nearest folder upwards that has settings, or its git work tree."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import LoadError
+from bylaw.runtime.configuration import (
+    CONFIGURATION,
+    IN_PROJECT,
+    PROJECT,
+    Configuration,
+    parse,
+    read_settings,
+    two_configurations,
+)
+from bylaw.runtime.reading import as_bytes, as_text, read_regular_file, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.model.source import SourceFile
+
+_NAMES_US = re.compile(r"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*bylaw\b", re.MULTILINE)
+
+
+def absolute(path: str, folder: str = "") -> str:
+    """A path from the top of the file system, without `.` and `..`; LoadError if it has none."""
+    try:
+        if not path:
+            raise FileNotFoundError
+        base = as_bytes(folder) or os.getcwdb()  # noqa: PTH109 - a Path takes no bytes
+        return as_text(os.path.normpath(os.path.join(base, as_bytes(path))))  # noqa: PTH118 - same
+    except (OSError, ValueError) as wrong:  # or the working directory is gone
+        raise LoadError([unreadable(path, wrong)]) from None
+
+
+def find_root(folder: str = ".") -> str:
+    """The nearest folder upwards with settings, else the git work tree's top, else `folder`."""
+    start = absolute(folder)
+    above = list(_upwards(start))
+    configured = next((one for one in above if _is_configured(one)), "")
+    return configured or next((one for one in above if _has_git(one)), start)
+
+
+def is_root(folder: str) -> bool:
+    """Whether a folder is the top of something that is governed as a whole."""
+    return _has_git(folder) or _is_configured(folder)
+
+
+def read_configuration(root: str) -> Configuration:
+    """The settings of a root; LoadError with everything that is wrong with them."""
+    project = _project(root)
+    if not _exists(f"{root}/{CONFIGURATION}"):
+        return Configuration() if project is None else read_settings(project, IN_PROJECT)
+    if project is not None:
+        raise LoadError([two_configurations(project)])
+    return read_settings(read_regular_file(f"{root}/{CONFIGURATION}", CONFIGURATION), ())
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    yield folder
+    while folder != "/":
+        folder = folder.rpartition("/")[0] or "/"
+        yield folder
+
+
+def _has_git(folder: str) -> bool:
+    return _exists(f"{folder}/.git")
+
+
+def _is_configured(folder: str) -> bool:
+    return _exists(f"{folder}/{CONFIGURATION}") or _project(folder) is not None
+
+
+def _exists(path: str) -> bool:
+    # A link that leads nowhere is there too: what it named must not be missed silently.
+    return os.path.lexists(as_bytes(path))
+
+
+def _project(folder: str) -> SourceFile | None:
+    """`pyproject.toml`, if it speaks of us."""
+    if not _exists(f"{folder}/{PROJECT}"):
+        return None
+    try:
+        source = read_regular_file(f"{folder}/{PROJECT}", PROJECT)
+    except LoadError:
+        return None  # nobody can tell whether it speaks of us
+    return source if "bylaw" in source.text and _speaks_of_us(source) else None
+
+
+def _speaks_of_us(source: SourceFile) -> bool:
+    try:
+        tool = parse(source).get("tool")
+    except LoadError:
+        # A foreign file that does not load is not our concern, unless our table is in it.
+        return _NAMES_US.search(source.text) is not None
+    return isinstance(tool, dict) and "bylaw" in tool

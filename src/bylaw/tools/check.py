@@ -1,0 +1,90 @@
+"""Rule files, given or found → what `bylaw check` reports: the books and their diagnostics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects import dialect_named, dialect_names
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.model.diagnostic import Severity
+from bylaw.runtime.discovery import Found, Place, Why
+from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
+from bylaw.runtime.root import find_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.model.diagnostic import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class BookReport:
+    """A book as people see it. `trusted` is true of a book that can start nothing."""
+
+    path: str
+    dialect: str
+    rules: int
+    files: int
+    trusted: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All books below a root, all that is wrong, and where the convention looked."""
+
+    root: str
+    books: tuple[BookReport, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    places: tuple[Place, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a rule file was refused."""
+        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+
+
+def check(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Report:
+    """Load the given files, or else those of the root; nothing is started or written."""
+    library = load_paths(paths, tell) if paths else load_root(find_root(), tell)
+    return report_on(library)
+
+
+def report_on(library: Library) -> Report:
+    """What a library holds."""
+    books = tuple(_report(book) for book in library.books)
+    return Report(library.search.root, books, library.diagnostics, library.search.places)
+
+
+def languages() -> list[tuple[str, str]]:
+    """The languages that are installed, and which texts define them."""
+    found = [dialect for name in dialect_names() if (dialect := dialect_named(name)) is not None]
+    return [(dialect.name, dialect.spec) for dialect in found]
+
+
+def _report(loaded: LoadedBook) -> BookReport:
+    book = loaded.book
+    # One written rule may have become several with one uid; ours were written by nobody.
+    ours = uid_of(book.dialect, BUILT_IN, "")
+    uids = {rule.uid for group in book.groups for rule in group.rules}
+    return BookReport(
+        path=book.path,
+        dialect=book.dialect,
+        rules=sum(not uid.startswith(ours) for uid in uids),
+        files=len(book.files),
+        trusted=not loaded.dialect.starts(book),
+        why=", ".join(dict.fromkeys(_why(found) for found in loaded.files)),
+    )
+
+
+def _why(found: Found) -> str:
+    match found.why:
+        case Why.GIVEN:
+            return "given"
+        case Why.FOLDER:
+            return f"in {found.by}"
+        case Why.NAMED:
+            return f"named in {found.by}"
+        case Why.CONVENTION:
+            return found.by

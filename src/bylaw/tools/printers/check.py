@@ -1,0 +1,95 @@
+"""A report of `bylaw check` → text for people, or JSON for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.diagnostic import Severity
+from bylaw.model.visible import width
+from bylaw.tools.check import languages
+from bylaw.tools.printers import json, text
+from bylaw.tools.printers.wording import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.tools.check import BookReport, Report
+
+HEADINGS = ("book", "language", "rules", "files", "trust", "found by")
+
+
+def as_data(report: Report) -> dict[str, object]:
+    """The shape that programs read."""
+    books = [
+        {
+            "path": book.path,
+            "dialect": book.dialect,
+            "rules": book.rules,
+            "files": book.files,
+            "trusted": book.trusted,
+            "why": book.why,
+        }
+        for book in report.books
+    ]
+    return {"books": books, "diagnostics": json.as_data(report.diagnostics)}
+
+
+def render(report: Report, *, color: bool = False) -> str:
+    """The books, what is wrong with them, and a line that sums up."""
+    books = _table([HEADINGS, *map(_row, report.books)]) if report.books else _nothing(report)
+    findings = text.render(report.diagnostics, color=color)
+    return "\n".join(part for part in (books, findings, _summary(report)) if part)
+
+
+def _row(book: BookReport) -> tuple[str, ...]:
+    trust = "not needed" if book.trusted else "not given"
+    return (
+        shown(book.path), shown(book.dialect), str(book.rules), str(book.files), trust,
+        shown(book.why),
+    )  # fmt: skip
+
+
+def _nothing(report: Report) -> str:
+    if report.diagnostics:
+        return ""
+    places = [(f"  {place.pattern}", place.dialect) for place in report.places]
+    spoken = [(f"  {shown(name)}", shown(spec)) for name, spec in languages()]
+    return "\n".join(
+        [
+            f"no rule files in {shown(report.root)}",
+            "",
+            *(["looked for:", _table(places)] if places else []),
+            *(["languages:", _table(spoken)] if spoken else []),
+            "any other file can be named in bylaw.toml:",
+            "  [[book]]",
+            '  path = "prompts/main.chatmd"',
+            "",
+        ]
+    )
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell; the last is left as it is."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return "".join(_line(row, widths) + "\n" for row in rows)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (to - width(cell)) for cell, to in zip(row, widths, strict=True))
+    return "  ".join(padded).rstrip()
+
+
+def _summary(report: Report) -> str:
+    counted = [_count(len(report.books), "book"), _count(_rules(report), "rule")]
+    found = [one.severity for one in report.diagnostics]
+    for severity, word in ((Severity.ERROR, "error"), (Severity.WARNING, "warning")):
+        counted.append(_count(found.count(severity), word))
+    return ", ".join(counted) + "\n"
+
+
+def _rules(report: Report) -> int:
+    return sum(book.rules for book in report.books)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
