@@ -309,8 +309,8 @@ def pages(data):
             check_span(step.command, source)
             check_span(step.expectation, source)
             assert step.words[0] == "bylaw"
-        for lines in (case.decisions, case.diagnostics):
-            for line in () if lines is None else lines.lines:
+        for block in (*case.decisions, *case.diagnostics):
+            for line in block.lines:
                 check_span(line.place, source)
         for state in case.states:
             check_span(state.place, source)

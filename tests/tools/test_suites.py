@@ -74,6 +74,10 @@ def files_of(case):
     return [(file.word, file.path, file.text) for file in case.files]
 
 
+def values_of(blocks):
+    return [line.value for block in blocks for line in block.lines]
+
+
 def test_cases_have_titles_requirements_files_and_steps():
     first, second = page_of(PAGE).cases
 
@@ -115,24 +119,24 @@ def test_events_and_expectations_of_several_blocks_are_one_list():
     )
     (case,) = page.cases
 
-    assert case.events == "1\n2\n3\n"
-    assert [line.value for line in case.decisions.lines] == [{}, {"seq": 2}, {"seq": 3}]
+    assert case.events == ("1\n", "2\n3\n")
+    assert values_of(case.decisions) == [{}, {"seq": 2}, {"seq": 3}]
     assert [state.value for state in case.states] == [{"turn": 1}]
-    assert [line.value for line in case.diagnostics.lines] == ['warning odd "a\\nb"']
+    assert values_of(case.diagnostics) == ['warning odd "a\\nb"']
 
 
 def test_an_empty_block_is_something_else_than_none():
     first, second = page_of("## A\n```diagnostics\n```\n## B\n" + RUN).cases
 
-    assert first.diagnostics.lines == ()
-    assert second.diagnostics is None
+    assert [block.lines for block in first.diagnostics] == [()]
+    assert second.diagnostics == ()
 
 
 def test_a_case_may_bring_only_the_rules_for_what_all_cases_expect():
     shared = '```events\n{"kind": "turn.start"}\n```\n```expect\n{"verdict": "deny"}\n```\n'
     page = page_of(shared + "## A\n```one a\n```\n## B\n```two b\n```\n")
 
-    assert [len(case.decisions.lines) for case in page.cases] == [1, 1]
+    assert [values_of(case.decisions) for case in page.cases] == [[{"verdict": "deny"}]] * 2
 
 
 RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from bylaw.tools.suites.page import Case, Expected, ExpectedLines, File, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bylaw.model.source import Span
 
 
@@ -59,15 +57,8 @@ class Blocks:
             place,
             tuple(files.values()),
             tuple(self.steps),
-            "".join(self.events),
-            _joined(self.decisions),
+            tuple(self.events),
+            tuple(self.decisions),
             tuple(self.states),
-            _joined(self.diagnostics),
+            tuple(self.diagnostics),
         )
-
-
-def _joined(blocks: Sequence[ExpectedLines]) -> ExpectedLines | None:
-    if not blocks:
-        return None
-    lines = tuple(line for block in blocks for line in block.lines)
-    return ExpectedLines(lines, blocks[-1].end)

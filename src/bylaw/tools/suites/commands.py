@@ -13,6 +13,7 @@ from bylaw.tools.suites.markdown import lines_of
 from bylaw.tools.suites.page import Step
 
 if TYPE_CHECKING:
+    from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile
 
 PROMPT = "$ "

@@ -46,16 +46,16 @@ class Decider:
 
 def try_decisions(source: SourceFile, case: Case, decider: Decider) -> Iterator[Outcome]:
     """Compare what a case expects with what is decided in the current folder."""
-    if case.decisions is None and not case.states and case.diagnostics is None:
+    if not (case.decisions or case.states or case.diagnostics):
         return
     paths = [file.path for file in case.files if file.word in decider.dialects]
     if not paths:
         yield Outcome(case.place, _no_rule_file(case, decider.dialects))
         return
-    decided = decider.decide(paths, case.events.encode())
+    decided = decider.decide(paths, "".join(case.events).encode())
     yield from _diagnostics(source, case, in_order(decided.diagnostics))
     lines = [dict(line) for line in decided.lines]
-    if case.decisions is not None:
+    if case.decisions:
         yield from compare_lines(_DECISION, source, case.decisions, lines)
     for state in case.states:
         yield _state(source, state, lines)
@@ -68,7 +68,7 @@ def _no_rule_file(case: Case, dialects: Collection[str]) -> str:
 
 
 def _diagnostics(source: SourceFile, case: Case, found: Sequence[Diagnostic]) -> Iterator[Outcome]:
-    if case.diagnostics is not None:
+    if case.diagnostics:
         told: list[JSON] = [diagnostic_line(d.severity, d.code, d.underlined) for d in found]
         yield from compare_lines(_DIAGNOSTIC, source, case.diagnostics, told)
     elif errors := [one for one in found if one.severity is Severity.ERROR]:

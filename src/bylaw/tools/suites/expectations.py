@@ -9,6 +9,7 @@ from bylaw.model.codes.suites import BAD_DIAGNOSTIC_LINE, BAD_EXPECTATION
 from bylaw.model.diagnostic import Diagnostic, Severity, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import Span
+from bylaw.tools.suites.commands import MAX_FINDINGS
 from bylaw.tools.suites.json_text import JsonTextError, read_json, write_json
 from bylaw.tools.suites.markdown import lines_of
 from bylaw.tools.suites.page import Expected, ExpectedLines
@@ -63,6 +64,8 @@ def _read_lines(
             lines.append(Expected(read(source, place), place))
         except LoadError as refused:
             findings += refused.diagnostics
+        if len(findings) == MAX_FINDINGS:
+            break
     return ExpectedLines(tuple(lines), block.body.end), findings
 
 

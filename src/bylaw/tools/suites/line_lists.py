@@ -28,13 +28,14 @@ class LineKind:
 
 
 def compare_lines(
-    kind: LineKind, source: SourceFile, expected: ExpectedLines, real: Sequence[JSON]
+    kind: LineKind, source: SourceFile, blocks: Sequence[ExpectedLines], real: Sequence[JSON]
 ) -> Iterator[Outcome]:
-    """One outcome a line, also for those that are missing and those that are too many."""
-    for number, (wanted, given) in enumerate(zip_longest(expected.lines, real), start=1):
+    """One outcome a line of the blocks, and one for each real line that is too many."""
+    lines = [line for block in blocks for line in block.lines]
+    for number, (wanted, given) in enumerate(zip_longest(lines, real), start=1):
         name = f"{kind.noun} {number}"
         if wanted is None:
-            yield _surplus(kind, name, expected.end, given)
+            yield _surplus(kind, name, blocks[-1].end, given)
         elif number > len(real):
             yield _missing(kind, name, source, wanted)
         else:

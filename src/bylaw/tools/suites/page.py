@@ -41,7 +41,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLines:
-    """What the blocks of one kind expect, a value a line; further lines would go to `end`."""
+    """What a block expects, a value a line; further lines would go to `end`."""
 
     lines: tuple[Expected, ...]
     end: int
@@ -51,8 +51,8 @@ class ExpectedLines:
 class Case:
     """One test: a heading, the requirements that it checks, and what its blocks hold.
 
-    `decisions` and `diagnostics` are None if the case has no block about them: that is
-    another thing than an empty block, which says that there must be none.
+    Blocks stay apart, so that those which all cases share are not copied for each. No block of
+    `diagnostics` is another thing than an empty one, which says that there must be none.
     """
 
     title: str
@@ -60,10 +60,10 @@ class Case:
     place: Span
     files: tuple[File, ...] = ()
     steps: tuple[Step, ...] = ()
-    events: str = ""
-    decisions: ExpectedLines | None = None
+    events: tuple[str, ...] = ()
+    decisions: tuple[ExpectedLines, ...] = ()
     states: tuple[Expected, ...] = ()
-    diagnostics: ExpectedLines | None = None
+    diagnostics: tuple[ExpectedLines, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
