@@ -150,6 +150,8 @@ RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"
         ("```json ../x\n```\n", "bad-block-path", "json ../x"),
         ("```json /etc/x\n```\n", "bad-block-path", "json /etc/x"),
         ("```json .\n```\n", "bad-block-path", "json ."),
+        ("```j a\n```\n" * 20 + "```j b\n```\n" + "## A\n" * 9, "too-many-shared", "j b"),
+        ("```run\n" + "$ bylaw\n[exit 0]\n" * 21 + "```\n" + "## A\n", "too-many-shared", "run"),
         ("## A\n```events\n{}\n```\n", "unpaired-events", "A"),
         ("## A\n```events\n{}\n```\n" + RUN, "unpaired-events", "A"),
         ("## A\n```expect\n{}\n```\n", "unpaired-events", "A"),

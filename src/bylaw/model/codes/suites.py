@@ -82,9 +82,9 @@ BAD_REQUIREMENT_LIST = Code(
 
 TOO_MANY_SHARED = Code(
     "too-many-shared",
-    "too many files and commands stand before the cases of a page",
+    "too many blocks and commands stand before the cases of a page",
     "What stands before the first case is done again for each case.",
-    "Move files and commands into the cases that need them.",
+    "Move blocks and commands into the cases that need them.",
     Example(
         "suite", "```run\n" + "$ bylaw --version\n[exit 0]\n" * 20 + "```\n\n```json a\n{}\n```\n"
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from bylaw.tools.suites.page import Case, Expected, ExpectedLines, File, Step
@@ -21,6 +21,11 @@ class Blocks:
     decisions: list[ExpectedLines] = field(default_factory=list)
     states: list[Expected] = field(default_factory=list)
     diagnostics: list[ExpectedLines] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """How many blocks and commands there are."""
+        return sum(len(getattr(self, one.name)) for one in fields(self))
 
     @property
     def check_events(self) -> bool:

@@ -28,9 +28,7 @@ class JsonTextError(ValueError):
 def read_json(text: str) -> JSON:
     """The value of a text that is JSON, without duplicate keys and not too deep."""
     try:
-        value: JSON = json.loads(
-            text, parse_constant=_no_constant, object_pairs_hook=_without_duplicates
-        )
+        value: JSON = _DECODER.decode(text)
     except json.JSONDecodeError as problem:
         raise JsonTextError(f"this is not JSON: {problem.msg.lower()}", problem.pos) from None
     except RecursionError:
@@ -69,8 +67,10 @@ def _too_deep() -> JsonTextError:
 
 def _is_too_deep(value: JSON) -> bool:
     level = [value]
-    for _ in range(MAX_DEPTH):
+    depth = 0
+    while level and depth < MAX_DEPTH:
         level = [part for whole in level for part in _parts(whole)]
+        depth += 1
     return bool(level)
 
 
@@ -78,3 +78,6 @@ def _parts(value: JSON) -> Iterable[JSON]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_without_duplicates)

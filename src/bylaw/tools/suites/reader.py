@@ -16,6 +16,7 @@ from bylaw.model.codes.suites import (
     BAD_REQUIREMENT_LIST,
     DUPLICATE_CASE,
     EMPTY_CASE,
+    TOO_MANY_SHARED,
     UNCLOSED_BLOCK,
     UNKNOWN_BLOCK,
     UNPAIRED_EVENTS,
@@ -37,8 +38,11 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 CASE_LEVEL = 2
+# Every case has them anew, so a page of many cases would grow with their product.
+MAX_SHARED = 20
 
-_TITLE = re.compile(r"(?P<title>.*?)(?: *\[(?P<ids>[^\[\]]*)\])?$")
+# Possessive and from the bracket on, so that no title, however long, makes it go back.
+_IDS = re.compile(r"\[([^\[\]]*+)\]$")
 _REQUIREMENT = re.compile(r"[A-Z]{2}-A?[0-9]+")
 
 
@@ -70,6 +74,7 @@ class _Reader:
     def take(self, item: Heading | Fence) -> None:
         if isinstance(item, Fence):
             self._take_block(item)
+            self._check_shared(item.span)
         elif item.level <= CASE_LEVEL:
             self.end_case()
             self._heading = item if item.level == CASE_LEVEL else None
@@ -81,6 +86,13 @@ class _Reader:
         else:
             self._add_case(self._heading)
         self.blocks = Blocks()
+
+    def _check_shared(self, span: Span) -> None:
+        if self._heading is None and self._shared.size + self.blocks.size > MAX_SHARED:
+            headline = f"more than {MAX_SHARED} blocks and commands stand before the cases"
+            help_ = "move what only some cases need into these cases"
+            self.refuse(TOO_MANY_SHARED, headline, span, help=help_)
+            raise LoadError(self.findings)
 
     def refuse(
         self,
@@ -96,13 +108,13 @@ class _Reader:
             self.findings.append(found)
 
     def _add_case(self, heading: Heading) -> None:
-        parts = _TITLE.match(heading.title)
-        assert parts is not None
+        found = _IDS.search(heading.title)
+        title = heading.title[: found.start()].rstrip(" ") if found else heading.title
         blocks = self._shared.and_then(self.blocks)
-        self._check_title(parts["title"], heading.span)
+        self._check_title(title, heading.span)
         self._check_blocks(blocks, heading.span)
-        ids = self._requirements(parts, heading.span.start)
-        self.cases.append(blocks.case(parts["title"], ids, heading.span))
+        ids = self._requirements(found, heading.span.start)
+        self.cases.append(blocks.case(title, ids, heading.span))
 
     def _check_title(self, title: str, span: Span) -> None:
         first = self._seen.setdefault(title, span)
@@ -125,12 +137,12 @@ class _Reader:
             help_ = "add what it expects, or make it a heading of the third level"
             self.refuse(EMPTY_CASE, "this case checks nothing", span, help=help_)
 
-    def _requirements(self, parts: re.Match[str], title_start: int) -> tuple[str, ...]:
-        if parts["ids"] is None:
+    def _requirements(self, found: re.Match[str] | None, title_start: int) -> tuple[str, ...]:
+        if found is None:
             return ()
-        at = title_start + parts.start("ids")
+        at = title_start + found.start(1)
         ids = []
-        for part in parts["ids"].split(","):
+        for part in found[1].split(","):
             ids.append(part.strip())
             if not _REQUIREMENT.fullmatch(ids[-1]):
                 headline, span = f"`{ids[-1]}` is not a requirement id", Span(at, at + len(part))
