@@ -47,7 +47,7 @@ class TestNotices:
         session = after(TurnStart(seq=3), session=session, decision=self.deliver(1))
         effect = EffectDone(seq=4, of=3, step=1, op=Op.MESSAGE_INSERT, status=status)
         session = after(effect, session=session)
-        back = status in {EffectStatus.FAILED, EffectStatus.NOT_CARRIED_OUT}
+        back = status is not EffectStatus.OK
 
         assert session.notices.waiting == (waiting if back else waiting[1:])
         assert after(effect, session=session).notices == session.notices

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from bylaw.engine.notices import deliveries
 from bylaw.engine.trace import collapsed
 from bylaw.model.decision import Decision, Need, Needs, TraceLine, TraceResult
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, strongest
 
 if TYPE_CHECKING:
     from bylaw.engine.fire import Firing
@@ -17,22 +19,24 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 
-class Findings:
+class Findings(Struct):
     """Collected while the rules are visited."""
 
-    def __init__(self) -> None:
-        self.verdict = Verdict.ALLOW
-        self.reasons: list[Reason] = []
-        self.plans: list[Plan] = []
-        self.fired: list[str] = []
-        self.trace: list[TraceLine] = []
-        self.needs: dict[Need, None] = {}
-        self.comes_again = False
-        self._denied: set[tuple[int, str]] = set()
+    tracing: bool
+    verdict: Verdict = Verdict.ALLOW
+    reasons: list[Reason] = []
+    plans: list[Plan] = []
+    fired: list[str] = []
+    trace: list[TraceLine] = []
+    needs: dict[Need, None] = {}
+    comes_again: bool = False
+    # The groups that have denied, by book.
+    denied: set[tuple[int, str]] = set()
 
     def note(self, rule: Rule, result: TraceResult, detail: str = "") -> None:
         """One line of the trace."""
-        self.trace.append(TraceLine(uid=rule.uid, result=result, detail=detail))
+        if self.tracing:
+            self.trace.append(TraceLine(uid=rule.uid, result=result, detail=detail))
 
     def need(self, needs: tuple[Need, ...]) -> None:
         """Facts that have to be gathered before this event can be decided."""
@@ -50,10 +54,11 @@ class Findings:
         self.plans += firing.notes
         if gave_verdict or plan is not None:
             self.fired.append(firing.rule.uid)
-        self.note(firing.rule, firing.result, "; ".join(firing.details))
+        if self.tracing:
+            self.note(firing.rule, firing.result, "; ".join(firing.details))
 
     def _take_verdict(self, firing: Firing) -> None:
-        self.verdict = max(self.verdict, firing.verdict)
+        self.verdict = strongest((self.verdict, firing.verdict))
         group = firing.group
         if group.procedure.quiet_after_deny and self._denied_before(firing):
             # CM-A37: the policy of the same file has denied; this denial is only traced.
@@ -61,21 +66,25 @@ class Findings:
             return
         self.reasons.append(firing.to_reason())
         if firing.verdict >= Verdict.DENY:
-            self._denied.add((group.book, group.name))
+            self.denied.add((group.book, group.name))
 
     def _denied_before(self, firing: Firing) -> bool:
         group = firing.group
-        others = {name for book, name in self._denied if book == group.book}
+        others = {name for book, name in self.denied if book == group.book}
         return firing.verdict >= Verdict.DENY and bool(others - {group.name})
 
     def answer(self, session: Session, event: Event) -> Decision | Needs:
         """The decision, or all facts that are still missing."""
         if self.needs:
             return Needs(tuple(self.needs))
+        return self.decision(session, event, collapsed(self.trace))
+
+    def decision(self, session: Session, event: Event, trace: tuple[TraceLine, ...]) -> Decision:
+        """The decision with this trace."""
         return Decision(
             verdict=self.verdict,
             reasons=tuple(self.reasons),
             plans=(*deliveries(session, event, self.plans), *self.plans),
             fired=tuple(self.fired),
-            trace=collapsed(self.trace),
+            trace=trace,
         )

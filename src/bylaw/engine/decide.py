@@ -10,26 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.engine.combine import Findings
-from bylaw.engine.fire import Firing, fire
+from bylaw.engine.fire import Firing, fault, fire
 from bylaw.engine.gates import closed_gates, describe
 from bylaw.engine.limits import Spending, limit_in_force
-from bylaw.engine.trace import late_trace
+from bylaw.engine.trace import LateTrace
 from bylaw.engine.view import MissingFact, View
 from bylaw.model.codes.engine import GUARD_CRASH
 from bylaw.model.decision import Decision, Match, Needs, TraceResult
 from bylaw.model.errors import GuardError
 from bylaw.model.fold import observe
 from bylaw.model.procedure import Flow
-from bylaw.model.rule import Rounds, Visited
+from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, Visited
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bylaw.engine.index import Candidates, RuleSet
+    from bylaw.engine.index import Bucket, Candidates, RuleSet
     from bylaw.model.decision import TraceLine
     from bylaw.model.event import Event
-    from bylaw.model.rule import Rule
     from bylaw.model.session import Session
 
 _NO_VALUES = Match()
@@ -38,116 +35,129 @@ _NO_VALUES = Match()
 def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
     """What the books say about an event, or which facts they must know first."""
     observed = observe(session, event)
-    can_fire = rules.bucket(event).can_fire
-    if can_fire is None or observed.notices.waiting:
+    bucket = rules.bucket(event)
+    if bucket.holding is None:
         return deliberate(rules, observed, event)
-    if can_fire(observed, event, max(observed.at, event.at)):
-        return deliberate(rules, observed, event)
-    return Decision(trace=late_trace(lambda: _trace(rules, observed, event)))
-
-
-def _trace(rules: RuleSet, observed: Session, event: Event) -> tuple[TraceLine, ...]:
-    decision = deliberate(rules, observed, event)
-    assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
-    return tuple(decision.trace)
+    now = max(observed.at, event.at)
+    held = bucket.holding(observed, event, now)
+    if held < 0 or (held and bucket.writes):
+        return deliberate(rules, observed, event)  # a guard failed, or may change what others see
+    return _decide_held(rules, bucket, held, observed, event)
 
 
 def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
-    """The slow path, rule by rule; the fast path must agree with it."""
-    deliberation = _Deliberation(View(observed, event))
+    """The slow path, rule by rule with a full trace: what the fast path must agree with."""
+    deliberation = _Deliberation(View.of(observed, event))
     for candidates in rules.candidates(event):
         deliberation.read(candidates)
     return deliberation.findings.answer(observed, event)
 
 
-class _Deliberation:
-    """The state of one call of `deliberate`."""
+def _decide_held(
+    rules: RuleSet, bucket: Bucket, held: int, observed: Session, event: Event
+) -> Decision:
+    """Decide with the rules whose guards are known to hold; the trace is made when it is asked."""
 
-    def __init__(self, view: View) -> None:
+    def trace() -> tuple[TraceLine, ...]:
+        decision = deliberate(rules, observed, event)
+        assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
+        return decision.trace
+
+    late: tuple[TraceLine, ...] = LateTrace(trace)  # type: ignore[assignment]  # see LateTrace
+    if not held and not observed.notices.waiting:
+        return Decision(trace=late)
+    deliberation = _Deliberation(View.of(observed, event), guards_hold=True)
+    for candidates in bucket.chosen(held):
+        deliberation.read(candidates)
+    return deliberation.findings.decision(observed, event, late)
+
+
+class _Deliberation:
+    """The state of one call: the view, and what was found so far."""
+
+    def __init__(self, view: View, *, guards_hold: bool = False) -> None:
         self.view = view
-        self.findings = Findings()
+        self.findings = Findings(tracing=not guards_hold)
+        self.guards_hold = guards_hold
         self.disabled = view.event.facts.disabled or ()
+        self.halted = False
+        self.visited: list[Visited] | None = None
 
     def read(self, candidates: Candidates) -> None:
         """Read one group, once or line by line; the first halt ends it."""
-        spending = Spending(candidates.group.procedure)
-        for number, line in self._lines(candidates):
-            self.view.line, self.view.line_number = line, number
-            if self._read_once(candidates, spending) is Verdict.HALT:
-                break
-
-    def _lines(self, candidates: Candidates) -> Iterator[tuple[int, str]]:
-        if not candidates.group.procedure.split_lines:
-            yield 0, ""
+        procedure = candidates.group.procedure
+        spending = Spending(procedure)
+        if not procedure.split_lines:
+            self._read_once(candidates, spending)
             return
-        text = getattr(self.view.event, "text", "")
-        yield from enumerate(text.split("\n"), 1)
-
-    def _read_once(self, candidates: Candidates, spending: Spending) -> Verdict:
-        visited: list[Visited] = []
-        strongest = Verdict.ALLOW
-        for rule in candidates.rules:
-            entry, verdict = self._consider(rule, candidates, spending)
-            visited.append(entry)
-            strongest = max(strongest, verdict)
-            if self._ends_group(rule, entry, candidates.group.procedure.flow):
+        self.halted = False
+        for number, line in enumerate(getattr(self.view.event, "text", "").split("\n"), 1):
+            self.view.line, self.view.line_number = line, number
+            self._read_once(candidates, spending)
+            if self.halted:
                 break
-        self.view.visited = visited
-        for rule in candidates.closing:
-            _, verdict = self._consider(rule, candidates, spending, closing=True)
-            strongest = max(strongest, verdict)
-        return strongest
 
-    def _ends_group(self, rule: Rule, entry: Visited, flow: Flow) -> bool:
-        if not entry.fired:
-            return False
-        if flow is Flow.FIRST:
-            return not rule.goes_on
-        return rule.last and flow is Flow.UNTIL_LAST
+    def _read_once(self, candidates: Candidates, spending: Spending) -> None:
+        flow = candidates.group.procedure.flow
+        # Only rules that close the group look at what became of the others.
+        self.visited = [] if candidates.closing else None
+        for rule in candidates.rules:
+            result = self._consider(rule, candidates, spending)
+            if result is TraceResult.FIRED and _ends_group(rule, flow):
+                break
+        if self.visited is not None:
+            self.view.visited, self.visited = self.visited, None
+            for rule in candidates.closing:
+                self._consider(rule, candidates, spending, closing=True)
 
     def _consider(
         self, rule: Rule, candidates: Candidates, spending: Spending, *, closing: bool = False
-    ) -> tuple[Visited, Verdict]:
+    ) -> TraceResult:
         """Live → limits → gates → guard, then fire."""
-        note = self.findings.note
         if not self._is_live(rule):
-            note(rule, TraceResult.NOT_LIVE)
-            return Visited(rule, TraceResult.NOT_LIVE), Verdict.ALLOW
-        if limit := limit_in_force(rule, self.view):
-            note(rule, TraceResult.LIMITED, limit)
-            return Visited(rule, TraceResult.LIMITED), Verdict.ALLOW
+            return self._pass_over(rule, TraceResult.NOT_LIVE)
+        if rule.limits is not NO_LIMITS and (limit := limit_in_force(rule, self.view)):
+            return self._pass_over(rule, TraceResult.LIMITED, limit)
         try:
-            self._ask_for_needs(rule)
-            if closed := closed_gates(rule, self.view):
-                note(rule, TraceResult.GATED, describe(closed))
-                return Visited(rule, TraceResult.GATED, closed), Verdict.ALLOW
-            match = self._ask(rule)
+            for need in rule.needs:
+                self.view.fact(need.name, need.key)
+            if rule.gates and (closed := closed_gates(rule, self.view)):
+                return self._pass_over(rule, TraceResult.GATED, describe(closed), closed)
+            match = _NO_VALUES if self.guards_hold else self._ask(rule)
         except MissingFact as missing:
             self.findings.need(missing.needs)
             match = None
         except GuardError as problem:
-            return self._settle(Firing.of_fault(rule, candidates.group, self.view, problem))
+            return self._settle(fault(rule, candidates.group, self.view, problem))
         if match is None:
-            if not closing:  # a closing rule is asked for every event; it shows when it fires
-                note(rule, TraceResult.GUARD_FALSE)
-            return Visited(rule, TraceResult.GUARD_FALSE), Verdict.ALLOW
+            if closing:  # asked for every event, it shows only when it fires
+                return TraceResult.GUARD_FALSE
+            return self._pass_over(rule, TraceResult.GUARD_FALSE)
         return self._settle(fire(rule, candidates.group, self.view, match, spending))
 
-    def _settle(self, firing: Firing) -> tuple[Visited, Verdict]:
+    def _pass_over(
+        self, rule: Rule, result: TraceResult, detail: str = "", closed: tuple[Gate, ...] = ()
+    ) -> TraceResult:
+        self.findings.note(rule, result, detail)
+        if self.visited is not None:
+            self.visited.append(Visited(rule, result, closed))
+        return result
+
+    def _settle(self, firing: Firing) -> TraceResult:
         self.findings.take(firing)
         self.view.slate = firing.slate
-        ops = tuple(step.op for step in firing.steps)
-        return Visited(firing.rule, firing.result, (), ops), firing.verdict
+        if firing.verdict is Verdict.HALT:
+            self.halted = True
+        if self.visited is not None:
+            ops = tuple(step.op for step in firing.steps)
+            self.visited.append(Visited(firing.rule, firing.result, (), ops))
+        return firing.result
 
     def _is_live(self, rule: Rule) -> bool:
-        if rule.uid in self.disabled:
+        if self.disabled and rule.uid in self.disabled:
             return False
-        in_first_of_two = self.view.event.round == 1 and self.findings.comes_again
-        return rule.on.rounds is not Rounds.LAST or not in_first_of_two
-
-    def _ask_for_needs(self, rule: Rule) -> None:
-        for need in rule.needs:
-            self.view.fact(need.name, need.key)
+        in_first_of_two = self.findings.comes_again and self.view.event.round == 1
+        return not in_first_of_two or rule.on.rounds is not Rounds.LAST
 
     def _ask(self, rule: Rule) -> Match | None:
         """What the guard found; an unexpected error of a check is a guard error, never a pass."""
@@ -161,5 +171,12 @@ class _Deliberation:
             message = f"{type(problem).__name__}: {problem}"
             raise GuardError(GUARD_CRASH.name, message) from problem
         if isinstance(found, Needs):
-            raise MissingFact(found.needs)
+            raise self.view.missing(found.needs)
         return found
+
+
+def _ends_group(rule: Rule, flow: Flow) -> bool:
+    """Whether a rule that fired is the last of its group."""
+    if flow is Flow.FIRST:
+        return not rule.goes_on
+    return rule.last and flow is Flow.UNTIL_LAST

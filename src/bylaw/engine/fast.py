@@ -1,9 +1,9 @@
-"""A bucket of rules → one function that says whether any of them can fire.
+"""A bucket of rules → one function that says which of their guards hold, as bits.
 
-Most events concern no rule. The function reads what the guards share once, runs their compiled
-code in a row and stops at the first that holds or fails; then, and for everything that is no
-plain guard, the slow path decides. So the fast path has one answer of its own, "nothing", and
-the trace of that is made by the slow path when somebody asks.
+Most events concern no rule. The function reads what the guards share once and runs their compiled
+code in a row. Rules whose guards hold are then decided as on the slow path; the others have
+nothing to say but their line in the trace, and that is made when somebody asks. A guard that
+fails, and everything that is no plain guard, is left to the slow path.
 
 Guards that begin with `x == "text"` are looked up by that text instead of being run.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from bylaw.engine.expression_guard import ExpressionGuard
 from bylaw.expr.compile import runtime_names
@@ -21,7 +21,7 @@ from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bylaw.engine.index import Bucket
+    from bylaw.engine.index import Candidates
     from bylaw.model.event import Event
     from bylaw.model.rule import Rule
     from bylaw.model.session import Session
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 # Below this many guards that look at the same value, asking each is quicker than looking it up.
 MIN_LOOKUP = 4
 
-Test = "Callable[[Session, Event, int], bool]"
+# Session, event, time → bits in visiting order; negative if the slow path has to say it.
+Holding: TypeAlias = "Callable[[Session, Event, int], int]"
 
 
 class Piece(NamedTuple):
@@ -40,15 +41,16 @@ class Piece(NamedTuple):
     condition: str
     reads: dict[str, str]
     names: dict[str, Any]
+    bit: int
     # The code of a value and the text it must equal for the guard to hold.
     looks_up: tuple[str, str] | None
 
 
-def compile_bucket(bucket: Bucket, kind: Kind) -> Callable[[Session, Event, int], bool] | None:
-    """A function that is false only if no rule of the bucket can fire; None if there is none."""
-    rules = [rule for candidates in bucket.groups for rule in candidates.rules]
-    if any(candidates.closing for candidates in bucket.groups) or bucket.is_filtered:
+def compile_bucket(groups: tuple[Candidates, ...], kind: Kind) -> Holding | None:
+    """The function for these candidates; None if they are not all plain guards."""
+    if any(candidates.closing or candidates.group.procedure.split_lines for candidates in groups):
         return None
+    rules = [rule for candidates in groups for rule in candidates.rules]
     pieces = _pieces(rules, kind)
     return None if pieces is None else _function(pieces)
 
@@ -56,21 +58,22 @@ def compile_bucket(bucket: Bucket, kind: Kind) -> Callable[[Session, Event, int]
 def _pieces(rules: Iterable[Rule], kind: Kind) -> list[Piece] | None:
     readers: dict[int, str] = {}
     pieces: list[Piece] = []
-    for rule in rules:
+    for number, rule in enumerate(rules):
         guard = rule.guard
         if not isinstance(guard, ExpressionGuard) or rule.needs:
             return None
         prefix = readers.setdefault(id(guard.reader), f"v{len(readers)}_")
-        pieces.append(_piece(guard, prefix, kind))
+        pieces.append(_piece(guard, prefix, kind, 1 << number))
     return pieces
 
 
-def _piece(guard: ExpressionGuard, prefix: str, kind: Kind) -> Piece:
+def _piece(guard: ExpressionGuard, prefix: str, kind: Kind, bit: int) -> Piece:
     emitted = guard.expression.emit(prefix)
     codes = guard.reader.codes(kind)
     reads = {prefix + name: codes[name] for name in sorted(guard.fields)}
     looks_up = _lookup(guard, prefix)
-    return Piece(emitted.definitions, emitted.condition, reads, dict(guard.reader.names), looks_up)
+    names = dict(guard.reader.names)
+    return Piece(emitted.definitions, emitted.condition, reads, names, bit, looks_up)
 
 
 def _lookup(guard: ExpressionGuard, prefix: str) -> tuple[str, str] | None:
@@ -93,7 +96,7 @@ def _cannot_fail(node: Node) -> bool:
     return isinstance(node, Name | Attribute)
 
 
-def _function(pieces: list[Piece]) -> Callable[[Session, Event, int], bool]:
+def _function(pieces: list[Piece]) -> Holding:
     tables, rest = _tables(pieces)
     names: dict[str, Any] = {"Exception": Exception}
     reads: dict[str, str] = {}
@@ -102,11 +105,11 @@ def _function(pieces: list[Piece]) -> Callable[[Session, Event, int], bool]:
         names[f"table{number}"] = {text: _function(few) for text, few in by_text.items()}
         reads |= _reads_of(value, pieces)
         body += [f"found = table{number}.get({value})"]
-        body += ["if found is not None and found(s, e, n): return True"]
+        body += ["if found is not None: held |= found(s, e, n)"]
     for piece in rest:
         reads |= piece.reads
         names |= piece.names
-        body += [*piece.definitions, f"if {piece.condition}: return True"]
+        body += [*piece.definitions, f"if {piece.condition}: held |= {piece.bit}"]
     for piece in pieces:
         names |= piece.names
     return _compiled(reads, body, names)
@@ -135,20 +138,20 @@ def _reads_of(value: str, pieces: list[Piece]) -> dict[str, str]:
     return {name: code for piece in pieces for name, code in piece.reads.items() if name in wanted}
 
 
-def _compiled(
-    reads: dict[str, str], body: list[str], names: dict[str, Any]
-) -> Callable[[Session, Event, int], bool]:
-    lines = ["l = s.slate", *(f"{name} = {code}" for name, code in sorted(reads.items()))]
+def _compiled(reads: dict[str, str], body: list[str], names: dict[str, Any]) -> Holding:
+    lines = ["l = s.slate"] if any("l." in code for code in reads.values()) else []
+    lines += [f"{name} = {code}" for name, code in sorted(reads.items())]
     source = "\n".join(
         [
-            "def can_fire(s, e, n):",
+            "def holding(s, e, n):",
+            "    held = 0",
             "    try:",
             *(f"        {line}" for line in (*lines, *body)),
-            "        return False",
+            "        return held",
             "    except Exception:",
-            "        return True",
+            "        return -1",
         ]
     )
     namespace = {**runtime_names(), **names}
     exec(compile(source, "<bucket>", "exec"), namespace)  # noqa: S102 - as for one expression
-    return namespace["can_fire"]  # type: ignore[no-any-return]  # defined in the source above
+    return cast("Holding", namespace["holding"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
 from bylaw.model.errors import GuardError, RenderError
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
 
 
-@dataclass(slots=True)
-class Firing:
+class Firing(Struct, gc=False):
     """What a rule, or the failure of its guard, gives to the decision."""
 
     rule: Rule
@@ -30,26 +30,12 @@ class Firing:
     result: TraceResult
     verdict: Verdict = Verdict.ALLOW
     reason: str = ""
-    steps: list[Step] = field(default_factory=list)
-    on_error: list[Step] = field(default_factory=list)
+    steps: list[Step] = []
+    on_error: list[Step] = []
     broken: str = ""
     # Plans of built-in rules that tell of a failure.
-    notes: list[Plan] = field(default_factory=list)
-    details: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of_fault(cls, rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> Firing:
-        """What a guard error means is up to the procedure."""
-        procedure = group.procedure
-        match = _fault_match(rule, problem)
-        firing = cls(rule, group, view.slate, TraceResult.GUARD_ERROR)
-        firing.details.append(f"{problem.code}: {problem.message}")
-        firing.verdict = _verdict_of_fault(rule, procedure.guard_error)
-        if firing.verdict is not Verdict.ALLOW:
-            firing.reason = _fault_reason(procedure, rule, view, match)
-        elif procedure.guard_error is GuardFault.SKIP_WITH_NOTE:
-            firing.notes = _notes(procedure.fault_note, group, view, match)
-        return firing
+    notes: list[Plan] = []
+    details: list[str] = []
 
     def plan(self) -> Plan | None:
         """The steps as a plan, if there are any."""
@@ -79,6 +65,20 @@ class Firing:
             verdict=self.verdict,
             text=self.reason,
         )
+
+
+def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> Firing:
+    """What a guard error means is up to the procedure."""
+    procedure = group.procedure
+    match = _fault_match(rule, problem)
+    firing = Firing(rule, group, view.slate, TraceResult.GUARD_ERROR)
+    firing.details.append(f"{problem.code}: {problem.message}")
+    firing.verdict = _verdict_of_fault(rule, procedure.guard_error)
+    if firing.verdict is not Verdict.ALLOW:
+        firing.reason = _fault_reason(procedure, rule, view, match)
+    elif procedure.guard_error is GuardFault.SKIP_WITH_NOTE:
+        firing.notes = _notes(procedure.fault_note, group, view, match)
+    return firing
 
 
 def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Spending) -> Firing:
@@ -113,7 +113,8 @@ def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str
 
 def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending) -> bool:
     """Make the steps one by one; whether a step was over the budget."""
-    rule, procedure = firing.rule, firing.group.procedure
+    rule = firing.rule
+    in_order = firing.group.procedure.writes is Writes.IN_ORDER
     before, skipped = view.slate, []
     for number, maker in enumerate(rule.plan.steps, 1):
         try:
@@ -127,11 +128,11 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
             skipped.append(f"{number} ({step.op})")
             continue
         firing.steps.append(step)
-        if procedure.writes is Writes.IN_ORDER:
+        if in_order:
             view.slate = view.slate.after(step)
-    firing.slate = view.slate if procedure.writes is Writes.IN_ORDER else _after(before, firing)
+    firing.slate = view.slate if in_order else _after(before, firing)
     view.slate = before
-    if firing.steps or firing.broken:
+    if rule.plan.on_error and (firing.steps or firing.broken):
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
     if skipped:
         firing.details.append(f"over budget: step {', '.join(skipped)}")

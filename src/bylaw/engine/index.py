@@ -6,28 +6,29 @@ cost of an event does not grow with rules that are about something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bylaw.engine.fast import compile_bucket
+from bylaw.engine.fast import Holding, compile_bucket
 from bylaw.engine.order import in_order
 from bylaw.expr.paths import Pattern, pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.model.calls import NEVER_HAPPENED
-from bylaw.model.event import Bus, Event, File, ToolAfter, ToolBefore
+from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
 from bylaw.model.rule import Filter, Rounds, Rule
+from bylaw.model.slate import SLATE_OPS
+from bylaw.model.vocabulary import CallStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bylaw.model.procedure import Book, Group, Procedure
-    from bylaw.model.session import Session
-    from bylaw.model.vocabulary import CallStatus, Kind
 
 # An event brings its own names; what they select is kept for this many different ones.
 MAX_BUCKETS = 1_024
 
-Key = tuple["Kind", "CallStatus | None", int, tuple[str, ...]]
+# Class of the event (quicker to hash than its kind), status, round, tools.
+Key = tuple[type[Common], CallStatus | None, int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,21 @@ class Bucket:
 
     groups: tuple[Candidates, ...]
     # Whether more has to be looked at than the index knows: paths, changes, command types.
-    is_filtered: bool = False
-    # The fast path, made when the bucket is first asked; see `fast`.
-    can_fire: Callable[[Session, Event, int], bool] | None = None
+    is_filtered: bool
+    # Whether a rule of it can change what the guards of later rules read.
+    writes: bool
+    # The fast path: which guards hold, as bits in visiting order; see `fast`.
+    holding: Holding | None = None
+    _chosen: dict[int, tuple[Candidates, ...]] = field(default_factory=dict)
+
+    def chosen(self, held: int) -> tuple[Candidates, ...]:
+        """The candidates of which the bit is set."""
+        found = self._chosen.get(held)
+        if found is None:
+            if len(self._chosen) >= MAX_BUCKETS:
+                self._chosen.clear()
+            found = self._chosen[held] = tuple(_chosen(self.groups, held))
+        return found
 
 
 class RuleSet:
@@ -96,11 +109,17 @@ class RuleSet:
         return tuple(self._filtered(group, event, hits) for group in bucket.groups)
 
     def _key(self, event: Event) -> Key:
-        if isinstance(event, ToolBefore | ToolAfter):
-            names = {event.tool, *event.also} & self._tools
-            status = event.status if isinstance(event, ToolAfter) else None
-            return event.kind, status, event.round, tuple(sorted(names))
-        return event.kind, None, event.round, ()
+        if isinstance(event, ToolBefore):
+            return ToolBefore, None, event.round, self._names(event)
+        if isinstance(event, ToolAfter):
+            return ToolAfter, event.status, event.round, self._names(event)
+        return event.__class__, None, event.round, ()
+
+    def _names(self, event: ToolBefore | ToolAfter) -> tuple[str, ...]:
+        """The names of the tool that rules speak of."""
+        if event.also:
+            return tuple(sorted({event.tool, *event.also} & self._tools))
+        return (event.tool,) if event.tool in self._tools else ()
 
     def _select(self, key: Key) -> Bucket:
         groups = []
@@ -110,9 +129,10 @@ class RuleSet:
             if rules or closing:
                 groups.append(Candidates(group, rules, closing))
         chosen = [rule for found in groups for rule in (*found.rules, *found.closing)]
-        bucket = Bucket(tuple(groups), any(_looks_further(rule.filter) for rule in chosen))
-        if self.fast:
-            bucket.can_fire = compile_bucket(bucket, key[0])
+        looks_further = any(_looks_further(rule.filter) for rule in chosen)
+        bucket = Bucket(tuple(groups), looks_further, any(_writes(rule) for rule in chosen))
+        if self.fast and not looks_further:
+            bucket.holding = compile_bucket(bucket.groups, key[0].kind)
         return bucket
 
     def _filtered(self, found: Candidates, event: Event, hits: list[frozenset[int]]) -> Candidates:
@@ -142,14 +162,26 @@ def _name(book: Book, group: Group) -> str:
 
 
 def _concerns(rule: Rule, key: Key) -> bool:
-    kind, status, round_, tools = key
-    if kind not in rule.on.kinds or status in NEVER_HAPPENED:
+    event_class, status, round_, tools = key
+    if event_class.kind not in rule.on.kinds or status in NEVER_HAPPENED:
         return False
     if rule.on.status and status not in rule.on.status:
         return False
     if rule.on.rounds is Rounds.FIRST and round_ != 1:
         return False
     return not rule.filter.tools or any(name in rule.filter.tools for name in tools)
+
+
+def _chosen(groups: tuple[Candidates, ...], held: int) -> Iterator[Candidates]:
+    for candidates in groups:
+        rules = tuple(rule for at, rule in enumerate(candidates.rules) if held >> at & 1)
+        if rules:
+            yield Candidates(candidates.group, rules, ())
+        held >>= len(candidates.rules)
+
+
+def _writes(rule: Rule) -> bool:
+    return any(maker.op in SLATE_OPS for maker in rule.plan.steps)
 
 
 def _looks_further(filter_: Filter) -> bool:

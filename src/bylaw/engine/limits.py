@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 def limit_in_force(rule: Rule, view: View) -> str:
     """Which limit keeps the rule from firing now, or nothing."""
     limits = rule.limits
-    if not (limits.once or limits.cooldown_turns or limits.cooldown_ms):
-        return ""
     last = view.session.firings.get(rule.uid)
     if last is None:
         return ""

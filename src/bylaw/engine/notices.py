@@ -19,16 +19,11 @@ _POINTS = {DeliverAt.TURN_START: Kind.TURN_START, DeliverAt.AFTER_TOOL: Kind.TOO
 _RANK = {priority: rank for rank, priority in enumerate(reversed(Priority))}
 
 
-def can_deliver(session: Session, event: Event) -> bool:
-    """Whether a waiting notice can leave with this event."""
-    return bool(session.notices.waiting) and event.round == 1
-
-
 def deliveries(session: Session, event: Event, plans: Iterable[Plan]) -> list[Plan]:
     """A plan for each notice that is due now, those that this event's rules made included."""
-    if event.round > 1 or not event.by_main_agent:
-        return []
     waiting = [*session.notices.waiting, *_made(session, plans)]
+    if not waiting or event.round > 1 or not event.by_main_agent:
+        return []
     if event.kind is Kind.SESSION_END:
         return [_report(notice) for notice in waiting]
     due = [notice for notice in waiting if _is_due(notice, event)]
@@ -37,12 +32,11 @@ def deliveries(session: Session, event: Event, plans: Iterable[Plan]) -> list[Pl
 
 
 def _made(session: Session, plans: Iterable[Plan]) -> list[Notice]:
+    made = [(step, plan) for plan in plans for step in plan.steps if isinstance(step, Notify)]
     notices = session.notices
-    for plan in plans:
-        for step in plan.steps:
-            if isinstance(step, Notify):
-                notices = notices.put(step, plan.uid, plan.rule)
-    return list(notices.waiting[len(session.notices.waiting) :])
+    for step, plan in made:
+        notices = notices.put(step, plan.uid, plan.rule)
+    return list(notices.waiting[-len(made) :]) if made else []
 
 
 def _is_due(notice: Notice, event: Event) -> bool:

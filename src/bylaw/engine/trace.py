@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast, overload
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.decision import TraceLine, TraceResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 # Of several rules that were lowered from one written rule, the trace shows the one that applied.
 _TELLING = [
@@ -33,37 +37,30 @@ def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
     return tuple(kept)
 
 
-def late_trace(make: Callable[[], tuple[TraceLine, ...]]) -> tuple[TraceLine, ...]:
+class LateTrace(Struct, eq=False, gc=False):
     """A trace that is made when somebody looks at it; to everybody else it is a tuple."""
-    return cast("tuple[TraceLine, ...]", _LateTrace(make))
 
-
-class _LateTrace(Sequence[TraceLine]):
-    __slots__ = ("_lines", "_make")
-
-    def __init__(self, make: Callable[[], tuple[TraceLine, ...]]) -> None:
-        self._make = make
-        self._lines: tuple[TraceLine, ...] | None = None
+    make: Callable[[], tuple[TraceLine, ...]]
+    made: tuple[TraceLine, ...] | None = None
 
     @property
     def lines(self) -> tuple[TraceLine, ...]:
         """The trace itself."""
-        if self._lines is None:
-            self._lines = self._make()
-        return self._lines
+        if self.made is None:
+            self.made = self.make()
+        return self.made
+
+    def __iter__(self) -> Iterator[TraceLine]:
+        return iter(self.lines)
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    @overload
-    def __getitem__(self, at: int) -> TraceLine: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[TraceLine, ...]: ...
-    def __getitem__(self, at: int | slice) -> TraceLine | tuple[TraceLine, ...]:
+    def __getitem__(self, at: int) -> TraceLine:
         return self.lines[at]
 
     def __eq__(self, other: object) -> bool:
-        return self.lines == (other.lines if isinstance(other, _LateTrace) else other)
+        return self.lines == (other.lines if isinstance(other, LateTrace) else other)
 
     def __hash__(self) -> int:
         return hash(self.lines)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
-from bylaw.model.codes.engine import FACT_UNKNOWN
+from bylaw.model.codes.engine import FACT_MISSING, FACT_UNKNOWN
 from bylaw.model.decision import Need, NeedName
 from bylaw.model.errors import GuardError
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
 
 
+# Among `facts.unknown`: facts were gathered as often as is allowed, and nothing more will be.
+NO_MORE_FACTS = "*"
+
+
 class MissingFact(Exception):  # noqa: N818 - a question, not an error: decide answers with Needs
     """A fact has to be gathered before this rule can be judged."""
 
@@ -25,29 +29,41 @@ class MissingFact(Exception):  # noqa: N818 - a question, not an error: decide a
         self.needs = needs
 
 
-class View:
+class View(Struct):
     """The event, the session as it stood when the event began, and the slate as it stands now."""
 
-    __slots__ = ("event", "line", "line_number", "now", "session", "slate", "visited")
+    session: Session
+    event: Event
+    slate: Slate
+    now: int
+    # In a group that is read line by line: the line of the text, from 1.
+    line: str = ""
+    line_number: int = 0
+    visited: list[Visited] = []
 
-    def __init__(self, session: Session, event: Event) -> None:
-        self.event = event
-        self.session = session
-        self.slate: Slate = session.slate
-        self.now = max(session.at, event.at)
-        # In a group that is read line by line: the line of the text, from 1.
-        self.line = ""
-        self.line_number = 0
-        self.visited: list[Visited] = []
+    @classmethod
+    def of(cls, session: Session, event: Event) -> Self:
+        """The view of an event as it begins."""
+        return cls(session, event, session.slate, max(session.at, event.at))
 
     def fact(self, name: NeedName, key: str) -> object:
         """A fact of the event; MissingFact if nobody gathered it, GuardError if nobody can."""
         found = _READERS[name](self.event.facts, key)
         if found is not UNSET:
             return found
-        if f"{name}:{key}" in self.event.facts.unknown:
-            raise GuardError(FACT_UNKNOWN.name, f"the fact `{name}` of `{key}` cannot be had")
-        raise MissingFact((Need(name, key),))
+        raise self.missing((Need(name, key),))
+
+    def missing(self, needs: tuple[Need, ...]) -> MissingFact | GuardError:
+        """The question for facts, or why it makes no sense to ask."""
+        unknown = self.event.facts.unknown
+        for need in needs:
+            if f"{need.name}:{need.key}" in unknown:
+                message = f"the fact `{need.name}` of `{need.key}` cannot be had"
+                return GuardError(FACT_UNKNOWN.name, message)
+        if NO_MORE_FACTS in unknown:
+            wanted = ", ".join(f"`{need.name}` of `{need.key}`" for need in needs)
+            return GuardError(FACT_MISSING.name, f"gathering has ended, and {wanted} is missing")
+        return MissingFact(needs)
 
 
 def _read_changes(facts: object, key: str) -> object:

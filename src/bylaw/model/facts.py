@@ -79,9 +79,7 @@ class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     digest: str = ""
 
 
-class Facts(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What every kind of event can carry."""
 
     token_budget: Count | UnsetType = UNSET

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Decision
     from bylaw.model.event import Event
 
-_HAPPEN_AT_ONCE = (ToolAfter, EffectDone, TurnStart, Message, HistoryChanged)
+_HAPPEN_AT_ONCE = frozenset({ToolAfter, EffectDone, TurnStart, Message, HistoryChanged})
 
 
 def observe(session: Session, event: Event) -> Session:
@@ -44,7 +44,7 @@ def observe(session: Session, event: Event) -> Session:
     """
     if event.round > 1:
         return session  # the same event once more: it happened in round 1
-    if not isinstance(event, _HAPPEN_AT_ONCE) and event.tokens is UNSET:
+    if event.__class__ not in _HAPPEN_AT_ONCE and event.tokens is UNSET:
         return session  # most events change nothing before they are decided
     return _set_size(_happen(_stamp(session, event), event), event)
 

@@ -140,6 +140,9 @@ class Limits:
     cooldown_ms: int = 0
 
 
+NO_LIMITS = Limits()
+
+
 class EnabledSet(StrEnum):
     """The sets that a command enables."""
 
@@ -222,7 +225,7 @@ class Rule:
     origin: Origin
     on: Trigger
     filter: Filter = field(default_factory=Filter)
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = NO_LIMITS
     gates: tuple[Gate, ...] = ()
     needs: tuple[Need, ...] = ()
     guard: Guard | None = None

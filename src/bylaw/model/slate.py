@@ -8,6 +8,11 @@ from msgspec.structs import replace
 
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet, Step
 from bylaw.model.values import JSON
+from bylaw.model.vocabulary import Op
+
+# The steps that change it.
+SLATE_OPS = frozenset({Op.STATE_SET, Op.RULES_ENABLE, Op.RESPONSE_USE})
+_WRITERS = frozenset({StateSet, RulesEnable, ResponseUse})
 
 
 def variable_space(dialect: str, space: str = "") -> str:
@@ -36,6 +41,8 @@ class Slate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def after(self, step: Step) -> Self:
         """The slate after a step; steps that do not write to it change nothing."""
+        if step.__class__ not in _WRITERS:
+            return self
         match step:
             case StateSet():
                 space = {**self.space(step.space), step.name: step.value}

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 from enum import Enum
-from functools import total_ordering
+from operator import attrgetter
 
 
-@total_ordering
 class Verdict(Enum):
     """What a rule says about an event."""
 
@@ -15,15 +14,23 @@ class Verdict(Enum):
     DENY = "deny"
     HALT = "halt"
 
+    def __init__(self, _word: str) -> None:
+        # How many came before: members are made in the order in which they are written.
+        self.strength = len(type(self).__members__)
+
     def __lt__(self, other: object) -> bool:
-        if not isinstance(other, Verdict):
-            return NotImplemented
-        return _STRENGTH[self] < _STRENGTH[other]
+        return self.strength < other.strength if isinstance(other, Verdict) else NotImplemented
 
+    def __le__(self, other: object) -> bool:
+        return self.strength <= other.strength if isinstance(other, Verdict) else NotImplemented
 
-_STRENGTH = {verdict: strength for strength, verdict in enumerate(Verdict)}
+    def __gt__(self, other: object) -> bool:
+        return self.strength > other.strength if isinstance(other, Verdict) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self.strength >= other.strength if isinstance(other, Verdict) else NotImplemented
 
 
 def strongest(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict that stands; without any, allow."""
-    return max(verdicts, key=_STRENGTH.__getitem__, default=Verdict.ALLOW)
+    return max(verdicts, key=attrgetter("strength"), default=Verdict.ALLOW)
