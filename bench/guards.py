@@ -28,8 +28,8 @@ def run() -> list[Row]:
 def _rows(bucket: Bucket) -> list[Row]:
     by_hand, inlined = handwritten.contenders(bucket)
     bylaw = ours.contender(bucket)
-    peers = _peers(bucket)
-    sides = [bylaw, by_hand, inlined, *peers]
+    others = peers(bucket)
+    sides = [bylaw, by_hand, inlined, *others]
     for side in sides:
         side.check(bucket)
     seconds = race({side: _lap(side, bucket) for side in sides})
@@ -41,8 +41,8 @@ def _rows(bucket: Bucket) -> list[Row]:
     return [
         row(by_hand, budget=AT_MOST_HAND_WRITTEN, faster=False),
         row(inlined, faster=False),
-        *(row(peer, budget=AT_LEAST_FASTER) for peer in peers if not peer.bare),
-        *(row(peer) for peer in peers if peer.bare),
+        *(row(peer, budget=AT_LEAST_FASTER) for peer in others if not peer.bare),
+        *(row(peer) for peer in others if peer.bare),
     ]
 
 
@@ -50,7 +50,8 @@ def _lap(side: Contender, bucket: Bucket) -> Lap:
     return Lap(side.evaluate, [side.prepare(facts) for facts in bucket.timed])
 
 
-def _peers(bucket: Bucket) -> list[Contender]:
+def peers(bucket: Bucket) -> list[Contender]:
+    """Every peer that is installed, in its own language."""
     found = []
     for make in PEERS.values():
         try:

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+import decide
 import guards
 import patterns
 import start
@@ -14,6 +15,7 @@ from table import WIDTH, Row, format_table
 
 SECTIONS = {
     "guards of one bucket": guards.run,
+    "decide": decide.run,
     "path patterns": patterns.run,
     "start": start.run,
 }
