@@ -15,11 +15,11 @@ from guards import peers
 from table import Lap, Row, race
 
 from bylaw.engine.decide import decide
-from bylaw.engine.expression_guard import ExpressionGuard
-from bylaw.engine.guard_reader import guard_reader
 from bylaw.engine.index import RuleSet
 from bylaw.expr.expression import load_guard
+from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.guard_environment import guard_environment
+from bylaw.expr.guard_reader import guard_reader
 from bylaw.model.calls import Calls, Tally
 from bylaw.model.decision import Decision
 from bylaw.model.effects import MessageInsert

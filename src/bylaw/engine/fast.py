@@ -14,8 +14,8 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from bylaw.engine.expression_guard import ExpressionGuard
 from bylaw.expr.compile import runtime_names
+from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
 
 if TYPE_CHECKING:

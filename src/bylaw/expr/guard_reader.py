@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bylaw.engine.expression_guard import Reader
+from bylaw.expr.expression_guard import Reader
 from bylaw.expr.guard_environment import GuardView
 from bylaw.model.vocabulary import Kind
 
