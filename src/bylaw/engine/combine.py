@@ -52,7 +52,8 @@ class Findings(Struct):
             self.plans.append(plan)
             self.comes_again = self.comes_again or plan.again
         self.plans += firing.notes
-        if gave_verdict or plan is not None:
+        ends_group = firing.rule.last and firing.result is TraceResult.FIRED
+        if gave_verdict or plan is not None or ends_group:
             self.fired.append(firing.rule.uid)
         if self.tracing:
             self.note(firing.rule, firing.result, "; ".join(firing.details))

@@ -97,7 +97,8 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
         skipped = _compute_steps(firing, view, match, spending)
     if firing.verdict is not Verdict.ALLOW or firing.steps:
         firing.result = TraceResult.FIRED
-    elif skipped:
+    elif skipped and not rule.last:
+        # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
         firing.result = TraceResult.BUDGET
     return firing
 
