@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from bylaw.dialects.base import FixedReason, Loaded, Start, Startable, WhenBroken, uid_of
-from bylaw.engine.expression_guard import ExpressionGuard
-from bylaw.engine.guard_reader import guard_reader
 from bylaw.expr.expression import load_guard
+from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.guard_environment import guard_environment
+from bylaw.expr.guard_reader import guard_reader
 from bylaw.model.codes import Code, Example
 from bylaw.model.diagnostic import error
 from bylaw.model.effects import CommandRun, MessageInsert, StateSet

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 CONFIGURATION = "bylaw.toml"
 PROJECT = "pyproject.toml"
 IN_PROJECT = ("tool", "bylaw")
-# Far more than anyone writes; the standard reader is slow on hostile texts.
+# Far more than anyone writes. The standard reader needs time that grows with the square of the
+# parts of a dotted key.
 MAX_CONFIGURATION = 256 * 1024
+MAX_DOTS_A_LINE = 1_000
 
 _KEYS = ("discover", "book")
 _BOOK_KEYS = ("path", "dialect")
@@ -78,6 +80,8 @@ def parse(source: SourceFile) -> dict[str, Any]:
         headline = f"`{source.path}` is larger than {MAX_CONFIGURATION:,} characters"
         raise LoadError([too_large(source.path, headline)])
     try:
+        if any(line.count(".") > MAX_DOTS_A_LINE for line in source.text.split("\n")):
+            raise RecursionError  # noqa: TRY301 - what a dotted key would become
         return tomllib.loads(source.text.removeprefix(BOM))
     except RecursionError:
         said, span = "this is nested too deeply", Span(0, 0)
@@ -149,7 +153,9 @@ class _Reader:
 
     def _check_book_key(self, key: str, value: object, table: Table | None) -> None:
         if key not in _BOOK_KEYS:
-            span = table.keys[key][0] if table and key in table.keys else self._span(("book",), key)
+            span = (
+                table.keys[key][0] if table and key in table.keys else self._span(("book",), "book")
+            )
             help_ = did_you_mean(key, _BOOK_KEYS)
             self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting of a book", span, help_)
         elif not isinstance(value, str) or not value:

@@ -175,7 +175,8 @@ class _Searching:
 
     def _add_from(self, folder: str, location: str, dialect: str) -> None:
         name = name_from(self._root, location)
-        by, within = name_from(self._root, folder) or folder, self._root if name else folder
+        by = "." if folder == self._root else name_from(self._root, folder) or folder
+        within = self._root if name else folder
         self._add(Found(name or location, location, dialect, Why.FOLDER, by, within))
 
     def _files(self, folder: str, names: str) -> Iterator[str]:

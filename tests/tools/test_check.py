@@ -1,0 +1,98 @@
+"""What `bylaw check` reports, as data and as text."""
+
+import pytest
+
+from bylaw.tools.check import check
+from bylaw.tools.printers.check import as_data, render
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(root, **texts):
+    for name, text in texts.items():
+        (root / f"{name}.lines").write_text(text)
+
+
+def test_a_book_that_starts_nothing_needs_no_trust(root):
+    put(root, a="deny tool shell because no\n# a remark\non turn.start say hi\n")
+    report = check(["a.lines"])
+
+    assert as_data(report) == {
+        "books": [
+            {
+                "path": "a.lines",
+                "dialect": "lines",
+                "rules": 2,
+                "files": 1,
+                "trusted": True,
+                "why": "given",
+            }
+        ],
+        "diagnostics": [],
+    }
+    assert not report.has_errors
+
+
+def test_a_book_that_starts_something_is_not_trusted(root):
+    put(root, a="on agent.stop run make test\n")
+
+    assert [book.trusted for book in check(["."]).books] == [False]
+
+
+def test_built_in_rules_are_not_counted(root):
+    put(root, a="deny tool shell because no\n", b="denny\n")
+    report = check(["."])
+
+    assert [(book.rules, book.files) for book in report.books] == [(1, 2)]
+    assert report.has_errors
+
+
+def test_the_reason_of_every_file_is_told_once(root):
+    (root / "extra").mkdir()
+    put(root, a="", b="")
+    put(root / "extra", c="", d="")
+    (root / "bylaw.toml").write_text('[[book]]\npath = "a.lines"\n[[book]]\npath = "extra"\n')
+
+    assert [book.why for book in check([]).books] == ["named in bylaw.toml, in extra"]
+    assert [book.why for book in check(["b.lines", "extra"]).books] == ["given, in extra"]
+
+
+def test_text_for_people(root):
+    put(root, a="deny tool shell because no\n", b="denny\n")
+
+    assert render(check(["."])) == (
+        "book  language  rules  files  trust       found by\n"
+        ".     lines     1      2      not needed  in .\n"
+        "\n"
+        "error[bad-line]: this is no rule\n"
+        "  --> b.lines:1:1\n"
+        "   |\n"
+        " 1 | denny\n"
+        "   | ^^^^^\n"
+        "   |\n"
+        "help: write `deny tool …`, `on KIND …`, `first` or `core`\n"
+        "\n"
+        "1 book, 1 rule, 1 error, 0 warnings\n"
+    )
+
+
+def test_nothing_found_says_where_was_looked(root):
+    shown = render(check([]))
+
+    assert shown.startswith(f"no rule files in {root}\n\nlooked for:\n  .deepwork/policies/*.md ")
+    assert "  lines  one rule a line, 1.0\n" in shown
+    assert shown.endswith("\n0 books, 0 rules, 0 errors, 0 warnings\n")
+    (root / "bylaw.toml").write_text("discover = false\n")
+    assert "looked for" not in render(check([]))
+
+
+def test_hostile_names_are_shown_safely(root):
+    (root / "\x1b[2J\u202e.lines").write_text("denny\n")
+    shown = render(check(["."]))
+
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
