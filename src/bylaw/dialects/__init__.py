@@ -6,7 +6,8 @@ for only where no built-in language fits. Nothing is imported before it is asked
 
 from __future__ import annotations
 
-from functools import cache
+import sys
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,11 @@ def _ending(path: str, names: list[str]) -> list[Dialect]:
 
 
 def _installed() -> dict[str, EntryPoint]:
+    return _entries(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _entries(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - where is looked
     from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and seldom needed
 
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
