@@ -21,6 +21,17 @@ DOCS = Path(__file__).parent
 DIAGNOSTICS = DOCS / "diagnostics"
 MAX_EXAMPLE = 300
 HELP_WIDTH = 80
+# Examples that are not shown as they are, by kind.
+SIZES = {
+    "event-sessions": "events of {:,} sessions",
+    "event-size": "a line of {:,} bytes",
+    "input-size": "a file of {:,} bytes",
+}
+CHECKS = {
+    "decide-crash": "a {} that reads a field which the event does not have",
+    "decide-endless-needs": "a check that asks for one more fact `{}` each time",
+    "decide-unknown-fact": "a rule that needs the fact `{}` where nobody can find it out",
+}
 GENERATED = "<!-- written by `make docs`; edit the source, not this page -->"
 
 
@@ -93,8 +104,10 @@ def _example(example: Example) -> list[str]:
 def _shown_example(example: Example) -> str:
     if example.kind == "input-bytes":
         return example.text.encode("latin-1").decode("ascii", "backslashreplace")
-    if example.kind == "input-size":
-        return f"a file of {int(example.text):,} bytes"
+    if example.kind in SIZES:
+        return SIZES[example.kind].format(int(example.text))
+    if example.kind in CHECKS:
+        return CHECKS[example.kind].format(example.text)
     if not example.text:
         return "(an empty text)"
     lines = clipped(example.text, MAX_EXAMPLE).split("\n")

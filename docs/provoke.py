@@ -10,11 +10,15 @@ import json
 import tempfile
 from contextlib import chdir
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
 
 from bylaw.cli.reading import read_source
 from bylaw.dialects.yaml import load_yaml
+from bylaw.engine.index import RuleSet
 from bylaw.expr.expression import load_guard, warn_if_not_boolean
 from bylaw.expr.guard_environment import guard_environment
 from bylaw.expr.paths import (
@@ -25,12 +29,20 @@ from bylaw.expr.paths import (
     pattern,
 )
 from bylaw.expr.template import TemplateNames, load_template
+from bylaw.model.decision import Match, Need, NeedName, Needs
 from bylaw.model.diagnostic import Diagnostic
 from bylaw.model.errors import GuardError, LoadError, RenderError
+from bylaw.model.event import SessionStart
+from bylaw.model.facts import Facts, ScriptResult
+from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
+from bylaw.model.rule import Origin, Rule, Trigger
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
+from bylaw.model.vocabulary import Kind
 from bylaw.model.wire import EventError, decode_event
 from bylaw.runtime.loading import load_paths, load_root
+from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.expression_facts import guard_view
 from bylaw.tools.printers import text
 from bylaw.tools.suites.reader import read_page
@@ -40,6 +52,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bylaw.model.codes import Example
+    from bylaw.model.event import Event
+    from bylaw.model.rule import Guard, View
 
 # What a template of a rule may read.
 PARTS = ("turn", "history", "user", "project", "state", "event", "result")
@@ -178,6 +192,81 @@ def _event(example: Example) -> Sequence[Found]:
     return []
 
 
+def _event_size(example: Example) -> Sequence[Found]:
+    return _answered(EventDecider(RuleSet([])), b" " * int(example.text))
+
+
+def _event_sessions(example: Example) -> Sequence[Found]:
+    decider = EventDecider(RuleSet([]))
+    for number in range(int(example.text) - 1):
+        decider.decide(SessionStart(session=str(number)))
+    return _answered(decider, b'{"kind": "session.start"}')
+
+
+def _answered(decider: EventDecider, data: bytes) -> Sequence[Found]:
+    (answer,) = decider.decide_stream(BytesIO(data))
+    problem = cast("dict[str, str]", answer["error"])
+    return [EventError(problem["code"], problem["message"])]
+
+
+class _AsksForEver:
+    """A check that needs another fact each time."""
+
+    def __init__(self, name: str) -> None:
+        self._name = NeedName(name)
+
+    def test(self, view: View) -> Needs:
+        known = view.event.facts.scripts or {}
+        return Needs((Need(self._name, f"number {len(known) + 1}"),))
+
+
+class _Breaks:
+    """A check with a mistake in it."""
+
+    def test(self, view: View) -> Match | None:
+        return Match({"first line": view.event.text[0]})  # type: ignore[union-attr]
+
+
+def _unknown_fact(example: Example) -> Sequence[Found]:
+    return _guard_error(needs=(Need(NeedName(example.text), "7"),))
+
+
+def _endless_needs(example: Example) -> Sequence[Found]:
+    return _guard_error(guard=_AsksForEver(example.text))
+
+
+def _crash(_example: Example) -> Sequence[Found]:
+    return _guard_error(guard=_Breaks())
+
+
+def _guard_error(guard: Guard | None = None, needs: tuple[Need, ...] = ()) -> Sequence[Found]:
+    """What the trace says about a rule with this guard or these needs."""
+    rule = Rule(
+        uid="example:rules#one",
+        id="one",
+        origin=Origin("rules", 1, 1, ""),
+        on=Trigger(kinds=(Kind.SESSION_START,)),
+        guard=guard,
+        needs=needs,
+    )
+    book = Book(
+        dialect="example",
+        path="rules",
+        files=("rules",),
+        digest="",
+        groups=(Group("rules", 1, PROCEDURE, (rule,)),),
+    )
+    rehearsal = Rehearsal(RuleSet([book]), {NeedName.SCRIPTS: _run_script})
+    (line,) = rehearsal.submit(SessionStart()).decision.trace
+    code, _, message = line.detail.partition(": ")
+    return [GuardError(code, message)]
+
+
+def _run_script(event: Event, key: str) -> Facts:
+    known = event.facts.scripts or {}
+    return replace(event.facts, scripts={**known, key: ScriptResult(value=True)})
+
+
 def _pattern(example: Example) -> Sequence[Found]:
     pattern(example.text)
     return []
@@ -206,10 +295,22 @@ def _yaml(example: Example) -> Sequence[Found]:
     return []
 
 
+PROCEDURE = Procedure(
+    order=(SortKey.SOURCE,),
+    flow=Flow.ALL,
+    guard_error=GuardFault.SKIP,
+    failed_step=StepFault.RECORD,
+)
+
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "condition": _condition,
     "configuration": _configuration,
+    "decide-crash": _crash,
+    "decide-endless-needs": _endless_needs,
+    "decide-unknown-fact": _unknown_fact,
     "event": _event,
+    "event-sessions": _event_sessions,
+    "event-size": _event_size,
     "guard": _guard,
     "guard-in-file": _guard_in_file,
     "guard-of-rule": _guard_of_rule,

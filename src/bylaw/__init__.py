@@ -1,5 +1,66 @@
-"""Bylaw: one deterministic rule engine for AI agents."""
+"""Bylaw: one deterministic rule engine for AI agents.
+
+    engine = bylaw.Engine(bylaw.load(["rules"]))
+    decision = engine.decide({"kind": "tool.before", "tool": "shell"})
+
+The names below are imported when they are first used, so that `import bylaw` costs nothing.
+"""
+
+from __future__ import annotations
 
 from bylaw.version import __version__
 
-__all__ = ["__version__"]
+TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+if TYPE_CHECKING:
+    from bylaw.model.decision import Decision
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.errors import BylawError, LoadError
+    from bylaw.model.event import Event
+    from bylaw.model.session import Session
+    from bylaw.model.verdict import Verdict
+    from bylaw.model.wire import EventError
+    from bylaw.runtime.in_memory import Engine, load
+    from bylaw.runtime.loading import Library
+
+__all__ = [
+    "BylawError",
+    "Decision",
+    "Diagnostic",
+    "Engine",
+    "Event",
+    "EventError",
+    "Library",
+    "LoadError",
+    "Session",
+    "Verdict",
+    "__version__",
+    "load",
+]
+
+_HOMES = {
+    "BylawError": "bylaw.model.errors",
+    "Decision": "bylaw.model.decision",
+    "Diagnostic": "bylaw.model.diagnostic",
+    "Engine": "bylaw.runtime.in_memory",
+    "Event": "bylaw.model.event",
+    "EventError": "bylaw.model.wire",
+    "Library": "bylaw.runtime.loading",
+    "LoadError": "bylaw.model.errors",
+    "Session": "bylaw.model.session",
+    "Verdict": "bylaw.model.verdict",
+    "load": "bylaw.runtime.in_memory",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module `bylaw` has no attribute `{name}`")
+    from importlib import import_module  # noqa: PLC0415 - not needed by `bylaw --version`
+
+    found: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

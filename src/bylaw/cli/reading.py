@@ -1,14 +1,18 @@
-"""A path argument → the text behind it with its name; `-` is standard input."""
+"""A path argument → the text behind it with its name, or a stream; `-` is standard input."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
+from errno import EBADF
 from typing import TYPE_CHECKING, BinaryIO
 
 from bylaw.model.errors import LoadError
-from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, read_file, unreadable
+from bylaw.runtime.reading import MAX_INPUT_BYTES, as_bytes, decoded, read_file, unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bylaw.model.source import SourceFile
 
 STANDARD_INPUT = "-"
@@ -19,15 +23,25 @@ def read_source(path: str) -> SourceFile:
     return _read_standard_input() if path == STANDARD_INPUT else read_file(path)
 
 
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """A file, a pipe or standard input, to be read bit by bit; OSError if there is none."""
+    if path == STANDARD_INPUT:
+        yield _standard_input()
+        return
+    with open(as_bytes(path), "rb") as stream:  # noqa: PTH123 - a Path takes no bytes
+        yield stream
+
+
 def _read_standard_input() -> SourceFile:
     try:
         data = _standard_input().read(MAX_INPUT_BYTES + 1)
-    except (OSError, ValueError) as wrong:
+    except OSError as wrong:
         raise LoadError([unreadable(STANDARD_INPUT, wrong, "standard input")]) from None
     return decoded("<stdin>", data)
 
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise ValueError("it is closed")
+        raise OSError(EBADF, "it is closed")
     return sys.stdin.buffer

@@ -40,3 +40,17 @@ EVENT_TOO_DEEP = Code(
         '{"kind": "custom", "type": "t", "payload": {"a": ' + "[" * 200 + "]" * 200 + "}}",
     ),
 )
+EVENT_TOO_LONG = Code(
+    "event-too-long",
+    "the line is longer than an event can be",
+    "Events are read one line at a time, and no line may fill the memory.",
+    "Send less: the beginning of a long result, or its digest.",
+    Example("event-size", "16777217"),
+)
+TOO_MANY_SESSIONS = Code(
+    "too-many-sessions",
+    "the events are of more sessions than fit side by side",
+    "Every session is kept until the end, because a later event may belong to it.",
+    "Use the id of one conversation for all its events, or decide the sessions in several runs.",
+    Example("event-sessions", "100001"),
+)

@@ -1,0 +1,119 @@
+"""`bylaw decide`: rule files and events → a decision as a line of JSON for each event."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.failure import MISTAKE
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import always_json, emit
+from bylaw.cli.progress import progress
+from bylaw.cli.reading import STANDARD_INPUT, opened
+from bylaw.engine.index import RuleSet
+from bylaw.model.diagnostic import Severity
+from bylaw.model.errors import LoadError
+from bylaw.runtime.loading import load_paths
+from bylaw.runtime.reading import unreadable
+from bylaw.tools.decide_events import EventDecider
+from bylaw.tools.printers.text import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.model.values import JSON
+
+RULES = "--rules"
+
+
+class _ManyPaths(click.Command):
+    """A command whose `--rules` takes every word up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat `--rules` before each of its words, which is how click reads a list."""
+        return super().parse_args(ctx, _repeated(args))
+
+
+def _repeated(words: Sequence[str]) -> list[str]:
+    spread: list[str] = []
+    in_rules = False
+    for word in words:
+        if word.startswith("-") and word != STANDARD_INPUT:
+            in_rules = word.partition("=")[0] == RULES
+            spread.append(word)
+        elif in_rules and spread[-1] != RULES:
+            spread += [RULES, word]
+        else:
+            spread.append(word)
+    return spread
+
+
+@click.command(
+    cls=_ManyPaths,
+    context_settings=HELP_OPTIONS,
+    options_metavar="--rules PATH… [--events FILE] [--state]",
+)
+@click.option(
+    RULES,
+    "paths",
+    metavar="PATH…",
+    type=click.Path(),
+    multiple=True,
+    required=True,
+    help="Rule files, or folders whose rule files are meant; may be repeated.",
+)
+@click.option(
+    "--events",
+    metavar="FILE",
+    type=click.Path(),
+    default=STANDARD_INPUT,
+    help="Events, one JSON object a line; standard input if it is not given.",
+)
+@click.option("--state", is_flag=True, help="Add the state of the session to each line.")
+@always_json
+def command(paths: tuple[str, ...], events: str, state: bool) -> int:
+    """Decide events under rules: the engine on a pipe. Nothing is performed.
+
+    Reads the rules that are named and nothing else. For each event it prints one line:
+    {"seq", "kind", "session", "verdict", "reasons", "effects", "trace", "caused"}, and with
+    --state also "state". A line that is no event gives {"error": {"code", "message", "line"}}.
+    Exits 1 if there was such a line or a rule file does not load, else 0, whatever the
+    verdicts.
+
+    \b
+    Examples:
+      echo '{"kind": "tool.before", "tool": "shell"}' | bylaw decide --rules rules
+      bylaw decide --rules a.toml b.toml --rules c.chatmd --events events.jsonl
+      bylaw decide --rules rules --events events.jsonl --state | tail -n 1
+
+    \b
+    Events may leave out session ("default"), seq (1, 2, 3 …) and at (one more than before).
+    What an event causes is decided at once and stands in its "caused". A call that a rule
+    makes is judged, not run: it is under way until a tool.after with its call comes in. A
+    fact that a rule needs and the event does not have is unknown: give it in "facts".
+    """
+    with progress() as tell:
+        library = load_paths(paths, tell)
+    if library.diagnostics:
+        click.echo(render(library.diagnostics), nl=False, err=True)
+    if library.refusals:
+        return MISTAKE
+    decider = EventDecider(RuleSet(library.in_force()), with_state=state)
+    failed = any(one.severity is Severity.ERROR for one in library.diagnostics)
+    for line in _answers(decider, events):
+        failed |= "error" in line
+        emit(line)
+        # Whoever sent the event may wait for the answer before it sends the next.
+        sys.stdout.flush()
+    return MISTAKE if failed else 0
+
+
+def _answers(decider: EventDecider, events: str) -> Iterator[dict[str, JSON]]:
+    try:
+        with opened(events) as stream:
+            yield from decider.decide_stream(stream)
+    except OSError as wrong:
+        what = "standard input" if events == STANDARD_INPUT else ""
+        raise LoadError([unreadable(events, wrong, what)]) from None

@@ -1,0 +1,62 @@
+"""A decision that needs facts → the facts on the event, and the decision.
+
+Whoever can find out a fact offers a gatherer for its name. What nobody can find out is unknown,
+and what is asked again and again is missing: either way the rule has a guard error, which the
+event records, so that the decision can be made again from what was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
+
+from bylaw.engine.decide import decide
+from bylaw.engine.view import NO_MORE_FACTS
+from bylaw.model.decision import Decision, Need, NeedName, Needs
+from bylaw.model.event import Event
+from bylaw.model.facts import Facts
+
+if TYPE_CHECKING:
+    from bylaw.engine.index import RuleSet
+    from bylaw.model.session import Session
+
+# Gathering has to end, whatever a check asks for.
+MAX_ASKING = 4
+
+# The event and the key of a need → the event's facts with the answer, or None for unknown.
+Gatherer: TypeAlias = Callable[[Event, str], Facts | None]
+Gatherers: TypeAlias = Mapping[NeedName, Gatherer]
+NO_GATHERERS: Gatherers = MappingProxyType({})
+
+
+def decide_with_facts(
+    rules: RuleSet, session: Session, event: Event, gatherers: Gatherers = NO_GATHERERS
+) -> tuple[Event, Decision]:
+    """The decision, and the event with every fact that it rests on."""
+    asked = 0
+    while isinstance(answer := decide(rules, session, event), Needs):
+        if asked < MAX_ASKING:
+            event = _gathered(event, answer.needs, gatherers)
+        else:
+            event = _with_unknown(event, NO_MORE_FACTS)
+        asked += 1
+    return event, answer
+
+
+def _gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
+    for need in needs:
+        gather = gatherers.get(need.name)
+        facts = None if gather is None else gather(event, need.key)
+        if facts is None:
+            event = _with_unknown(event, f"{need.name}:{need.key}")
+        else:
+            event = replace(event, facts=facts)
+    return event
+
+
+def _with_unknown(event: Event, what: str) -> Event:
+    unknown = (*event.facts.unknown, what)
+    return replace(event, facts=replace(event.facts, unknown=unknown))

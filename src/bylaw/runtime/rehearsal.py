@@ -1,0 +1,164 @@
+"""Events from outside → decisions on them and on all that they cause, with nothing performed.
+
+Plans are followed as when they are performed, with every step taken to succeed, but for those
+that Bylaw itself refuses: a step that would make a chain too long, and a call that is denied.
+A call is judged inside its step and then is under way until somebody says how it ended; all
+other caused events are decided first in, first out, when the plans are done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.engine.causes import CAUSING, TOO_DEEP, caused_event, denial_message, too_deep
+from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.engine.plan import Due, follow
+from bylaw.model.codes.events import TOO_MANY_SESSIONS
+from bylaw.model.decision import Decision
+from bylaw.model.effects import ToolCall
+from bylaw.model.event import UNSTAMPED
+from bylaw.model.fold import fold
+from bylaw.model.session import Session
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import EffectStatus
+from bylaw.model.wire import EventError
+from bylaw.runtime.needs import NO_GATHERERS, decide_with_facts
+
+if TYPE_CHECKING:
+    from bylaw.engine.index import RuleSet
+    from bylaw.engine.plan import Following
+    from bylaw.model.event import Event
+    from bylaw.runtime.needs import Gatherers
+
+# Chains are short, but many rules could make a wide tree of them.
+MAX_CAUSED = 10_000
+# Each is kept as long as its rehearsal; a stream that names a new one each time must not grow it.
+MAX_SESSIONS = 100_000
+
+TOO_MANY = StepOutcome(
+    EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
+)
+DENIED = StepOutcome(EffectStatus.REFUSED, {"error": "the call was denied"})
+
+
+@dataclass(slots=True)
+class Rehearsed:
+    """An event with its facts, the decision on it, and what it causes in the order of causing.
+
+    `outcomes` are those of its steps by number; a step that is not in it was dropped, or only
+    changes the session. `on_error` are steps of that name that were due.
+    """
+
+    event: Event
+    decision: Decision = field(default_factory=Decision)
+    outcomes: dict[int, StepOutcome] = field(default_factory=dict)
+    on_error: list[Due] = field(default_factory=list)
+    caused: list[Rehearsed] = field(default_factory=list)
+
+
+class Rehearsal:
+    """Sessions by their ids, in memory."""
+
+    def __init__(self, rules: RuleSet, gatherers: Gatherers = NO_GATHERERS) -> None:
+        self.rules = rules
+        self.gatherers = gatherers
+        self.sessions: dict[str, Session] = {}
+        self._seq = 0
+
+    def session(self, name: str) -> Session:
+        """The session as it stands; one without events is new."""
+        return self.sessions.get(name) or Session(id=name)
+
+    def submit(self, event: Event) -> Rehearsed:
+        """Decide an event and at once all that it causes; EventError if that cannot be."""
+        if event.session not in self.sessions and len(self.sessions) >= MAX_SESSIONS:
+            message = f"there are events of more than {MAX_SESSIONS:,} sessions"
+            raise EventError(TOO_MANY_SESSIONS.name, message)
+        return _Submission(self, self._stamped(event)).rehearsed()
+
+    def _stamped(self, event: Event) -> Event:
+        """With its number among all events, and a time that does not go back in its session."""
+        seq = self._seq + 1 if event.seq == UNSTAMPED else event.seq
+        self._seq = max(self._seq, seq)
+        last = self.session(event.session).at
+        at = last + 1 if event.at == UNSTAMPED else max(last, event.at)
+        return replace(event, seq=seq, at=at)
+
+
+class _Submission:
+    """One event from outside with everything that comes of it."""
+
+    def __init__(self, rehearsal: Rehearsal, event: Event) -> None:
+        self._rehearsal = rehearsal
+        self._first = Rehearsed(event)
+        self._queue: deque[Rehearsed] = deque()
+        self._numbered = 0
+        self._made = 0
+
+    def rehearsed(self) -> Rehearsed:
+        self._take(self._first)
+        while self._queue:
+            self._take(self._queue.popleft())
+        return self._first
+
+    def _take(self, one: Rehearsed) -> None:
+        rehearsal, name = self._rehearsal, one.event.session
+        session = rehearsal.session(name)
+        one.event, one.decision = decide_with_facts(
+            rehearsal.rules, session, one.event, rehearsal.gatherers
+        )
+        rehearsal.sessions[name] = fold(session, one.event, one.decision)
+        denial = denial_message(one.event, one.decision)
+        if denial is not None:
+            self._queue.append(self._cause(one, denial))
+        if one.decision.plans:
+            self._follow(one)
+
+    def _follow(self, one: Rehearsed) -> None:
+        steps = sum(len(plan.steps) for plan in one.decision.plans)
+        # Steps of all decisions are numbered through, so that every call has an id of its own.
+        before, self._numbered = self._numbered, self._numbered + _count_steps(one.decision)
+        following = follow(one.decision)
+        due = next(following, None)
+        while due is not None:
+            outcome = one.outcomes[due.number] = self._outcome(one, due, before)
+            if due.number > steps:
+                one.on_error.append(due)
+            due = _next(following, outcome)
+
+    def _outcome(self, one: Rehearsed, due: Due, before: int) -> StepOutcome:
+        if too_deep(one.event, due.step.op):
+            return TOO_DEEP
+        if due.step.op in CAUSING and self._made >= MAX_CAUSED:
+            return TOO_MANY
+        made_by = replace(one.event, seq=self._first.event.seq)
+        event = caused_event(made_by, Due(before + due.number, due.plan, due.step))
+        if event is None:
+            return DONE
+        caused = self._cause(one, event)
+        if not isinstance(due.step, ToolCall):
+            self._queue.append(caused)
+            return DONE
+        self._take(caused)
+        return DENIED if caused.decision.verdict >= Verdict.DENY else DONE
+
+    def _cause(self, one: Rehearsed, event: Event) -> Rehearsed:
+        self._made += 1
+        caused = Rehearsed(replace(event, at=one.event.at))
+        one.caused.append(caused)
+        return caused
+
+
+def _count_steps(decision: Decision) -> int:
+    return sum(len(plan.steps) + len(plan.on_error) for plan in decision.plans)
+
+
+def _next(following: Following, outcome: StepOutcome) -> Due | None:
+    try:
+        return following.send(outcome)
+    except StopIteration:
+        return None

@@ -1,0 +1,133 @@
+"""Events, as values or as lines of JSON → what `bylaw decide` prints for each, as plain values.
+
+A line of output is
+
+    {"seq", "kind", "session", "verdict", "reasons", "effects", "trace", "caused", "state"}
+
+`state` is there when it is asked for. An entry of `caused` has the same shape without `seq` and
+`state`; since nobody sent that event, it also has the event's own fields and its `cause`. An
+effect is `{"op", "rule", "uid", …parameters}`, numbered by its place from 1 as `effect` events
+say it. An effect that Bylaw itself refuses has `"status": "refused"`; those that its plan drops
+for that reason have `"dropped": true`, and `on_error` steps that become due follow at the end.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
+
+from bylaw.engine.plan import SESSION_STEPS
+from bylaw.model.codes.events import EVENT_TOO_LONG
+from bylaw.model.wire import EventError, decode_event
+from bylaw.runtime.needs import NO_GATHERERS
+from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.session_state import session_state
+from bylaw.tools.event_lines import MAX_LINE_BYTES, event_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from msgspec import Struct
+
+    from bylaw.engine.index import RuleSet
+    from bylaw.model.decision import Plan
+    from bylaw.model.effects import Step
+    from bylaw.model.event import Event
+    from bylaw.model.values import JSON
+    from bylaw.runtime.needs import Gatherers
+    from bylaw.runtime.rehearsal import Rehearsed
+    from bylaw.tools.event_lines import Line
+
+# What a caused event does not show: it has no number, its session is that of its line, and its
+# facts were handed on to it.
+_NOT_SHOWN = ("seq", "at", "session", "kind", "facts", "agent")
+
+
+class EventDecider:
+    """Decides events one by one; sessions live in memory, nothing is performed."""
+
+    def __init__(
+        self, rules: RuleSet, *, with_state: bool = False, gatherers: Gatherers = NO_GATHERERS
+    ) -> None:
+        self._rehearsal = Rehearsal(rules, gatherers)
+        self._with_state = with_state
+
+    def decide(self, event: Event) -> dict[str, JSON]:
+        """The line for an event; EventError if it cannot be decided."""
+        rehearsed = self._rehearsal.submit(event)
+        line = {"seq": rehearsed.event.seq, **_shown(rehearsed)}
+        if self._with_state:
+            line["state"] = _listed(session_state(self._rehearsal.session(event.session)))
+        return line
+
+    def decide_line(self, line: Line) -> dict[str, JSON]:
+        """The line for a line; what is no event gives `{"error": …}` in its place."""
+        try:
+            if line.data is None:
+                message = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+                raise EventError(EVENT_TOO_LONG.name, message)  # noqa: TRY301 - told like the others
+            return self.decide(decode_event(line.data))
+        except EventError as wrong:
+            return {"error": {"code": wrong.code, "message": wrong.message, "line": line.number}}
+
+    def decide_stream(self, stream: BinaryIO) -> Iterator[dict[str, JSON]]:
+        """An answer for each line that is not blank, as soon as the line is there."""
+        for line in event_lines(stream):
+            yield self.decide_line(line)
+
+
+def _shown(one: Rehearsed) -> dict[str, JSON]:
+    return {"kind": one.event.kind.value, "session": one.event.session, **_decided(one)}
+
+
+def _caused(one: Rehearsed) -> dict[str, JSON]:
+    own = {name: value for name, value in _fields(one.event).items() if name not in _NOT_SHOWN}
+    return {"kind": one.event.kind.value, "session": one.event.session, **own, **_decided(one)}
+
+
+def _decided(one: Rehearsed) -> dict[str, JSON]:
+    decision = one.decision
+    return {
+        "verdict": decision.verdict.value,
+        "reasons": [_fields(reason) for reason in decision.reasons],
+        "effects": list(_effects(one)),
+        "trace": [_fields(line) for line in decision.trace],
+        "caused": [_caused(caused) for caused in one.caused],
+    }
+
+
+def _effects(one: Rehearsed) -> Iterator[JSON]:
+    for number, plan, step in one.decision.numbered_steps():
+        yield _effect(plan, step) | _fate(one, number, step)
+    for due in one.on_error:
+        yield _effect(due.plan, due.step) | _fate(one, due.number, due.step)
+
+
+def _effect(plan: Plan, step: Step) -> dict[str, JSON]:
+    return {"op": step.op.value, "rule": plan.rule, "uid": plan.uid} | _fields(step)
+
+
+def _fate(one: Rehearsed, number: int, step: Step) -> dict[str, JSON]:
+    outcome = one.outcomes.get(number)
+    if outcome is not None:
+        return {"status": outcome.status.value} if outcome.failed else {}
+    return {} if isinstance(step, SESSION_STEPS) else {"dropped": True}
+
+
+def _fields(value: Struct) -> dict[str, JSON]:
+    plain = to_builtins(value)
+    return {name: _listed(item) for name, item in plain.items()}
+
+
+def _listed(value: JSON | tuple[JSON, ...]) -> JSON:
+    """JSON has lists for every sequence, and no number that is not finite."""
+    if isinstance(value, list | tuple):
+        return [_listed(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _listed(item) for name, item in value.items()}
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value

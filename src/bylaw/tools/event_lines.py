@@ -1,0 +1,41 @@
+"""A stream of bytes → its lines one after another, none of them longer than an event can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Room for the longest result of a tool that anyone should judge.
+MAX_LINE_BYTES = 16 * 1024 * 1024
+
+_BOM = b"\xef\xbb\xbf"
+_SKIPPED_AT_ONCE = 64 * 1024
+
+
+class Line(NamedTuple):
+    """A line that is not blank, with its number from 1; None for one that is too long."""
+
+    number: int
+    data: bytes | None
+
+
+def event_lines(stream: BinaryIO) -> Iterator[Line]:
+    """Each line as soon as it is there; only one is held at a time."""
+    number = 0
+    while data := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(data) > MAX_LINE_BYTES and not data.endswith(b"\n"):
+            _skip_line(stream)
+            yield Line(number, None)
+            continue
+        if number == 1:
+            data = data.removeprefix(_BOM)
+        if data.strip():
+            yield Line(number, data)
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (piece := stream.readline(_SKIPPED_AT_ONCE)) and not piece.endswith(b"\n"):
+        pass
