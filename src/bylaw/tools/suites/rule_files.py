@@ -1,0 +1,29 @@
+"""Rule files and events → what `bylaw decide --state` prints, in the languages installed here."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from bylaw.dialects import dialect_names
+from bylaw.engine.index import RuleSet
+from bylaw.runtime.loading import load_paths
+from bylaw.tools.decide_events import EventDecider
+from bylaw.tools.suites.deciding import Decided, Decider
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def installed_decider() -> Decider:
+    """Decides the cases of pages as users would with `bylaw decide`."""
+    return Decider(decide_files, dialect_names())
+
+
+def decide_files(paths: Sequence[str], events: bytes) -> Decided:
+    """Load the files from the current folder and decide the events, one after another."""
+    library = load_paths(paths)
+    if library.refusals:
+        return Decided([], library.diagnostics)
+    decider = EventDecider(RuleSet(library.in_force()), with_state=True)
+    return Decided(list(decider.decide_stream(BytesIO(events))), library.diagnostics)
