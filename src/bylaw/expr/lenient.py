@@ -155,8 +155,8 @@ def multiply(left: Any, right: Any, budget: Budget, site: int) -> Any:
     for repeated, times in ((left, right), (right, left)):
         if repeated.__class__ in (str, list, tuple) and times.__class__ in (int, bool):
             grown(repeated, len(repeated) * max(times, 0), budget, site)
-            # An empty text may be repeated any number of times; Python counts up to a limit.
-            return repeated * min(times, MAX_TEXT_CHARS)
+            # An empty text may be repeated any number of times; Python counts within limits.
+            return repeated * max(0, min(times, MAX_TEXT_CHARS))
     return _number_operation(operator.mul, "*", left, right, site)
 
 
