@@ -41,6 +41,8 @@ def _repeated(words: Sequence[str]) -> list[str]:
     in_rules = False
     for word in words:
         if word.startswith("-") and word != STANDARD_INPUT:
+            if spread[-1:] == [RULES]:
+                raise click.BadOptionUsage(RULES, f"Option '{RULES}' requires an argument.")
             in_rules = word.partition("=")[0] == RULES
             spread.append(word)
         elif in_rules and spread[-1] != RULES:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from bylaw.engine.index import RuleSet
-    from bylaw.model.decision import Plan
+    from bylaw.model.decision import Plan, Reason
     from bylaw.model.effects import Step
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
@@ -92,10 +92,24 @@ def _decided(one: Rehearsed) -> dict[str, JSON]:
     decision = one.decision
     return {
         "verdict": decision.verdict.value,
-        "reasons": [_fields(reason) for reason in decision.reasons],
+        "reasons": [_reason(reason) for reason in decision.reasons],
         "effects": list(_effects(one)),
-        "trace": [_fields(line) for line in decision.trace],
+        "trace": [
+            {"uid": line.uid, "result": line.result.value, "detail": line.detail}
+            for line in decision.trace
+        ],
         "caused": [_caused(caused) for caused in one.caused],
+    }
+
+
+def _reason(reason: Reason) -> dict[str, JSON]:
+    return {
+        "rule": reason.rule,
+        "uid": reason.uid,
+        "file": reason.file,
+        "line": reason.line,
+        "verdict": reason.verdict.value,
+        "text": reason.text,
     }
 
 

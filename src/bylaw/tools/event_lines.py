@@ -15,7 +15,7 @@ _SKIPPED_AT_ONCE = 64 * 1024
 
 
 class Line(NamedTuple):
-    """A line that is not blank, with its number from 1; None for one that is too long."""
+    """A line that is not blank, its number from 1, no line break; None if it is too long."""
 
     number: int
     data: bytes | None
@@ -33,7 +33,7 @@ def event_lines(stream: BinaryIO) -> Iterator[Line]:
         if number == 1:
             data = data.removeprefix(_BOM)
         if data.strip():
-            yield Line(number, data)
+            yield Line(number, data.rstrip(b"\r\n"))
 
 
 def _skip_line(stream: BinaryIO) -> None:

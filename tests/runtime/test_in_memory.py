@@ -1,0 +1,157 @@
+"""The Python API: rules are loaded, events decided, sessions kept in memory."""
+
+import subprocess
+import sys
+
+import pytest
+
+import bylaw
+from bylaw.model.event import Message, ToolAfter, ToolBefore
+from bylaw.model.vocabulary import CallStatus, Role
+
+RULES = """\
+deny tool shell if count_calls('shell') >= 1 because once is enough
+on turn.start say hello
+on message set seen = history_length
+"""
+
+
+@pytest.fixture
+def rules(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.lines"
+    path.write_text(RULES)
+    return path
+
+
+class TestLoad:
+    def test_paths_are_texts_or_path_objects_one_or_many(self, rules):
+        for paths in ([str(rules)], [rules], rules, str(rules), (rules, rules), [rules.parent]):
+            library = bylaw.load(paths)
+
+            assert [book.path for book in library.in_force()] == ["a.lines"]
+            assert library.diagnostics == ()
+
+    def test_a_broken_file_is_a_diagnostic_and_a_rule(self, rules):
+        bad = rules.with_name("bad.lines")
+        bad.write_text("deny everything\n")
+
+        library = bylaw.load([rules, bad])
+        decision = bylaw.Engine(library).decide({"kind": "tool.before", "tool": "ls"})
+
+        assert [one.underlined for one in library.diagnostics] == ["deny everything"]
+        assert decision.verdict is bylaw.Verdict.DENY
+
+    def test_a_core_file_that_does_not_load_refuses_the_set(self, rules):
+        """TR-A12."""
+        bad = rules.with_name("bad.lines")
+        bad.write_text("core\ndeny everything\n")
+        library = bylaw.load([rules, bad])
+
+        with pytest.raises(bylaw.LoadError) as refused:
+            bylaw.Engine(library)
+
+        assert [one.underlined for one in refused.value.diagnostics] == ["deny everything"]
+
+    def test_a_file_of_unknown_language_refuses_the_set(self, rules):
+        (rules.parent / "a.unknown").touch()
+
+        with pytest.raises(bylaw.BylawError, match=r"`a\.unknown`"):
+            bylaw.Engine(bylaw.load("a.unknown"))
+
+
+class TestEngine:
+    def test_events_are_objects_or_mappings(self, rules):
+        for event in ({"kind": "tool.before", "tool": "shell"}, ToolBefore(tool="shell")):
+            engine = bylaw.Engine(bylaw.load(rules))
+
+            assert engine.decide(event).verdict is bylaw.Verdict.ALLOW
+
+    def test_what_was_decided_counts(self, rules):
+        engine = bylaw.Engine(bylaw.load(rules))
+        verdicts = [
+            engine.decide(event).verdict.value
+            for event in (
+                ToolBefore(tool="shell", call="1"),
+                ToolAfter(tool="shell", call="1", status=CallStatus.OK),
+                ToolBefore(tool="shell"),
+            )
+        ]
+
+        assert verdicts == ["allow", "allow", "deny"]
+        assert engine.session.count_calls("shell") == 1
+
+    def test_what_an_event_causes_is_decided_too(self, rules):
+        engine = bylaw.Engine(bylaw.load(rules))
+
+        decision = engine.decide({"kind": "turn.start"})
+
+        assert [step.text for plan in decision.plans for step in plan.steps] == ["hello"]
+        assert engine.session.history.length == 1
+        assert engine.state["variables"] == {"lines:a.lines": {"seen": 1}}
+
+    def test_sessions_are_kept_by_their_ids(self, rules):
+        engine = bylaw.Engine(bylaw.load(rules))
+        engine.decide({"kind": "turn.start", "session": "a"})
+
+        assert list(engine.sessions) == ["a"]
+        assert engine.sessions["a"].history.length == 1
+        assert engine.session.history.length == 0
+
+    def test_an_engine_takes_books(self, rules):
+        engine = bylaw.Engine(bylaw.load(rules).in_force())
+
+        assert engine.decide({"kind": "turn.start"}).plans != ()
+
+    def test_two_engines_with_the_same_books_decide_the_same(self, rules):
+        library = bylaw.load(rules)
+        events = [Message(role=Role.USER, text=str(n)) for n in range(3)]
+        first, second = (
+            [engine.decide(event) for event in events]
+            for engine in (bylaw.Engine(library), bylaw.Engine(library))
+        )
+
+        assert first == second
+
+    @pytest.mark.parametrize(
+        ("event", "code"),
+        [
+            ({}, "event-kind"),
+            ({"kind": "turn.strt"}, "event-kind"),
+            ({"kind": "prompt", "text": 5}, "event-field"),
+            ({"kind": "custom", "type": "t", "payload": {"n": float("nan")}}, "event-syntax"),
+            ({"kind": "prompt", "text": {1, 2}}, "event-syntax"),
+            ({"kind": "prompt", "text": "\ud800"}, "event-syntax"),
+        ],
+    )
+    def test_what_is_no_event_is_an_error_and_leaves_no_trace(self, rules, event, code):
+        engine = bylaw.Engine(bylaw.load(rules))
+
+        with pytest.raises(bylaw.EventError) as refused:
+            engine.decide(event)
+
+        assert refused.value.code == code
+        assert engine.sessions == {}
+
+    def test_an_event_that_holds_itself(self, rules):
+        event = {"kind": "custom", "type": "t"}
+        event["payload"] = event
+
+        with pytest.raises(bylaw.EventError, match="not JSON"):
+            bylaw.Engine(bylaw.load(rules)).decide(event)
+
+
+class TestNames:
+    def test_every_public_name_is_there(self):
+        assert {name for name in bylaw.__all__ if not hasattr(bylaw, name)} == set()
+        assert set(bylaw.__all__) <= set(dir(bylaw))
+
+    def test_an_unknown_name_is_an_attribute_error(self):
+        with pytest.raises(AttributeError, match="`nope`"):
+            _ = bylaw.nope
+
+    def test_importing_the_package_imports_nothing_else(self):
+        code = "import sys, bylaw; print(*(n for n in sys.modules if n.startswith('bylaw')))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+        assert set(done.stdout.split()) == {b"bylaw", b"bylaw.version"}
