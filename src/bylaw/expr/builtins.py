@@ -50,7 +50,7 @@ def to_int(budget: Budget, site: int, value: Any, base: Any = None) -> Any:
     _needs(value, (str, int, float, bool), "a number or a text", site)
     weigh(value, budget, site)
     if value.__class__ is str and len(value) > _MAX_DIGITS:
-        fail(codes.GUARD_TOO_LARGE, site, f"the text has more than {_MAX_DIGITS} digits", value)
+        fail(codes.GUARD_TOO_LARGE, site, f"the text has more than {_MAX_DIGITS:,} digits", value)
     if base is None:
         return bounded(_try(lambda: int(value), "this is not a whole number", site, value), site)
     _needs(value, (str,), "a text", site)
@@ -88,15 +88,15 @@ def absolute(_budget: Budget, site: int, value: Any) -> Any:
     return abs(value)
 
 
-def rounded(_budget: Budget, site: int, value: Any, digits: Any = None) -> Any:
-    """`round(value, digits)`."""
+def rounded(_budget: Budget, site: int, value: Any, ndigits: Any = None) -> Any:
+    """`round(value, ndigits)`."""
     _needs(value, (int, float, bool), "a number", site)
-    if digits is None:
+    if ndigits is None:
         return bounded(_try(lambda: round(value), "this cannot be rounded", site, value), site)
-    _needs(digits, (int, bool), "a whole number of digits", site)
-    if abs(digits) > MAX_ROUND_DIGITS:
-        fail(codes.GUARD_VALUE, site, f"at most {MAX_ROUND_DIGITS} digits", digits)
-    return _try(lambda: round(value, digits), "this cannot be rounded", site, value)
+    _needs(ndigits, (int, bool), "a whole number of digits", site)
+    if abs(ndigits) > MAX_ROUND_DIGITS:
+        fail(codes.GUARD_VALUE, site, f"at most {MAX_ROUND_DIGITS:,} digits", ndigits)
+    return _try(lambda: round(value, ndigits), "this cannot be rounded", site, value)
 
 
 def total(budget: Budget, site: int, values: Any, start: Any = 0) -> Any:

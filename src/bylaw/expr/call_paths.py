@@ -11,6 +11,8 @@ _JSONPATH_STEP = re.compile(
     re.VERBOSE,
 )
 
+_INDEX = re.compile(r"[0-9]{1,9}")
+
 
 def split_path(path: str) -> tuple[str, ...]:
     """The segments of a dot path."""
@@ -33,18 +35,13 @@ def parse_jsonpath(path: str) -> tuple[str | int, ...] | None:
     return tuple(steps)
 
 
-def jsonpath_problem(path: str) -> str:
-    """What is wrong with a JSONPath, or nothing."""
-    return "" if parse_jsonpath(path) is not None else "only `$`, members and indexes are allowed"
-
-
 def dig(value: Any, segments: tuple[str, ...]) -> Any:
     """Follow a dot path; a segment of digits indexes a list; null where nothing is (CM-A19)."""
     for segment in segments:
         if value.__class__ is dict:
             value = value.get(segment)
-        elif value.__class__ is list and segment.isascii() and segment.isdigit():
-            at = int(segment[:9])
+        elif value.__class__ is list and _INDEX.fullmatch(segment):
+            at = int(segment)
             value = value[at] if at < len(value) else None
         else:
             return None

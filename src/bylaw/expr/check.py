@@ -37,10 +37,10 @@ from bylaw.expr.tree import (
 from bylaw.expr.types import (
     ANY,
     BOOL,
-    KIND_WORDS,
     TEXT,
     Type,
     either,
+    in_words,
     kind_of,
     kind_type,
     optional,
@@ -56,10 +56,6 @@ if TYPE_CHECKING:
     from bylaw.expr.environment import Environment
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
-
-# What authors of one language write in the other.
-_GUARD_SPELLINGS = {"True": "true", "False": "false"}
-_CONDITION_SPELLINGS = {"true": "True", "false": "False", "null": "None"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +88,10 @@ def check(source: SourceFile, tree: Node, environment: Environment) -> Checked:
 def _check_size(source: SourceFile, tree: Node) -> None:
     deep = depth_over(tree, MAX_DEPTH)
     if deep is not None:
-        headline = f"nested more than {MAX_DEPTH} levels deep"
+        headline = f"nested more than {MAX_DEPTH:,} levels deep"
         raise LoadError([error(codes.EXPRESSION_TOO_DEEP, headline, source, deep.span)])
     if sum(1 for _ in walk(tree)) > MAX_NODES:
-        headline = f"the expression has more than {MAX_NODES} parts"
+        headline = f"the expression has more than {MAX_NODES:,} parts"
         raise LoadError([error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span)])
 
 
@@ -159,12 +155,9 @@ class Checker:
             self.error(codes.UNKNOWN_NAME, headline, node.span, f"call it: `{node.id}(…)`")
             return
         known_names = {name.split(".")[0] for name in self.environment.variables}
-        help_ = did_you_mean(node.id, {*known_names, *self.scope})
-        literals = _GUARD_SPELLINGS if self.environment.strict else _CONDITION_SPELLINGS
-        if node.id in literals:
-            help_ = f"write `{literals[node.id]}`"
-        elif self.environment.strict and node.id in ("null", "None"):
-            help_ = "there is no null literal; a value that is not there equals nothing else"
+        help_ = self.environment.spellings.get(node.id) or did_you_mean(
+            node.id, {*known_names, *self.scope}
+        )
         self.error(codes.UNKNOWN_NAME, f"`{node.id}` is not a known name", node.span, help_)
 
     def attribute(self, node: Attribute) -> Type:
@@ -182,13 +175,12 @@ class Checker:
     def unknown_dotted(self, node: Attribute, path: str) -> None:
         known = self.environment.starts(path.split(".", maxsplit=1)[0])
         help_ = did_you_mean(path, known)
-        self.error(codes.UNKNOWN_ATTRIBUTE, f"`{path}` is not a known name", node.span, help_)
+        self.error(codes.UNKNOWN_ATTRIBUTE, f"there is no `{path}`", node.span, help_)
 
     def field(self, owner: Type, name: str, span: Span, node: Node) -> Type:
         """The type of a named part of a map."""
         if owner.never("map"):
-            word = KIND_WORDS[min(owner.kinds)]
-            self.doubt(f"{word} has no `{name}`", node.span)
+            self.doubt(f"{in_words(owner.kinds)} has no `{name}`", node.span)
             return ANY
         if owner.fields is not None:
             if name in owner.fields:
@@ -215,7 +207,7 @@ class Checker:
     def index(self, node: Index) -> Type:
         owner, key = self.infer(node.object), self.infer(node.key)
         if owner.never("map", "list", "tuple", "str"):
-            self.doubt(f"{KIND_WORDS[min(owner.kinds)]} cannot be indexed", node.span)
+            self.doubt(f"{in_words(owner.kinds)} cannot be indexed", node.span)
             return ANY
         if isinstance(node.key, Const) and isinstance(node.key.value, str):
             if owner.fields is not None:
@@ -224,8 +216,9 @@ class Checker:
                 self.doubt("an index is a whole number", node.span)
         if owner.within("str"):
             return TEXT
-        known = owner.fields is None and key.within("int")
-        return owner.item or ANY if known and not owner.missing_is_null else ANY
+        # A union of kinds has the items of one of them only: nothing is known of the others.
+        inside = owner.item if owner.within("list", "tuple") and key.within("int") else None
+        return inside or ANY
 
     def slice(self, node: Slice) -> Type:
         owner = self.infer(node.object)
@@ -301,7 +294,7 @@ class Checker:
         self.scope = dict(outer)
         self.loops += len(node.clauses)
         if self.loops > MAX_LOOPS:
-            headline = f"more than {MAX_LOOPS} loops inside each other"
+            headline = f"more than {MAX_LOOPS:,} loops inside each other"
             self.error(codes.EXPRESSION_TOO_DEEP, headline, node.span)
         for clause in node.clauses:
             self.clause(clause)

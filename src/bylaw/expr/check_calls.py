@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.expr.tree import Binary, Call, Compare, Const, Keyword, Method, Node, walk
-from bylaw.expr.types import ANY, KIND_WORDS, Type
+from bylaw.expr.types import ANY, Type, in_words
 from bylaw.model.codes import expressions as codes
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from bylaw.expr.check import Checker
     from bylaw.expr.environment import Function, Parameter
+    from bylaw.model.source import Span
 
 _TIME_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
@@ -29,7 +30,6 @@ def call_type(checker: Checker, node: Call) -> Type:
         headline = f"`{node.function}` reads a call, and this event never has one"
         checker.error(codes.NO_CALL_HERE, headline, node.span)
     _check_arguments(checker, node, node.function, function)
-    _check_rule_id(checker, node)
     return function.result
 
 
@@ -44,8 +44,7 @@ def method_type(checker: Checker, node: Method) -> Type:
         checker.error(codes.UNKNOWN_METHOD, headline, node.name_span, help_)
         return ANY
     if owner.never(*method.owners):
-        word = KIND_WORDS[min(owner.kinds)]
-        checker.doubt(f"{word} has no method `{node.name}`", node.span)
+        checker.doubt(f"{in_words(owner.kinds)} has no method `{node.name}`", node.span)
     _check_arguments(checker, node, node.name, method)
     return method.result
 
@@ -110,8 +109,7 @@ def _check_argument(checker: Checker, argument: Node, parameter: Parameter) -> N
     if parameter.literal:
         _check_literal(checker, argument, parameter)
     elif parameter.kinds and found.never(*parameter.kinds):
-        words = " or ".join(dict.fromkeys(KIND_WORDS[kind] for kind in parameter.kinds))
-        checker.doubt(f"`{parameter.name}` must be {words}", argument.span)
+        checker.doubt(f"`{parameter.name}` must be {in_words(parameter.kinds)}", argument.span)
 
 
 def _check_literal(checker: Checker, argument: Node, parameter: Parameter) -> None:
@@ -120,27 +118,26 @@ def _check_literal(checker: Checker, argument: Node, parameter: Parameter) -> No
         headline = f"`{parameter.name}` must be a text in quotes"
         help_ = f"write the text itself{known}"
         checker.error(codes.LITERAL_NEEDED, headline, argument.span, help_)
-    elif parameter.choices is not None and argument.value not in parameter.choices:
+        return
+    if parameter.choices and argument.value not in parameter.choices:
         headline = f"`{argument.value}` is not a {parameter.name} here"
         help_ = f"use one of {_listed(parameter.choices)}"
         checker.error(codes.UNKNOWN_CHOICE, headline, argument.span, help_)
-    elif parameter.problem is not None and (problem := parameter.problem(argument.value)):
-        checker.error(codes.UNSUPPORTED_JSONPATH, problem, argument.span)
+    if parameter.problem is not None and (found := parameter.problem(argument.value)):
+        checker.error(*found, argument.span)
+    if parameter.names_rule:
+        _check_rule_id(checker, argument.value, argument.span)
 
 
-def _listed(choices: tuple[str, ...] | None) -> str:
-    return ", ".join(f'`"{choice}"`' for choice in choices or ())
+def _listed(choices: tuple[str, ...]) -> str:
+    return ", ".join(f'`"{choice}"`' for choice in choices)
 
 
-def _check_rule_id(checker: Checker, node: Call) -> None:
+def _check_rule_id(checker: Checker, rule_id: str, span: Span) -> None:
     ids = checker.environment.rule_ids
-    if node.function != "since_ms" or ids is None or not node.args:
-        return
-    argument = node.args[0]
-    if isinstance(argument, Const) and str(argument.value) not in ids:
-        headline = f"no rule of this file has the id `{argument.value}`"
-        help_ = did_you_mean(str(argument.value), ids)
-        checker.error(codes.UNKNOWN_RULE, headline, argument.span, help_)
+    if ids is not None and rule_id not in ids:
+        headline = f"no rule of this file has the id `{rule_id}`"
+        checker.error(codes.UNKNOWN_RULE, headline, span, did_you_mean(rule_id, ids))
 
 
 def check_time(checker: Checker, tree: Node) -> None:

@@ -33,7 +33,7 @@ _TOOL = record(
         "name": TEXT,
         "arguments": _PLAIN_MAP,
         "result": ANY,
-        "success": BOOL,
+        "success": optional(BOOL),  # null while nobody knows how it ended
         "timestamp": TEXT,
     }
 )
@@ -202,5 +202,9 @@ METHODS = {
 }
 
 CONDITIONS = Environment(
-    {"context": Variable(record(SHAPES), "context")}, FUNCTIONS, METHODS, strict=False
+    {"context": Variable(record(SHAPES), "context")},
+    FUNCTIONS,
+    METHODS,
+    strict=False,
+    spellings={"true": "write `True`", "false": "write `False`", "null": "write `None`"},
 )

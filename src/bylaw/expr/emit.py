@@ -203,11 +203,16 @@ class Emitter:
         if isinstance(node, Binary) and node.op in ("+", "-", "*", "%", "//"):
             left, right = self.bits(node.left), self.bits(node.right)
             return left + right if node.op == "*" else max(left, right) + 1
-        from_host = isinstance(node, Name | Attribute | Index) and self.type(node).within(
-            "int", "float", "null"
-        )
         counted = isinstance(node, Call) and node.function not in _UNBOUNDED_INT_FUNCTIONS
-        return _HOST_INT_BITS if from_host or counted else MAX_INT_BITS + 1
+        return _HOST_INT_BITS if counted or self.is_from_host(node) else MAX_INT_BITS + 1
+
+    def is_from_host(self, node: Node) -> bool:
+        """Whether the value was handed over: a declared variable, or a field of a record."""
+        path = dotted(node)
+        declared = path in self.checked.environment.variables
+        if path is not None and declared and path.split(".")[0] not in self.scope:
+            return True
+        return isinstance(node, Attribute) and self.type(node.object).fields is not None
 
     def compare(self, node: Compare) -> str:
         return emit_compare(self, node)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from bylaw.expr.tree import Constant
     from bylaw.expr.types import Type
+    from bylaw.model.codes import Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +39,17 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter; with `choices` or `problem` the argument must be written out as a text."""
+    """One parameter; a `literal` argument must be written out as a text, for it is checked."""
 
     name: str
     kinds: tuple[str, ...] = ()
     required: bool = True
     how: str = "position"  # position, keyword or either
-    choices: tuple[str, ...] | None = None
-    # Says what is wrong with a literal, or nothing.
-    problem: Callable[[str], str] | None = None
-
-    @property
-    def literal(self) -> bool:
-        """Whether only a written text will do."""
-        return self.choices is not None or self.problem is not None
+    literal: bool = False
+    choices: tuple[str, ...] = ()
+    names_rule: bool = False  # it must be the id of a rule of the same file
+    # The code and headline of what is wrong with a literal, or nothing.
+    problem: Callable[[str], tuple[Code, str] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,8 @@ class Environment:
     methods: Mapping[str, Function] = field(default_factory=dict)
     # Strict: the guard language (CM-A21). Not strict: Python's rules, bounded.
     strict: bool = True
+    # What authors of another language write here, and how it is spelt in this one.
+    spellings: Mapping[str, str] = field(default_factory=dict)
     has_call: bool = True
     rule_ids: frozenset[str] | None = None
 

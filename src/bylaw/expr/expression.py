@@ -15,6 +15,7 @@ from bylaw.expr.limits import MAX_STEPS, OverBudget
 from bylaw.model.codes import expressions as codes
 from bylaw.model.diagnostic import Diagnostic, warning
 from bylaw.model.errors import GuardError
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ class Expression:
         except Fault as fault:
             raise self.explain(fault) from None
         except OverBudget:
-            message = f"the evaluation took more than {MAX_STEPS} steps"
+            message = f"the evaluation took more than {MAX_STEPS:,} steps"
             raise GuardError(codes.GUARD_BUDGET.name, message, self._text(self.span)) from None
 
     def test(self, view: object) -> bool:
@@ -80,15 +81,18 @@ class Expression:
         """The failed part as it is written, what went wrong there, and the values it met."""
         site = self._compiled.sites[fault.site]
         part = self._text(site.span)
-        met = [
-            f"`{self._text(operand)}` is {describe(value)}"
-            for operand, value in zip(site.operands, fault.values_met, strict=False)
-        ]
-        message = f"in `{part}`: {fault.problem}" + (f"; {', '.join(met)}" if met else "")
+        values = [describe(value) for value in fault.values_met]
+        if len(values) == len(site.operands):
+            names = [self._text(operand) for operand in site.operands]
+            values = [f"`{name}` is {v}" for name, v in zip(names, values, strict=True)]
+        else:  # an operator that looked at one of several operands says what it found there
+            values = [f"found {value}" for value in values]
+        message = f"in `{part}`: {fault.problem}" + (f"; {', '.join(values)}" if values else "")
         return GuardError(fault.code.name, message, part)
 
     def _text(self, span: Span) -> str:
-        return self._checked.source.slice(span)
+        """A part as it is written, on one line and short enough for a message."""
+        return brief(self._checked.source.slice(span))
 
 
 def load_guard(source: SourceFile, span: Span, environment: Environment) -> Expression:

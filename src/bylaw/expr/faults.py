@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from bylaw.expr.types import KIND_WORDS, kind_of
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
-_SHOWN_CHARS = 60
+_SHOWN_BITS = 200
 
 
 class Fault(Exception):  # noqa: N818 - becomes a GuardError where the source text is known
@@ -34,12 +35,11 @@ def describe(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        shown = value if len(value) <= _SHOWN_CHARS else value[:_SHOWN_CHARS] + "…"
-        return f'the text "{shown}"'
+        return f'the text "{brief(value)}"'
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        large = isinstance(value, int) and value.bit_length() > 4 * _SHOWN_CHARS
+        large = isinstance(value, int) and value.bit_length() > _SHOWN_BITS
         return "a large number" if large else f"the number {value}"
     if isinstance(value, list | tuple | set | frozenset | dict):
         return f"{KIND_WORDS[kind]} of {len(value)}"

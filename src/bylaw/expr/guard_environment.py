@@ -1,4 +1,4 @@
-"""What a ChatMD guard may read: seven variables, nine functions, the variables of its file.
+"""What a ChatMD guard may read: the built-in variables and functions, its file's variables.
 
 `GuardView` is what compiled guards read; whoever decides fills one in for each event.
 """
@@ -8,15 +8,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.call_paths import jsonpath_problem, parse_jsonpath, split_path
+from bylaw.expr.call_paths import parse_jsonpath, split_path
 from bylaw.expr.environment import Argument, Emit, Environment, Function, Parameter, Variable
 from bylaw.expr.types import ANY, BOOL, INT, NUMBER, TEXT, Type, kind_type, map_of, optional
+from bylaw.model.codes.expressions import UNSUPPORTED_JSONPATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from bylaw.model.codes import Code
+
 KEYWORDS = frozenset({"true", "false", "and", "or", "not", "in", "is", "event"})
 INFINITY = float("inf")
+_NO_NULL = "there is no null literal; a value that is not there equals nothing else"
+_SPELLINGS = {
+    "True": "write `true`",
+    "False": "write `false`",
+    "null": _NO_NULL,
+    "None": _NO_NULL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +42,7 @@ NEVER_CALLED = CallCount(0, -INFINITY)
 
 @dataclass(slots=True)
 class GuardView:
-    """The values a guard sees, frozen when the event begins."""
+    """The values a guard sees, as they were when the event began."""
 
     turn_index: int = 1
     context_tokens: int = 0
@@ -69,7 +79,7 @@ def _text(name: str) -> Parameter:
 
 
 def _scopes(*scopes: str) -> Parameter:
-    return Parameter("scope", ("str",), choices=scopes)
+    return Parameter("scope", ("str",), literal=True, choices=scopes)
 
 
 def _arg(args: Sequence[Argument], _site: int, view: str) -> str:
@@ -91,6 +101,12 @@ def _tokens(args: Sequence[Argument], _site: int, view: str) -> str:
 def _text_contains(args: Sequence[Argument], _site: int, view: str) -> str:
     text = f"{view}{args[1].literal}"
     return f"({text} is not None and {args[0].code} in {text})"
+
+
+def _jsonpath_problem(path: str) -> tuple[Code, str] | None:
+    if parse_jsonpath(path) is not None:
+        return None
+    return UNSUPPORTED_JSONPATH, "only `$`, members and indexes are allowed in a JSONPath"
 
 
 def _inlined(
@@ -126,7 +142,7 @@ FUNCTIONS = {
     ),
     "arg": _inlined((_text("path"),), JSON_VALUE, _arg, reads_call=True),
     "jsonpath": _inlined(
-        (Parameter("path", ("str",), problem=jsonpath_problem),),
+        (Parameter("path", ("str",), literal=True, problem=_jsonpath_problem),),
         JSON_VALUE,
         _jsonpath,
         reads_call=True,
@@ -137,7 +153,7 @@ FUNCTIONS = {
     "tokens": _inlined((_scopes("context", "last_user", "last_assistant"),), INT, _tokens),
     "now": _inlined((), INT, lambda _args, _, v: f"{v}now", reads_time=True),
     "since_ms": _inlined(
-        (Parameter("rule_id", ("str",), problem=lambda _: ""),),
+        (Parameter("rule_id", ("str",), literal=True, names_rule=True),),
         NUMBER,
         lambda args, _, v: f"elapsed({v}now, {v}fired_at.get({args[0].code}))",
         reads_time=True,
@@ -162,7 +178,13 @@ def guard_environment(
     """
     own = {name: Variable(JSON_VALUE, f"variables.get({name!r})") for name in variables}
     ids = None if rule_ids is None else frozenset(rule_ids)
-    return Environment({**own, **_BUILT_IN}, FUNCTIONS, has_call=has_call, rule_ids=ids)
+    return Environment(
+        {**own, **_BUILT_IN},
+        FUNCTIONS,
+        spellings=_SPELLINGS,
+        has_call=has_call,
+        rule_ids=ids,
+    )
 
 
 def reserved_names() -> frozenset[str]:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from bylaw.expr.limits import MAX_INT_BITS
 from bylaw.model.codes import expressions as codes
-from bylaw.model.diagnostic import error
-from bylaw.model.errors import LoadError
+from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
-    from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile
 
 _TOKEN = re.compile(
@@ -72,14 +70,14 @@ def _token(source: SourceFile, match: re.Match[str]) -> Token:
 def _number(source: SourceFile, span: Span, match: re.Match[str]) -> int | float:
     digits = match["number"]
     if match["tail"] or re.match(r"0\d", digits):
-        raise refuse(
+        raise load_error(
             codes.MALFORMED_NUMBER, "this is not a number of the guard language", source, span,
             help="write plain decimal digits, such as `1000` or `0.5`",
         )  # fmt: skip
     # A digit holds more than three bits, so this never converts a longer number than it keeps.
     value = float(digits) if not digits.isdigit() else int(digits[: MAX_INT_BITS // 3])
     if value == float("inf") or (isinstance(value, int) and value.bit_length() > MAX_INT_BITS):
-        raise refuse(codes.MALFORMED_NUMBER, "this number is too large", source, span)
+        raise load_error(codes.MALFORMED_NUMBER, "this number is too large", source, span)
     return value
 
 
@@ -91,7 +89,7 @@ def _text(source: SourceFile, span: Span) -> str:
         if len(escape) > 1 and not 0xD800 <= int(escape[1:], 16) <= 0xDFFF:  # noqa: PLR2004 - surrogates
             return chr(int(escape[1:], 16))
         at = span.start + 1 + match.start()
-        raise refuse(
+        raise load_error(
             codes.UNKNOWN_ESCAPE, f"`{match[0]}` is not an escape of the guard language", source,
             Span(at, at + len(match[0])), help="write `\\\\` for a backslash",
         )  # fmt: skip
@@ -102,24 +100,11 @@ def _text(source: SourceFile, span: Span) -> str:
 def _unreadable(source: SourceFile, rest: Span) -> LoadError:
     first = source.text[rest.start]
     if first in "'\"":
-        return refuse(
+        return load_error(
             codes.UNTERMINATED_TEXT, "this text has no closing quote", source, rest,
             help=f"close it with `{first}`",
         )  # fmt: skip
-    return refuse(
+    return load_error(
         codes.EXPRESSION_SYNTAX, f"`{first}` cannot stand in an expression", source,
         Span(rest.start, rest.start + 1),
     )  # fmt: skip
-
-
-def refuse(
-    code: Code,
-    headline: str,
-    source: SourceFile,
-    span: Span,
-    *,
-    note: str = "",
-    help: str = "",  # noqa: A002 - the word that users see
-) -> LoadError:
-    """A load error with one diagnostic."""
-    return LoadError([error(code, headline, source, span, note=note, help=help)])

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.expr.guard_tokens import Token, refuse, scan
-from bylaw.expr.limits import MAX_DEPTH, MAX_SOURCE_CHARS
+from bylaw.expr.guard_tokens import Token, scan
+from bylaw.expr.limits import MAX_DEPTH, check_length
 from bylaw.expr.tree import Attribute, Binary, Call, Compare, Const, Items, Logic, Name, Node, Unary
 from bylaw.model.codes import expressions as codes
+from bylaw.model.errors import load_error
 from bylaw.model.source import SourceFile, Span
 
 if TYPE_CHECKING:
@@ -42,17 +43,17 @@ _FOREIGN_OPERATORS = {
     "?": "there is no conditional expression; use `and` and `or`",
     **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", "@"), "there are no bit operators"),
 }
+_POSTFIX = {
+    ".": ("only `event` has attributes; there are no methods", "read it as it is"),
+    "[": ("there is no indexing", 'read an argument of the call with `arg("list.0")`'),
+    "(": ("only a function can be called", "write the function's name before `(`"),
+}
 _CONSTANTS = {"true": True, "false": False}
 
 
 def parse_guard(source: SourceFile, span: Span) -> Node:
     """Read one guard expression, or raise LoadError."""
-    if span.end - span.start > MAX_SOURCE_CHARS:
-        raise refuse(
-            codes.EXPRESSION_TOO_LONG,
-            f"the expression is longer than {MAX_SOURCE_CHARS} characters", source,
-            Span(span.start, span.start + 1), help="split it into several rules",
-        )  # fmt: skip
+    check_length(source, span)
     return _Parser(source, scan(source, span)).whole()
 
 
@@ -81,16 +82,15 @@ class _Parser:
     def expression(self, power: int) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise refuse(
-                codes.EXPRESSION_TOO_DEEP, f"nested more than {MAX_DEPTH} levels deep",
+            raise load_error(
+                codes.EXPRESSION_TOO_DEEP, f"nested more than {MAX_DEPTH:,} levels deep",
                 self.source, self.next.span, help="split it into several rules",
             )  # fmt: skip
         start = self.next.span.start
         left = self.operand(power)
         while self.next.kind == "op" and _POWERS.get(str(self.next.value), 0) >= power:
             left = self.operation(left, start)
-        if self.next.kind == "op":
-            self.refuse_foreign_operator()
+        self.refuse_foreign_operator()
         self.depth -= 1
         return left
 
@@ -193,39 +193,42 @@ class _Parser:
             self.take()
             return
         if self.next.kind == "end":
-            raise refuse(
+            raise load_error(
                 codes.EXPRESSION_SYNTAX, f"`{opening.value}` is never closed", self.source,
                 opening.span, help=f"add `{closing}`",
             )  # fmt: skip
         raise self.unexpected()
 
     def unexpected(self) -> LoadError:
+        """Why the next token cannot stand here; an operator of another language says more."""
         token = self.next
-        if token.kind == "op":
-            self.refuse_foreign_operator()
-        what = "an operand is missing at the end" if token.kind == "end" else (
-            f"`{self.source.slice(token.span)}` cannot stand here"
-        )  # fmt: skip
-        span = token.span
-        if token.kind == "end" and self.at:
-            span = self.tokens[self.at - 1].span
-        if not self.at and token.kind == "end":
-            what = "the expression is empty"
-        return refuse(codes.EXPRESSION_SYNTAX, what, self.source, span)
+        self.refuse_foreign_operator()
+        if token.kind != "end":
+            what = f"`{self.source.slice(token.span)}` cannot stand here"
+            return load_error(codes.EXPRESSION_SYNTAX, what, self.source, token.span)
+        if not self.at:
+            return load_error(
+                codes.EXPRESSION_SYNTAX, "the expression is empty", self.source, token.span
+            )
+        last = self.tokens[self.at - 1].span
+        what = "an operand is missing at the end"
+        return load_error(codes.EXPRESSION_SYNTAX, what, self.source, last)
 
     def refuse_foreign_operator(self) -> None:
         token = self.next
+        if token.kind != "op":
+            return
         op = str(token.value)
         span = token.span
         if op == "not":
             if not self.tokens[self.at + 1].is_op("in"):
-                raise refuse(
+                raise load_error(
                     codes.EXPRESSION_SYNTAX, "`not` cannot stand here", self.source, span,
                     help="put `not …` in parentheses",
                 )  # fmt: skip
             span = span.to(self.tokens[self.at + 1].span)
         if op in _FOREIGN_OPERATORS:
-            raise refuse(
+            raise load_error(
                 codes.UNSUPPORTED_OPERATOR,
                 f"`{self.source.slice(span)}` is not an operator of the guard language",
                 self.source, span, help=_FOREIGN_OPERATORS[op],
@@ -233,7 +236,7 @@ class _Parser:
 
     def refuse_chain(self) -> None:
         if self.next.is_op(*_COMPARISONS):
-            raise refuse(
+            raise load_error(
                 codes.CHAINED_COMPARISON, "comparisons do not chain", self.source,
                 self.next.span, help="write two comparisons joined with `and`",
             )  # fmt: skip
@@ -242,10 +245,5 @@ class _Parser:
         token = self.next
         if not token.is_op(".", "[", "("):
             return
-        what = {
-            ".": "only `event` has attributes; there are no methods",
-            "[": "there is no indexing",
-            "(": "only a function can be called",
-        }[str(token.value)]
-        raise refuse(codes.UNSUPPORTED_SYNTAX, what, self.source, token.span,
-                     help='read call arguments with `arg("path")`')  # fmt: skip
+        what, help_ = _POSTFIX[str(token.value)]
+        raise load_error(codes.UNSUPPORTED_SYNTAX, what, self.source, token.span, help=help_)

@@ -45,7 +45,7 @@ def weigh(value: Any, budget: Budget, site: int, depth: int = 0) -> None:
     if value.__class__ not in _COLLECTIONS:
         return
     if depth > MAX_VALUE_DEPTH:
-        fail(codes.GUARD_TOO_LARGE, site, f"the value is nested more than {MAX_VALUE_DEPTH} deep")
+        fail(codes.GUARD_TOO_LARGE, site, f"the value is nested more than {MAX_VALUE_DEPTH:,} deep")
     for item in value:
         weigh(item, budget, site, depth + 1)
     if value.__class__ is dict:
@@ -138,7 +138,7 @@ def grown(like: Any, length: int, budget: Budget, site: int) -> None:
     limit = MAX_TEXT_CHARS if is_text else MAX_ITEMS
     if length > limit:
         what = "the text is longer than" if is_text else "the list has more elements than"
-        fail(codes.GUARD_TOO_LARGE, site, f"{what} {limit}")
+        fail(codes.GUARD_TOO_LARGE, site, f"{what} {limit:,}")
     budget.charge(1 + (length // _CHARS_A_STEP if is_text else length))
 
 
@@ -187,7 +187,7 @@ def power(left: Any, right: Any, _budget: Budget, site: int) -> Any:
     """`**`, refused before it is computed when the result would be too large."""
     whole = left.__class__ in (int, bool) and right.__class__ in (int, bool)
     if whole and abs(left) > 1 and left.bit_length() * right > 2 * MAX_INT_BITS:
-        fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS} bits")
+        fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS:,} bits")
     return _number_operation(operator.pow, "**", left, right, site)
 
 
@@ -263,7 +263,7 @@ def each(value: Any, budget: Budget, cost: int, site: int) -> Iterator[Any]:
     if value.__class__ not in _ITERABLE:
         fail(codes.GUARD_TYPE, site, "only lists, texts, sets and maps have elements", value)
     if len(value) > MAX_ITEMS:
-        fail(codes.GUARD_TOO_LARGE, site, f"there are more than {MAX_ITEMS} elements", value)
+        fail(codes.GUARD_TOO_LARGE, site, f"there are more than {MAX_ITEMS:,} elements", value)
     is_set = value.__class__ is set
     for item in in_order(value, budget, site) if is_set else value:
         budget.charge(cost)
@@ -324,7 +324,7 @@ class _Rendering:
     def put(self, piece: str) -> None:
         self.length += len(piece)
         if self.length > MAX_TEXT_CHARS:
-            limit = f"the text is longer than {MAX_TEXT_CHARS} characters"
+            limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
             fail(codes.GUARD_TOO_LARGE, self.site, limit)
         self.pieces.append(piece)
 

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes import expressions as codes
+from bylaw.model.errors import load_error
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from bylaw.model.source import SourceFile
+
 MAX_SOURCE_CHARS = 8_192
 MAX_DEPTH = 50  # Python's own reader stops at 200 nested parentheses; we use up to three a level
 MAX_NODES = 2_000
@@ -10,7 +19,7 @@ MAX_STEPS = 200_000
 MAX_TEXT_CHARS = 100_000
 MAX_ITEMS = 10_000
 MAX_INT_BITS = 4_096
-MAX_VALUE_DEPTH = 64
+MAX_VALUE_DEPTH = 200  # an event may be 100 deep, an expression 50 more
 MAX_ROUND_DIGITS = 400
 
 
@@ -31,3 +40,15 @@ class Budget:
         self.left -= steps
         if self.left < 0:
             raise OverBudget
+
+
+def check_length(source: SourceFile, span: Span) -> None:
+    """Refuse a text that is too long to be an expression."""
+    if span.end - span.start > MAX_SOURCE_CHARS:
+        raise load_error(
+            codes.EXPRESSION_TOO_LONG,
+            f"the expression is longer than {MAX_SOURCE_CHARS:,} characters",
+            source,
+            Span(span.start, span.start + 1),
+            help="split it into several rules",
+        )

@@ -10,8 +10,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.faults import fail
-from bylaw.expr.limits import MAX_INT_BITS, MAX_TEXT_CHARS, MAX_VALUE_DEPTH
-from bylaw.expr.types import KIND_WORDS, kind_of
+from bylaw.expr.limits import MAX_INT_BITS, MAX_TEXT_CHARS
+from bylaw.expr.types import in_words, kind_of
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
@@ -31,27 +31,30 @@ def has_kind(value: Any, kinds: tuple[str, ...], site: int) -> Any:
     """The value, if it is of one of these kinds."""
     if kind_of(value) in kinds:
         return value
-    words = " or ".join(dict.fromkeys(KIND_WORDS[kind] for kind in kinds))
-    fail(codes.GUARD_TYPE, site, f"{words} is needed", value)
+    fail(codes.GUARD_TYPE, site, f"{in_words(kinds)} is needed", value)
 
 
-def same(left: Any, right: Any, depth: int = 0) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Equality without conversion, deep: true is not 1, inside a list as well."""
-    if depth > MAX_VALUE_DEPTH:
-        return False
-    if left.__class__ in NUMBERS and right.__class__ in NUMBERS:
-        return bool(left == right)
-    if left.__class__ is not right.__class__:
-        return False
-    if left.__class__ is list:
-        return len(left) == len(right) and all(
-            same(a, b, depth + 1) for a, b in zip(left, right, strict=True)
-        )
-    if left.__class__ is dict:
-        return left.keys() == right.keys() and all(
-            same(left[key], right[key], depth + 1) for key in left
-        )
-    return bool(left == right)
+    pairs = [(left, right)]
+    while pairs:
+        one, other = pairs.pop()
+        if one.__class__ in NUMBERS and other.__class__ in NUMBERS:
+            if one != other:
+                return False
+        elif one.__class__ is not other.__class__:
+            return False
+        elif one.__class__ is list:
+            if len(one) != len(other):
+                return False
+            pairs.extend(zip(one, other, strict=True))
+        elif one.__class__ is dict:
+            if one.keys() != other.keys():
+                return False
+            pairs.extend((one[key], other[key]) for key in one)
+        elif one != other:
+            return False
+    return True
 
 
 def member(value: Any, items: Any, site: int) -> bool:
@@ -94,9 +97,9 @@ def greater_equal(left: Any, right: Any, site: int) -> bool:
 def bounded(value: Any, site: int) -> Any:
     """The value, if it is not too large to keep."""
     if value.__class__ is int and value.bit_length() > MAX_INT_BITS:
-        fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS} bits")
+        fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS:,} bits")
     if value.__class__ is str and len(value) > MAX_TEXT_CHARS:
-        fail(codes.GUARD_TOO_LARGE, site, f"the text is longer than {MAX_TEXT_CHARS} characters")
+        fail(codes.GUARD_TOO_LARGE, site, f"the text is longer than {MAX_TEXT_CHARS:,} characters")
     return value
 
 
@@ -104,7 +107,7 @@ def add(left: Any, right: Any, site: int) -> Any:
     """`+` of two numbers or two texts."""
     if left.__class__ is str and right.__class__ is str:
         if len(left) + len(right) > MAX_TEXT_CHARS:
-            limit = f"the text is longer than {MAX_TEXT_CHARS} characters"
+            limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
             fail(codes.GUARD_TOO_LARGE, site, limit)
         return left + right
     return _numbers(operator.add, "+", left, right, site)

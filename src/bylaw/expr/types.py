@@ -1,7 +1,4 @@
-"""What is known of a value before it exists: a set of kinds, and the shape of containers.
-
-Kinds are named as people say them; `int` and `float` are both numbers.
-"""
+"""What is known of a value before it exists: a set of kinds, and the shape of containers."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 KIND_WORDS = {
     "null": "null",
     "bool": "a boolean",
-    "int": "a number",
+    "int": "a whole number",
     "float": "a number",
     "str": "a text",
     "list": "a list",
@@ -43,10 +40,6 @@ class Type:
         """Whether the value certainly has none of these kinds."""
         return not self.kinds & frozenset(kinds)
 
-    def without_null(self) -> Type:
-        """The same type for a value that is there."""
-        return Type(self.kinds - {"null"}, self.item, self.fields, self.missing_is_null)
-
 
 def kind_type(*kinds: str) -> Type:
     """A type of these kinds with nothing known of what is inside."""
@@ -54,7 +47,6 @@ def kind_type(*kinds: str) -> Type:
 
 
 ANY = kind_type(*KIND_WORDS)
-NULL = kind_type("null")
 BOOL = kind_type("bool")
 INT = kind_type("int")
 FLOAT = kind_type("float")
@@ -104,3 +96,12 @@ def kind_of(value: object) -> str:
         return "null"
     name = value.__class__.__name__
     return {"dict": "map", "frozenset": "set"}.get(name, name)
+
+
+def in_words(kinds: Iterable[str]) -> str:
+    """Kinds as people say them: `a number or null`; what is unusual comes last."""
+    known = list(kinds)
+    if {"int", "float"} <= set(known):
+        known.remove("int")  # any number will do
+    words = [KIND_WORDS[kind] for kind in KIND_WORDS if kind in known and kind != "null"]
+    return " or ".join([*words, *(["null"] if "null" in known else [])])

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.model.diagnostic import error
+
 if TYPE_CHECKING:
+    from bylaw.model.codes import Code
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import SourceFile, Span
 
 
 class BylawError(Exception):
@@ -18,6 +22,19 @@ class LoadError(BylawError):
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__("; ".join(d.headline for d in diagnostics))
         self.diagnostics = diagnostics
+
+
+def load_error(
+    code: Code,
+    headline: str,
+    source: SourceFile,
+    span: Span,
+    *,
+    note: str = "",
+    help: str = "",  # noqa: A002 - the word that users see
+) -> LoadError:
+    """A load error with one diagnostic."""
+    return LoadError([error(code, headline, source, span, note=note, help=help)])
 
 
 class PolicyError(LoadError):

@@ -26,6 +26,8 @@ _HIDDEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
 
 _JAMO_THAT_JOIN = range(0x1160, 0x1200)
 
+MAX_BRIEF = 60
+
 
 def visible(text: str) -> str:
     """The same text with every unseen character written out, on one line."""
@@ -40,6 +42,11 @@ def visible_in_json(encoded: str) -> str:
 def clipped(text: str, limit: int) -> str:
     """At most `limit` characters of a text, with an ellipsis where something is left out."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def brief(text: str) -> str:
+    """A piece of foreign text for a message: on one line, and not longer than helps a reader."""
+    return clipped(" ".join(text.split()), MAX_BRIEF)
 
 
 def columns(line: str) -> tuple[str, list[int]]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bylaw.expr.condition_environment import SHAPES, ConditionView
-from bylaw.expr.guard_environment import CallCount, GuardView
+from bylaw.expr.guard_environment import CallCount, GuardView, reserved_names
 from bylaw.expr.types import (
     ANY,
     INT,
-    KIND_WORDS,
     TEXT,
     Type,
+    in_words,
     kind_of,
     list_of,
     map_of,
@@ -63,6 +63,10 @@ def guard_view(source: SourceFile) -> GuardView:
     if isinstance(given, dict):
         given = {**_GUARD_DEFAULTS, **given}
     facts = _Facts(source).conform(given, _GUARD_FACTS, "")
+    for name in facts["vars"]:
+        if name in reserved_names():
+            headline = f"`{name}` is a name of the language and no variable"
+            _refuse(source, headline, _Facts(source).place(name), "give the variable another name")
     tool, last = facts["event"]["tool"] or _Facts(source).empty(_TOOL_FACTS), facts["last"]
     return GuardView(
         turn_index=facts["turn_index"],
@@ -175,8 +179,8 @@ class _Facts:
         if kind == "int" and "float" in type_.kinds and "int" not in type_.kinds:
             return float(value)
         if kind not in type_.kinds:
-            words = " or ".join(dict.fromkeys(KIND_WORDS[k] for k in sorted(type_.kinds)))
-            headline = f"{_subject(path)} must be {words}, not {KIND_WORDS[kind]}"
+            wanted = in_words(type_.kinds)
+            headline = f"{_subject(path)} must be {wanted}, not {in_words([kind])}"
             _refuse(self.source, headline, self.place(path.rpartition(".")[2]))
         if kind == "map" and type_.fields is not None:
             return self.fields(value, type_, path)

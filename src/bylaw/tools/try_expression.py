@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.expression import Expression, load_condition, load_guard, warn_if_not_boolean
+from bylaw.expr.expression import Expression, load_condition, load_guard
 from bylaw.expr.guard_environment import guard_environment
 from bylaw.model.codes.expressions import GUARD_VALUE
 from bylaw.model.errors import GuardError, LoadError
@@ -42,11 +42,10 @@ def try_expression(text: str, dialect: str, facts: SourceFile = NO_FACTS) -> Tri
     except LoadError as refused:
         first = refused.diagnostics[0]
         return Trial(_error("load-" + first.code, first.headline), refused.diagnostics)
-    warnings = [*expression.warnings, *warn_if_not_boolean(expression)]
     try:
-        return Trial({"value": _json_value(expression.evaluate(view))}, warnings)
+        return Trial({"value": _json_value(expression.evaluate(view))}, expression.warnings)
     except GuardError as failed:
-        return Trial(_error(failed.code, failed.message), warnings)
+        return Trial(_error(failed.code, failed.message), expression.warnings)
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

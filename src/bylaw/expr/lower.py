@@ -1,0 +1,290 @@
+"""Python's tree → ours: an allow-list of what conditions have (TR-A06).
+
+A node that is not in `_HANDLERS` is refused, whatever a future Python may add.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
+from bylaw.expr.tree import (
+    Attribute,
+    Binary,
+    Call,
+    Choice,
+    Clause,
+    Compare,
+    Comprehension,
+    Const,
+    Index,
+    Items,
+    Keyword,
+    Logic,
+    Method,
+    Name,
+    Node,
+    Pairs,
+    Slice,
+    Text,
+    Unary,
+)
+from bylaw.model.codes import expressions as codes
+from bylaw.model.errors import LoadError, load_error
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
+    ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+}  # fmt: skip
+_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
+_COMPARE = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
+}  # fmt: skip
+_REFUSED_WORDS = {
+    ast.Lambda: "`lambda`", ast.NamedExpr: "`:=`", ast.Starred: "`*`", ast.Await: "`await`",
+    ast.Yield: "`yield`", ast.YieldFrom: "`yield`",
+}  # fmt: skip
+
+
+def too_deep(source: SourceFile, span: Span) -> LoadError:
+    """The refusal of an expression that is nested too deeply."""
+    return load_error(
+        codes.EXPRESSION_TOO_DEEP, f"nested more than {MAX_DEPTH:,} levels deep", source, span,
+        help="split it into several rules",
+    )  # fmt: skip
+
+
+class Lowering:
+    """Python's tree → ours, node kind by node kind."""
+
+    def __init__(self, source: SourceFile, piece: SourceFile, start: int) -> None:
+        self.source = source
+        self.piece = piece
+        self.start = start
+        self.depth = 0
+        # Positions inside an f-string are not reliable before Python 3.12: its own span is used.
+        self.text_span: Span | None = None
+
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
+        """Where a node stands in the source."""
+        if self.text_span is not None:
+            return self.text_span
+        begin = self.piece.offset_of_bytes(node.lineno, node.col_offset)
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        end = self.piece.offset_of_bytes(end_line, end_column)
+        return Span(self.start + begin, self.start + max(end, begin))
+
+    def node(self, node: ast.expr) -> Node:
+        """The node in our tree, or LoadError."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            word = _REFUSED_WORDS.get(type(node), "this construct")
+            raise self.unsupported(f"{word} is not part of the condition language", node)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise too_deep(self.source, self.span(node))
+        lowered = handler(self, node)
+        self.depth -= 1
+        return lowered
+
+    def nodes(self, nodes: Iterable[ast.expr]) -> tuple[Node, ...]:
+        return tuple(self.node(node) for node in nodes)
+
+    def maybe(self, node: ast.expr | None) -> Node | None:
+        return None if node is None else self.node(node)
+
+    def unsupported(self, headline: str, node: ast.expr, help_: str = "") -> LoadError:
+        return load_error(
+            codes.UNSUPPORTED_SYNTAX, headline, self.source, self.span(node), help=help_
+        )
+
+    def public(self, name: str, span: Span) -> str:
+        if name.startswith("_"):
+            raise load_error(
+                codes.PRIVATE_NAME, f"`{name}` begins with an underscore", self.source, span,
+                help="read a declared value instead",
+            )  # fmt: skip
+        return name
+
+    def name_span(self, node: ast.Attribute) -> Span:
+        whole = self.span(node)
+        return Span(max(whole.start, whole.end - len(node.attr)), whole.end)
+
+    def const(self, node: ast.Constant) -> Node:
+        value = node.value
+        if value is None or isinstance(value, bool | str):
+            return Const(value, span=self.span(node))
+        if not isinstance(value, int | float):
+            raise self.unsupported("only numbers, texts, True, False and None are literals", node)
+        too_large = value == float("inf") or (
+            isinstance(value, int) and value.bit_length() > MAX_INT_BITS
+        )
+        if too_large:
+            raise load_error(
+                codes.MALFORMED_NUMBER, "this number is too large", self.source, self.span(node)
+            )
+        return Const(value, span=self.span(node))
+
+    def name(self, node: ast.Name) -> Node:
+        span = self.span(node)
+        return Name(self.public(node.id, span), span=span)
+
+    def attribute(self, node: ast.Attribute) -> Node:
+        name_span = self.name_span(node)
+        name = self.public(node.attr, name_span)
+        return Attribute(self.node(node.value), name, span=self.span(node), name_span=name_span)
+
+    def subscript(self, node: ast.Subscript) -> Node:
+        object_ = self.node(node.value)
+        key = node.slice
+        if isinstance(key, ast.Slice):
+            bounds = (self.maybe(key.lower), self.maybe(key.upper), self.maybe(key.step))
+            return Slice(object_, *bounds, span=self.span(node))
+        return Index(object_, self.node(key), span=self.span(node))
+
+    def call(self, node: ast.Call) -> Node:
+        span, function = self.span(node), node.func
+        if isinstance(function, ast.Attribute):
+            name_span = self.name_span(function)
+            name = self.public(function.attr, name_span)
+            object_ = self.node(function.value)
+            args, keywords = self.arguments(node)
+            return Method(object_, name, args, keywords, span=span, name_span=name_span)
+        if not isinstance(function, ast.Name):
+            raise self.unsupported("only a function or a method can be called", node)
+        # A name with underscores is reported as an unknown function: that is what it is here.
+        args, keywords = self.arguments(node)
+        return Call(function.id, args, keywords, span=span, name_span=self.span(function))
+
+    def arguments(self, node: ast.Call) -> tuple[tuple[Node, ...], tuple[Keyword, ...]]:
+        keywords: list[Keyword] = []
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.unsupported("`**` is not part of the condition language", keyword.value)
+            value = self.node(keyword.value)
+            keywords.append(Keyword(keyword.arg, value, span=self.span(keyword)))
+        return self.nodes(node.args), tuple(keywords)
+
+    def unary(self, node: ast.UnaryOp) -> Node:
+        op = _UNARY.get(type(node.op))
+        if op is None:
+            raise self.bit_operator(node)
+        return Unary(op, self.node(node.operand), span=self.span(node))
+
+    def binary(self, node: ast.BinOp) -> Node:
+        op = _BINARY.get(type(node.op))
+        if op is None:
+            raise self.bit_operator(node)
+        return Binary(op, self.node(node.left), self.node(node.right), span=self.span(node))
+
+    def bit_operator(self, node: ast.expr) -> LoadError:
+        return load_error(
+            codes.UNSUPPORTED_OPERATOR, "there are no bit or matrix operators", self.source,
+            self.span(node),
+        )  # fmt: skip
+
+    def compare(self, node: ast.Compare) -> Node:
+        first, operands = self.node(node.left), self.nodes(node.comparators)
+        ops = tuple(_COMPARE[type(op)] for op in node.ops)
+        compared = (first, *operands)
+        for place, op in enumerate(ops):
+            if op.startswith("is"):
+                self.check_identity(compared[place], compared[place + 1], op)
+        return Compare(first, ops, operands, span=self.span(node))
+
+    def check_identity(self, left: Node, right: Node, op: str) -> None:
+        for side in (left, right):
+            if isinstance(side, Const) and (side.value is None or isinstance(side.value, bool)):
+                return
+        raise load_error(
+            codes.UNCERTAIN_IDENTITY, f"`{op}` is only for None, True and False", self.source,
+            left.span.to(right.span), help=f"write `{'==' if op == 'is' else '!='}`",
+        )  # fmt: skip
+
+    def logic(self, node: ast.BoolOp) -> Node:
+        op = "and" if isinstance(node.op, ast.And) else "or"
+        return Logic(op, self.nodes(node.values), span=self.span(node))
+
+    def choice(self, node: ast.IfExp) -> Node:
+        parts = (self.node(node.test), self.node(node.body), self.node(node.orelse))
+        return Choice(*parts, span=self.span(node))
+
+    def items(self, node: ast.List | ast.Tuple | ast.Set) -> Node:
+        return Items(type(node).__name__.lower(), self.nodes(node.elts), span=self.span(node))
+
+    def pairs(self, node: ast.Dict) -> Node:
+        keys: list[Node] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise self.unsupported("`**` is not part of the condition language", value)
+            keys.append(self.node(key))
+        return Pairs(tuple(keys), self.nodes(node.values), span=self.span(node))
+
+    def text(self, node: ast.JoinedStr) -> Node:
+        span = self.span(node)
+        outer, self.text_span = self.text_span, span
+        parts = self.nodes(node.values)
+        self.text_span = outer
+        return Text(parts, span=span)
+
+    def formatted(self, node: ast.FormattedValue) -> Node:
+        if node.format_spec is not None or node.conversion != -1:
+            raise self.unsupported("f-strings have no format specs or conversions here", node)
+        return self.node(node.value)
+
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Node:
+        # A generator is read as the list it makes: nothing here can tell the two apart.
+        kind = "set" if isinstance(node, ast.SetComp) else "list"
+        clauses = self.clauses(node.generators)
+        return Comprehension(kind, self.node(node.elt), None, clauses, span=self.span(node))
+
+    def map_comprehension(self, node: ast.DictComp) -> Node:
+        clauses = self.clauses(node.generators)
+        key, value = self.node(node.key), self.node(node.value)
+        return Comprehension("map", key, value, clauses, span=self.span(node))
+
+    def clauses(self, generators: list[ast.comprehension]) -> tuple[Clause, ...]:
+        return tuple(self.clause(generator) for generator in generators)
+
+    def clause(self, generator: ast.comprehension) -> Clause:
+        if generator.is_async:
+            raise self.unsupported("`async` is not part of the condition language", generator.iter)
+        unpacks = isinstance(generator.target, ast.Tuple)
+        targets = generator.target.elts if unpacks else [generator.target]  # type: ignore[attr-defined]  # checked on the line above
+        names: list[str] = []
+        for target in targets:
+            if not isinstance(target, ast.Name):
+                raise self.unsupported("a loop variable is a plain name", target)
+            names.append(self.public(target.id, self.span(target)))
+        iterable, conditions = self.node(generator.iter), self.nodes(generator.ifs)
+        return Clause(tuple(names), unpacks, iterable, conditions, span=iterable.span)
+
+
+_HANDLERS: dict[type[ast.expr], Callable[..., Node]] = {
+    ast.Constant: Lowering.const,
+    ast.Name: Lowering.name,
+    ast.Attribute: Lowering.attribute,
+    ast.Subscript: Lowering.subscript,
+    ast.Call: Lowering.call,
+    ast.UnaryOp: Lowering.unary,
+    ast.BinOp: Lowering.binary,
+    ast.Compare: Lowering.compare,
+    ast.BoolOp: Lowering.logic,
+    ast.IfExp: Lowering.choice,
+    ast.List: Lowering.items,
+    ast.Tuple: Lowering.items,
+    ast.Set: Lowering.items,
+    ast.Dict: Lowering.pairs,
+    ast.JoinedStr: Lowering.text,
+    ast.FormattedValue: Lowering.formatted,
+    ast.ListComp: Lowering.comprehension,
+    ast.SetComp: Lowering.comprehension,
+    ast.GeneratorExp: Lowering.comprehension,
+    ast.DictComp: Lowering.map_comprehension,
+}
