@@ -18,8 +18,8 @@ from bylaw.expr.paths import (
     pattern,
 )
 from bylaw.expr.paths.matcher import follow
+from bylaw.expr.paths.parts import MAX_ALTERNATIVES, MAX_PATH, MAX_PATTERN
 from bylaw.expr.paths.regex import linear_regex
-from bylaw.expr.paths.tokens import MAX_ALTERNATIVES, MAX_PATH, MAX_PATTERN
 from bylaw.model.codes import Code
 from bylaw.model.codes import patterns as codes
 from bylaw.model.errors import PatternError, PolicyError

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from bylaw.expr.compile import runtime_names
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
+from bylaw.model.rule import ApprovalGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,11 +61,16 @@ def _pieces(rules: Iterable[Rule], kind: Kind) -> list[Piece] | None:
     pieces: list[Piece] = []
     for number, rule in enumerate(rules):
         guard = rule.guard
-        if not isinstance(guard, ExpressionGuard) or rule.needs:
+        if not isinstance(guard, ExpressionGuard) or _asks_for_facts(rule):
             return None
         prefix = readers.setdefault(id(guard.reader), f"v{len(readers)}_")
         pieces.append(_piece(guard, prefix, kind, 1 << number))
     return pieces
+
+
+def _asks_for_facts(rule: Rule) -> bool:
+    """Whether the answer can be a question, which only the slow path asks."""
+    return bool(rule.needs) or any(isinstance(gate, ApprovalGate) for gate in rule.gates)
 
 
 def _piece(guard: ExpressionGuard, prefix: str, kind: Kind, bit: int) -> Piece:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.faults import fail
-from bylaw.expr.lenient import (
+from bylaw.expr.arithmetic import arithmetic, bounded
+from bylaw.expr.condition_operators import (
     SCALARS,
     as_text,
     charge_search,
@@ -18,8 +18,8 @@ from bylaw.expr.lenient import (
     less,
     weigh,
 )
+from bylaw.expr.faults import fail
 from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS, MAX_TEXT_CHARS
-from bylaw.expr.strict import arithmetic, bounded
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:

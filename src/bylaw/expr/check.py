@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bylaw.expr import check_calls
-from bylaw.expr.arithmetic_types import binary_type, comparable, unary_type
 from bylaw.expr.limits import MAX_DEPTH, MAX_LOOPS, MAX_NODES
+from bylaw.expr.operator_types import binary_type, comparable, unary_type
 from bylaw.expr.tree import (
     Attribute,
     Binary,

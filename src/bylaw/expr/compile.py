@@ -12,11 +12,17 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bylaw.expr import builtins, call_paths, guard_environment, lenient, strict
+from bylaw.expr import (
+    argument_paths,
+    builtins,
+    condition_operators,
+    guard_environment,
+    guard_operators,
+)
 from bylaw.expr.emit import Emitter, Site
 from bylaw.expr.limits import Budget
 from bylaw.expr.tree import walk
-from bylaw.model.tokens import count_tokens
+from bylaw.model.text_size import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,27 +33,27 @@ _READS_BUDGET = re.compile(r"\bB\b")
 _RUNTIME: dict[str, Any] = {
     "__builtins__": {},
     "Budget": Budget,
-    "NUMBERS": strict.NUMBERS,
+    "NUMBERS": guard_operators.NUMBERS,
     "INT": int,
     "FLOAT": float,
     "NEVER_CALLED": guard_environment.NEVER_CALLED,
     "elapsed": guard_environment.elapsed,
     "count_tokens": count_tokens,
-    "dig": call_paths.dig,
-    "follow": call_paths.follow,
-    "split_path": call_paths.split_path,
-    "truth": strict.truth,
-    "same": strict.same,
-    "member": strict.member,
-    "has_kind": strict.has_kind,
+    "dig": argument_paths.dig,
+    "follow": argument_paths.follow,
+    "split_path": argument_paths.split_path,
+    "truth": guard_operators.truth,
+    "same": guard_operators.same,
+    "member": guard_operators.member,
+    "has_kind": guard_operators.has_kind,
     **{
         f"{prefix}_{name}": getattr(module, name)
-        for prefix, module in (("strict", strict), ("lenient", lenient))
+        for prefix, module in (("strict", guard_operators), ("lenient", condition_operators))
         for name in ("add", "subtract", "multiply", "divide", "remainder", "negate",
                      "less", "less_equal", "greater", "greater_equal")
     },
     **{
-        name: getattr(lenient, name)
+        name: getattr(condition_operators, name)
         for name in ("floor_divide", "power", "positive", "equal", "contains", "key", "attribute",
                      "attribute_or_null", "index", "cut", "each", "unpack", "present")
     },

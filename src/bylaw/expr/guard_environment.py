@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.call_paths import parse_jsonpath, split_path
+from bylaw.expr.argument_paths import parse_jsonpath, split_path
 from bylaw.expr.environment import Argument, Emit, Environment, Function, Parameter, Variable
 from bylaw.expr.types import ANY, BOOL, INT, NUMBER, TEXT, Type, kind_type, map_of, optional
 from bylaw.model.codes.expressions import UNSUPPORTED_JSONPATH

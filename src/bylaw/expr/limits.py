@@ -21,6 +21,9 @@ MAX_ITEMS = 10_000
 MAX_INT_BITS = 4_096
 MAX_VALUE_DEPTH = 200  # an event may be 100 deep, an expression 50 more
 MAX_ROUND_DIGITS = 400
+# Python's search has no quick way for the last places of a text: it compares at each of them.
+SLOW_PLACES = 2_500
+COMPARISONS_A_STEP = 8_192
 
 
 class OverBudget(Exception):  # noqa: N818 - a signal inside one evaluation, not an error for users

@@ -5,7 +5,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bylaw.model.tokens import count_tokens
+from bylaw.model.text_size import count_tokens
 from bylaw.model.vocabulary import Role
 
 # Guards can look back this far; totals are counters, so nothing else is kept.

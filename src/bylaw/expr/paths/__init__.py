@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.expr.paths.matcher import matcher
+from bylaw.expr.paths.parts import MAX_PATH, Literal, Token, Wildcard, joined
 from bylaw.expr.paths.syntax import read_pattern
-from bylaw.expr.paths.tokens import MAX_PATH, Literal, Token, Wildcard, joined
 from bylaw.model.codes.patterns import DIFFERENT_VARIABLES, UNRESOLVED_VARIABLE
 from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.source import SourceFile, Span

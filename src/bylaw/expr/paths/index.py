@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from bylaw.expr.paths import is_normalised
 from bylaw.expr.paths.keys import Grams, depth, keys_of_path, keys_of_spelling, spellings
 from bylaw.expr.paths.matcher import tester
-from bylaw.expr.paths.tokens import Token, Wildcard
+from bylaw.expr.paths.parts import Token, Wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
-from bylaw.expr.paths.tokens import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
 
 MAX_SPELLINGS = 16  # of a pattern with alternatives that are looked at each by itself
 

@@ -15,8 +15,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
 from bylaw.expr.paths.regex import linear_regex
-from bylaw.expr.paths.tokens import Alternatives, Kind, Literal, Token, Wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from bylaw.expr.paths.tokens import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
 
 _IN_SEGMENT = "[^/]"
 _FOLDERS = "(?:[^/]++/)*"

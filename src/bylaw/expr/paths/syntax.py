@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bylaw.expr.paths.tokens import (
+from bylaw.expr.paths.parts import (
     MAX_ALTERNATIVES,
     MAX_PATTERN,
     MAX_WILDCARDS,

@@ -13,7 +13,15 @@ from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
-from bylaw.expr.template.sandbox import EACH, JOINED, LOOP_ATTRIBUTES, SANDBOX, SLICED, WEIGHED
+from bylaw.expr.template.sandbox import (
+    EACH,
+    JOINED,
+    LOOP_ATTRIBUTES,
+    SANDBOX,
+    SLICED,
+    SOUGHT,
+    WEIGHED,
+)
 from bylaw.expr.template.values import FILTERS, TESTS
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Diagnostic, error, warning
@@ -308,7 +316,8 @@ class _Rewriter(NodeTransformer):
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 - Jinja's name
         self.generic_visit(node)
-        node.expr = _filtered(node.expr, WEIGHED)
+        is_search = any(operand.op in ("in", "notin") for operand in node.ops)
+        node.expr = _filtered(node.expr, SOUGHT if is_search else WEIGHED)
         for operand in node.ops:
             operand.expr = _filtered(operand.expr, WEIGHED)
         return node

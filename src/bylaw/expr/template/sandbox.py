@@ -21,6 +21,7 @@ from bylaw.expr.template.values import (
     TESTS,
     Missing,
     charge,
+    charge_sought,
     default,
     fail,
     item,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 BUDGET = " budget"
 JOINED = "~"
 WEIGHED = "of a comparison"
+SOUGHT = "sought in"
 SLICED = "[:]"
 EACH = "for each"
 
@@ -69,6 +71,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             JOINED: _charged(joined),
             SLICED: _charged(sliced),
             WEIGHED: _charged(lambda value: value),
+            SOUGHT: _sought,
             EACH: _each,
         }
         self.tests = dict[str, Any](TESTS)
@@ -129,9 +132,18 @@ def _charged(function: Callable[..., Any]) -> Callable[..., Any]:
             require_plain(value)
         for each in (*args, *named.values()):
             require_plain(each)
+            charge_sought(context.parent[BUDGET], each)
         return function(value, *args, **named)
 
     return run
+
+
+@pass_context
+def _sought(context: Context, value: Any) -> Any:
+    charge(context.parent[BUDGET], value)
+    charge_sought(context.parent[BUDGET], value)
+    require_plain(value)
+    return value
 
 
 @pass_context

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from jinja2 import StrictUndefined, Undefined, filters
 from jinja2.tests import TESTS as JINJA_TESTS
 
-from bylaw.expr.limits import MAX_INT_BITS, MAX_TEXT_CHARS
+from bylaw.expr.limits import COMPARISONS_A_STEP, MAX_INT_BITS, MAX_TEXT_CHARS, SLOW_PLACES
 from bylaw.model.codes import templates as codes
 from bylaw.model.errors import RenderError
 from bylaw.model.suggest import did_you_mean
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_LOOP_ITEMS = 1_000
 MAX_ROUND_DIGITS = 20
-CHARS_A_STEP = 1_000
+CHARS_A_STEP = 200
 _TRUNCATE_LEEWAY = 5  # as in Jinja: a text is not cut to save this little
 _MAX_SHOWN = 60
 _MAX_NAMES_SHOWN = 20
@@ -108,6 +108,12 @@ def _why_missing(obj: object, key: object) -> str:
 def charge(budget: Budget, *values: object) -> None:
     """Spend a step, and more for large values."""
     budget.charge(1 + sum(map(_size, values)) // CHARS_A_STEP)
+
+
+def charge_sought(budget: Budget, value: object) -> None:
+    """Spend what it may take to look for a text in another of any length."""
+    if isinstance(value, str):
+        budget.charge(len(value) * SLOW_PLACES // COMPARISONS_A_STEP)
 
 
 # --- operators ----------------------------------------------------------------------------------

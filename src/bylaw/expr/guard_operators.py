@@ -9,8 +9,9 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from bylaw.expr.arithmetic import arithmetic
 from bylaw.expr.faults import fail
-from bylaw.expr.limits import MAX_INT_BITS, MAX_TEXT_CHARS
+from bylaw.expr.limits import MAX_TEXT_CHARS
 from bylaw.expr.types import in_words, kind_of
 from bylaw.model.codes import expressions as codes
 
@@ -94,15 +95,6 @@ def greater_equal(left: Any, right: Any, site: int) -> bool:
     return bool(left >= right)
 
 
-def bounded(value: Any, site: int) -> Any:
-    """The value, if it is not too large to keep."""
-    if value.__class__ is int and value.bit_length() > MAX_INT_BITS:
-        fail(codes.GUARD_TOO_LARGE, site, f"the number has more than {MAX_INT_BITS:,} bits")
-    if value.__class__ is str and len(value) > MAX_TEXT_CHARS:
-        fail(codes.GUARD_TOO_LARGE, site, f"the text is longer than {MAX_TEXT_CHARS:,} characters")
-    return value
-
-
 def add(left: Any, right: Any, site: int) -> Any:
     """`+` of two numbers or two texts."""
     if left.__class__ is str and right.__class__ is str:
@@ -145,20 +137,3 @@ def negate(value: Any, site: int) -> Any:
     if value.__class__ not in NUMBERS:
         fail(codes.GUARD_TYPE, site, "`-` needs a number", value)
     return -value
-
-
-def arithmetic(op: Callable[..., Any], site: int, *values: Any) -> Any:
-    """Compute, with what Python raises turned into a fault and the result bounded."""
-    try:
-        value = op(*values)
-    except ArithmeticError as problem:
-        fail(codes.GUARD_ARITHMETIC, site, _reason(problem), *values)
-    if value.__class__ is complex:
-        fail(codes.GUARD_ARITHMETIC, site, "the result is not a real number", *values)
-    return bounded(value, site)
-
-
-def _reason(problem: ArithmeticError) -> str:
-    if isinstance(problem, ZeroDivisionError):
-        return "division by zero"
-    return "the result is too large"

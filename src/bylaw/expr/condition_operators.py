@@ -9,9 +9,9 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from bylaw.expr.arithmetic import arithmetic
 from bylaw.expr.faults import fail
 from bylaw.expr.limits import MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS, MAX_VALUE_DEPTH
-from bylaw.expr.strict import arithmetic
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
