@@ -10,10 +10,15 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from nasty import nasty
+
+from bylaw.expr.template import TemplateNames, load_template
+from bylaw.model.errors import RenderError
+from bylaw.model.source import SourceFile, Span
 
 EVALUATE = Path(__file__).parent / "evaluate_conditions.py"
 SEED = os.environ.get("BYLAW_FUZZ_SEED", "1")
@@ -125,3 +130,21 @@ def test_shared_values_are_weighed_before_they_are_looked_at(tmp_path, levels):
         "guard-too-large",
         "expression-too-deep",
     }
+
+
+NEEDLE = "('a' * 50000 ~ 'b' ~ 'a' * 49000)"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [f"{NEEDLE} in s", f"s | replace({NEEDLE}, '') == ''", "s | title == ''", "s ~ s == ''"],
+)
+def test_a_loop_of_a_template_is_stopped_in_time(part):
+    text = f"{{% for x in l %}}{{% if {part} %}}x{{% endif %}}{{% endfor %}}"
+    names = TemplateNames({"s": None, "l": None})
+    loaded = load_template(SourceFile("t", text), Span(0, len(text)), names)
+    begin = time.process_time()
+    with pytest.raises(RenderError):
+        loaded.render({"s": "a" * 99_999, "l": [0] * 1_000})
+
+    assert time.process_time() - begin < SECONDS_EACH

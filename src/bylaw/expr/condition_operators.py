@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic
 from bylaw.expr.faults import fail
-from bylaw.expr.limits import MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS, MAX_VALUE_DEPTH
+from bylaw.expr.limits import (
+    COMPARISONS_A_STEP,
+    MAX_INT_BITS,
+    MAX_ITEMS,
+    MAX_TEXT_CHARS,
+    MAX_VALUE_DEPTH,
+    SLOW_PLACES,
+)
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
@@ -27,9 +34,6 @@ _ITERABLE: frozenset[object] = _COLLECTIONS | {str}
 _BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
 # Comparing or searching a text costs about one step for so many characters.
 _CHARS_A_STEP = 64
-# Python's search has no quick way for the last places of a text: it compares at each of them.
-_SLOW_PLACES = 2_500
-_COMPARISONS_A_STEP = 8_192
 
 
 def weigh(value: Any, budget: Budget, site: int, depth: int = 0) -> None:
@@ -106,8 +110,8 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
 
 def charge_search(text: str, part: str, budget: Budget) -> None:
     """Charge for looking through a text for another."""
-    places = min(max(len(text) - len(part), 0), _SLOW_PLACES)
-    budget.charge(1 + len(text) // _CHARS_A_STEP + len(part) * places // _COMPARISONS_A_STEP)
+    places = min(max(len(text) - len(part), 0), SLOW_PLACES)
+    budget.charge(1 + len(text) // _CHARS_A_STEP + len(part) * places // COMPARISONS_A_STEP)
 
 
 def key(value: Any, budget: Budget, site: int) -> Any:
