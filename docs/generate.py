@@ -32,6 +32,10 @@ CHECKS = {
     "decide-endless-needs": "a check that asks for one more fact `{}` each time",
     "decide-unknown-fact": "a rule that needs the fact `{}` where nobody can find it out",
 }
+INDEX_INTRODUCTION = """\
+Every finding has a code that never changes. This is what each of them means. `bylaw expr` prints
+a code that is found at load with `load-` before it, and `bylaw match` reports every code of a
+pattern as `pattern-error`."""
 GENERATED = "<!-- written by `make docs`; edit the source, not this page -->"
 
 
@@ -72,8 +76,7 @@ def index_page(codes: dict[str, Code]) -> str:
     """All codes with their summaries."""
     rows = [f"| [{name}]({name}.md) | {_cell(code.summary)} |" for name, code in codes.items()]
     table = "\n".join(["| Code | Meaning |", "| --- | --- |", *rows])
-    intro = "Every finding has a code that never changes. This is what each of them means."
-    return f"{GENERATED}\n\n# Diagnostics\n\n{intro}\n\n{table}\n"
+    return f"{GENERATED}\n\n# Diagnostics\n\n{INDEX_INTRODUCTION}\n\n{table}\n"
 
 
 def verbs_page() -> str:
