@@ -1,6 +1,6 @@
 """The parts of a pattern → a function from a path to its captures, without bad cases.
 
-Nearly every pattern becomes one regular expression (`path_regex`), when that provably takes
+Nearly every pattern becomes one regular expression (`paths.regex`), when that provably takes
 time linear in pattern × path. The others are followed part by part over the positions of
 the path, which is linear by construction.
 

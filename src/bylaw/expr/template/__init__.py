@@ -1,7 +1,6 @@
 """The text of a template → a function from plain values to text. Jinja2, hardened.
 
-Only this module and its neighbours `template_*` import Jinja, which takes a while: import this
-one when a template is there.
+Only this package imports Jinja, which takes a while: import it when a template is there.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return operate(context.parent[BUDGET], operator, left, right)
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja's name
-        """Leave the traceback as it is: `template.py` reads the place from it."""
+        """Leave the traceback as it is: `Template` reads the place from it."""
         problem = sys.exc_info()[1]
         assert problem is not None, "called while an exception is handled"
         raise problem

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text that provokes the code. `kind` says which reader is asked, see docs/generate.py."""
+    """A text that provokes the code. `kind` says which reader is asked, see docs/provoke.py."""
 
     kind: str
     text: str
