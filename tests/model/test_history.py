@@ -10,7 +10,7 @@ from bylaw.model.event import (
     TurnStart,
 )
 from bylaw.model.fold import observe
-from bylaw.model.history import WINDOW
+from bylaw.model.history import WINDOW, History
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import CallStatus, Role
 
@@ -58,12 +58,43 @@ class TestHistory:
         assert [m.content for m in session.history.messages] == ["3", "4"]
         assert session.history.last_role == "user"
 
-    def test_an_emptied_history_has_no_last_role(self):
-        """CM-050"""
-        session = after(said(Role.USER, "x"), HistoryChanged(length=0, tokens=0))
+    def test_without_tokens_the_messages_that_stay_are_counted(self):
+        session = after(*(said(Role.USER, "x" * 4 * n) for n in range(1, 6)))
+        session = after(HistoryChanged(length=2), session=session)
 
-        assert session.history.last_role == "none"
-        assert session.history.messages == ()
+        assert (session.history.length, session.history.tokens) == (2, 4 + 5)
+        assert after(said(Role.USER, "1234"), session=session).history.tokens == 4 + 5 + 1
+
+    def test_known_tokens_are_counted_anew_when_the_history_changes(self):
+        session = after(said(Role.USER, "1234", tokens=900), HistoryChanged(length=1))
+
+        assert session.history.tokens == 1
+
+    def test_messages_outside_the_window_have_the_average_size(self):
+        session = after(*(said(Role.USER, "12345678") for _ in range(WINDOW * 2)))
+        session = after(HistoryChanged(length=WINDOW + 100), session=session)
+
+        assert session.history.tokens == 2 * (WINDOW + 100)
+        assert len(session.history.messages) == WINDOW
+
+    @pytest.mark.parametrize("told", [(), (said(Role.USER, "12345678"),)])
+    def test_a_history_that_grew_unseen_keeps_its_size(self, told):
+        session = after(*told, HistoryChanged(length=9))
+
+        assert session.history.length == 9
+        assert session.history.tokens == 2 * len(told)
+
+    @pytest.mark.parametrize("tokens", [{}, {"tokens": 0}])
+    def test_an_emptied_history_is_as_if_nothing_had_been_said(self, tokens):
+        """CM-050"""
+        session = after(
+            said(Role.USER, "u"),
+            said(Role.ASSISTANT, "a"),
+            call("t", result="r"),
+            HistoryChanged(length=0, **tokens),
+        )
+
+        assert session.history == History()
 
     def test_the_window_shows_the_newest_and_the_counter_all(self):
         """TR-A18"""

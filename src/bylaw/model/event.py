@@ -165,7 +165,11 @@ class EffectDone(Common, frozen=True, kw_only=True, tag="effect"):
 
 
 class HistoryChanged(Common, frozen=True, kw_only=True, tag="history"):
-    """The history was compacted, resumed or edited; `tokens` is its size now."""
+    """The history was compacted, resumed or edited; `tokens` is its size now.
+
+    Without `tokens` the size is counted from the messages that stay, or estimated if not all of
+    them are in the window.
+    """
 
     kind: ClassVar[Kind] = Kind.HISTORY
     length: Count

@@ -72,7 +72,7 @@ def _happen(session: Session, event: Event) -> Session:
         case Message() if event.by_main_agent:
             return replace(session, history=session.history.append(event.role, event.text))
         case HistoryChanged() if event.by_main_agent:
-            return replace(session, history=session.history.shorten(event.length))
+            return replace(session, history=session.history.resize(event.length))
     return session
 
 

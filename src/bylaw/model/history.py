@@ -44,8 +44,16 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             messages=(*self.messages[1 - WINDOW :], Said(role=role, content=text)),
         )
 
-    def shorten(self, length: int) -> Self:
-        """The history now has this length; the window cannot show more than there is."""
-        kept = self.messages[-length:] if length else ()
-        last_role = self.last_role if length else NO_ROLE
-        return replace(self, length=length, last_role=last_role, messages=kept)
+    def resize(self, length: int) -> Self:
+        """The history now has this length: the newest messages stay, and nothing else of none."""
+        if not length:
+            return type(self)()
+        kept = self.messages[-length:]
+        return replace(self, length=length, tokens=self._tokens_of(length, kept), messages=kept)
+
+    def _tokens_of(self, length: int, kept: tuple[Said, ...]) -> int:
+        if len(kept) == length:
+            return sum(count_tokens(said.content) for said in kept)
+        # Messages outside the window are only counted: those that went had the average size, and
+        # of those that came nothing is known.
+        return self.tokens * length // self.length if length < self.length else self.tokens
