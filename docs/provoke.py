@@ -31,14 +31,15 @@ from bylaw.expr.paths import (
 from bylaw.expr.template import TemplateNames, load_template
 from bylaw.model.decision import Match, Need, NeedName, Needs
 from bylaw.model.diagnostic import Diagnostic
+from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.event import SessionStart
 from bylaw.model.facts import Facts, ScriptResult
 from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
-from bylaw.model.rule import Origin, Rule, Trigger
+from bylaw.model.rule import Origin, PlanForm, Rule, Trigger
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
-from bylaw.model.vocabulary import Kind
+from bylaw.model.vocabulary import Kind, Op
 from bylaw.model.wire import EventError, decode_event
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.rehearsal import Rehearsal
@@ -239,8 +240,23 @@ def _crash(_example: Example) -> Sequence[Found]:
     return _guard_error(guard=_Breaks())
 
 
-def _guard_error(guard: Guard | None = None, needs: tuple[Need, ...] = ()) -> Sequence[Found]:
-    """What the trace says about a rule with this guard or these needs."""
+def _infinite(_example: Example) -> Sequence[Found]:
+    return _guard_error(plan=PlanForm(steps=(_SetsInfinity(),)))
+
+
+class _SetsInfinity:
+    """A step whose value has grown past every number."""
+
+    op = Op.STATE_SET
+
+    def make(self, _view: View, _match: Match) -> StateSet:
+        return StateSet(space="example:", name="total", value=1e308 * 10)
+
+
+def _guard_error(
+    guard: Guard | None = None, needs: tuple[Need, ...] = (), plan: PlanForm | None = None
+) -> Sequence[Found]:
+    """What the trace says about a rule with this guard, these needs or this plan."""
     rule = Rule(
         uid="example:rules#one",
         id="one",
@@ -248,6 +264,7 @@ def _guard_error(guard: Guard | None = None, needs: tuple[Need, ...] = ()) -> Se
         on=Trigger(kinds=(Kind.SESSION_START,)),
         guard=guard,
         needs=needs,
+        plan=plan or PlanForm(),
     )
     book = Book(
         dialect="example",
@@ -258,7 +275,7 @@ def _guard_error(guard: Guard | None = None, needs: tuple[Need, ...] = ()) -> Se
     )
     rehearsal = Rehearsal(RuleSet([book]), {NeedName.SCRIPTS: _run_script})
     (line,) = rehearsal.submit(SessionStart()).decision.trace
-    code, _, message = line.detail.partition(": ")
+    code, _, message = line.detail.removeprefix("step 1 failed: ").partition(": ")
     return [GuardError(code, message)]
 
 
@@ -307,6 +324,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "configuration": _configuration,
     "decide-crash": _crash,
     "decide-endless-needs": _endless_needs,
+    "decide-infinite": _infinite,
     "decide-unknown-fact": _unknown_fact,
     "event": _event,
     "event-sessions": _event_sessions,

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bylaw.model.codes.engine import VALUE_NOT_FINITE
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
+from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, RenderError
 from bylaw.model.procedure import GuardFault, StepFault, Writes
+from bylaw.model.values import is_finite
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -120,6 +123,7 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
     for number, maker in enumerate(rule.plan.steps, 1):
         try:
             step = maker.make(view, match)
+            _check_value(step)
         except (GuardError, RenderError) as problem:
             _fail_step(firing, view, number, problem)
             break
@@ -131,13 +135,20 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
         firing.steps.append(step)
         if in_order:
             view.slate = view.slate.after(step)
-    firing.slate = view.slate if in_order else _after(before, firing)
+    # A halt has taken back all steps, and with them what they wrote.
+    firing.slate = view.slate if in_order and firing.steps else _after(before, firing)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
     if skipped:
         firing.details.append(f"over budget: step {', '.join(skipped)}")
     return bool(skipped)
+
+
+def _check_value(step: Step | None) -> None:
+    """A variable holds what JSON can say, or the record of the session would not be exact."""
+    if isinstance(step, StateSet) and not is_finite(step.value):
+        raise RenderError(VALUE_NOT_FINITE.name, f"`{step.name}` would not be a finite number")
 
 
 def _after(slate: Slate, firing: Firing) -> Slate:
@@ -160,7 +171,7 @@ def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Matc
 def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | RenderError) -> None:
     """A step that cannot be computed is a failed step: do now what its failure would do."""
     rule, procedure = firing.rule, firing.group.procedure
-    firing.details.append(f"step {number} failed: {problem.message}")
+    firing.details.append(f"step {number} failed: {problem.code}: {problem.message}")
     match = _fault_match(rule, problem)
     if procedure.failed_step is StepFault.DROP_REST_WITH_NOTE:
         firing.notes += _notes(procedure.step_note, firing.group, view, match)

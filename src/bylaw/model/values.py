@@ -1,5 +1,6 @@
 """Plain values: the JSON that events, steps and sessions carry."""
 
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -23,3 +24,12 @@ def as_text(value: JSON) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def is_finite(value: JSON) -> bool:
+    """Whether every number in a value is one that JSON can say."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, list):
+        return all(map(is_finite, value))
+    return not isinstance(value, dict) or all(map(is_finite, value.values()))

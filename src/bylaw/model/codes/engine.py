@@ -25,3 +25,11 @@ GUARD_CRASH = Code(
     "Report it to whoever wrote the check, with the detail in the trace.",
     Example("decide-crash", "check"),
 )
+VALUE_NOT_FINITE = Code(
+    "value-not-finite",
+    "a variable would become infinite or no number at all",
+    "Variables are recorded with the session, and JSON has no word for such a number; stored as "
+    "null it would silently mean something else.",
+    "Test the value first, or keep it within bounds.",
+    Example("decide-infinite", "1e308 * 10"),
+)
