@@ -348,5 +348,5 @@ class TestAVariableSetByOneRuleAndReadByTheNext:
         assert [rule_id for rule_id, _ in start.steps] == ["failing", "step-error"]
         note = start.steps[1][1]
         assert note == insert("action of failing failed: argument `query` missing")
-        assert start.details == ["step 2 failed: argument `query` missing"]
+        assert start.details == ["step 2 failed: missing: argument `query` missing"]
         assert_replays(session)

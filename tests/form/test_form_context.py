@@ -110,7 +110,7 @@ class TestThreeLinesOfWhichTheSecondFails:
 
         assert prompt.verdict is Verdict.HALT
         assert prompt.reasons == [("demo.half", "ERROR TYPE_ERROR: a Map in a template")]
-        assert prompt.details == ["step 2 failed: a Map in a template"]
+        assert prompt.details == ["step 2 failed: TYPE_ERROR: a Map in a template"]
         assert [rule_id for rule_id, _ in prompt.steps] == ["demo.add", "demo.add"]
         assert values(session) == {"total": 1, "before": 0}
         assert_replays(session)

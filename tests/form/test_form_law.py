@@ -287,7 +287,7 @@ class TestContinueAfterAFailure:
         session = Driven(law(broken, self.second))
         message = session.submit(bus())
 
-        assert message.details == ["step 2 failed: `{{nosuch}}` is no field"]
+        assert message.details == ["step 2 failed: unknown-field: `{{nosuch}}` is no field"]
         assert message.done == [
             (LOCK, "ok"),
             (BusWrite(channel=Channel.ERROR, text="`{{nosuch}}` is no field"), "ok"),

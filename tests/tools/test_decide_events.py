@@ -129,12 +129,12 @@ class TestShape:
             (uid("never"), "guard_false", ""),
         ]
 
-    def test_a_number_that_json_cannot_say_is_a_text(self):
+    def test_a_number_that_json_cannot_say_is_never_stored(self):
         line = decided([rule("r", START, put("n", float("inf")))], TurnStart())
 
-        assert line["effects"][0]["value"] == "inf"
-        assert line["state"]["variables"] == {"hand:book": {"n": "inf"}}
-        json.dumps(line, allow_nan=False)
+        assert line["effects"] == []
+        assert line["state"]["variables"] == {}
+        assert "value-not-finite" in line["trace"][0]["detail"]
 
 
 class TestStamps:
