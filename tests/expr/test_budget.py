@@ -3,30 +3,21 @@
 Another seed in BYLAW_FUZZ_SEED gives other conditions.
 """
 
-import json
 import os
 import random
-import re
-import subprocess
-import sys
-import threading
 import time
-from pathlib import Path
 
 import pytest
+from evaluating import evaluated
 from nasty import nasty
 
 from bylaw.expr.template import TemplateNames, load_template
 from bylaw.model.errors import RenderError
 from bylaw.model.source import SourceFile, Span
 
-EVALUATE = Path(__file__).parent / "evaluate_conditions.py"
 SEED = os.environ.get("BYLAW_FUZZ_SEED", "1")
 COUNT = 600
 SECONDS_EACH = 1.0
-SECONDS = 60
-MEBIBYTES_ALLOWED = 512
-MEBIBYTES = 300
 
 LOOPS = "for i in context.history.messages for j in context.history.messages"
 # Each once took too long or was close to it, overflowed, or shows a way to grow.
@@ -68,32 +59,11 @@ KNOWN = [
 ]
 
 
-def watched(conditions, folder):
-    """What a process of its own says of each condition, and the most memory that it had."""
-    file = folder / "conditions.json"
-    file.write_text(json.dumps(conditions), encoding="utf-8")
-    command = [sys.executable, EVALUATE, file, str(MEBIBYTES_ALLOWED)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        watch = threading.Timer(SECONDS, process.kill)
-        watch.start()
-        lines = [json.loads(line) for _, line in zip(conditions, process.stdout, strict=False)]
-        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
-        process.stdin.close()
-        process.wait()
-        watch.cancel()
-    # Of a process that was killed or has failed nothing is left to read.
-    peak = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return lines, int(peak[1]) / 1024 if peak else None
-
-
 def check(conditions, folder):
-    lines, peak = watched(conditions, folder)
-
-    assert len(lines) == len(conditions), f"no end: {conditions[len(lines)]}"
+    lines = evaluated("conditions", conditions, folder)
     slow = [(spent, text) for (spent, _), text in zip(lines, conditions, strict=True)]
+
     assert [entry for entry in slow if entry[0] > SECONDS_EACH] == []
-    assert peak is not None
-    assert peak < MEBIBYTES
     return [ended for _, ended in lines]
 
 

@@ -30,6 +30,8 @@ _IN_OUR_WORDS = [
     ("leading zeros", "a number does not begin with zeros"),
 ]
 _PLAINLY = "this is not an expression"
+_NESTED_BRACKETS = "too many nested"
+_LONG_NUMBER = "Exceeds the limit"
 
 
 def parse_condition(source: SourceFile, span: Span) -> Node:
@@ -77,12 +79,17 @@ def _syntax_error(
     if problem.lineno and problem.offset:
         line_start = piece.offset_of_bytes(problem.lineno, 0)
         at = start + min(line_start + problem.offset - 1, last)
-    if "null byte" in str(problem.msg):
+    message = str(problem.msg)
+    if "null byte" in message:
         return _unreadable(source, piece, start)
-    return load_error(
-        codes.EXPRESSION_SYNTAX, f"this is not an expression: {problem.msg}", source,
-        Span(at, at + 1),
-    )  # fmt: skip
+    if _NESTED_BRACKETS in message:
+        return too_deep(source, Span(at, at + 1))
+    if _LONG_NUMBER in message:
+        return load_error(
+            codes.MALFORMED_NUMBER, "a number is too large", source, Span(start, start + last + 1)
+        )
+    headline = next((ours for theirs, ours in _IN_OUR_WORDS if theirs in message), _PLAINLY)
+    return load_error(codes.EXPRESSION_SYNTAX, headline, source, Span(at, at + 1))
 
 
 def _statement(
