@@ -50,7 +50,9 @@ def test_page_is_well_formed(path):
 def test_case(path, title, tmp_path):
     page = load(path)  # anew: an update of an earlier case has moved this one
     case = next(case for case in page.cases if case.title == title)
-    outcomes = run_case(page.source, case, tmp_path, decider=installed_decider(), main=main)
+    outcomes = run_case(
+        page.source, case, tmp_path, beside=path.parent, decider=installed_decider(), main=main
+    )
     wrong = [outcome for outcome in outcomes if outcome.failure]
     if os.environ.get(UPDATE_VARIABLE):
         path.write_text(updated(page.source, outcomes), encoding="utf-8", newline="")

@@ -67,7 +67,9 @@ def refused(text):
 
 def run(page, number, folder):
     no_rules = Decider(lambda paths, events: Decided([], []), ())
-    return run_case(page.source, page.cases[number], folder, decider=no_rules, main=main)
+    return run_case(
+        page.source, page.cases[number], folder, beside=folder, decider=no_rules, main=main
+    )
 
 
 def files_of(case):

@@ -32,7 +32,7 @@ def decider(lines, diagnostics=()):
 def tried(body, folder, lines=(DENIED, ALLOWED), diagnostics=(), head=HEAD):
     page = read_page(SourceFile("spec/page.md", head + body))
     asked = decider(lines, diagnostics)
-    outcomes = run_case(page.source, page.cases[0], folder, decider=asked, main=lambda: 0)
+    outcomes = run_case(page.source, page.cases[0], folder, beside=folder, decider=asked, main=lambda: 0)
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     return failures, updated(page.source, outcomes).removeprefix(head)
 
@@ -58,7 +58,7 @@ def test_rule_files_and_events_reach_the_function_in_the_order_of_the_page(tmp_p
     )
     page = read_page(SourceFile("spec/page.md", text))
     both = Decider(decide, {"rules", "law"})
-    run_case(page.source, page.cases[0], tmp_path, decider=both, main=lambda: 0)
+    run_case(page.source, page.cases[0], tmp_path, beside=tmp_path, decider=both, main=lambda: 0)
 
     assert asked == [(["z.rules", "b.law"], "1\né\n".encode(), "x\n")]
 

@@ -17,7 +17,9 @@ READ = read_page(SourceFile.decode("lines.md", PAGE.read_bytes()))
 
 @pytest.mark.parametrize("case", READ.cases, ids=lambda case: case.title)
 def test_case(case, tmp_path):
-    outcomes = run_case(READ.source, case, tmp_path, decider=installed_decider(), main=main)
+    outcomes = run_case(
+        READ.source, case, tmp_path, beside=PAGE.parent, decider=installed_decider(), main=main
+    )
 
     assert "\n".join(outcome.failure for outcome in outcomes if outcome.failure) == ""
     assert updated(READ.source, outcomes) == READ.source.text

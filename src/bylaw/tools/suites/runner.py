@@ -26,10 +26,19 @@ UPDATE_VARIABLE = "BYLAW_SPEC_UPDATE"
 
 
 def run_case(
-    source: SourceFile, case: Case, folder: Path, *, decider: Decider, main: Callable[[], int]
+    source: SourceFile,
+    case: Case,
+    folder: Path,
+    *,
+    beside: Path,
+    decider: Decider,
+    main: Callable[[], int],
 ) -> list[Outcome]:
-    """Write the files of a case into an empty folder, decide its events, run its commands."""
-    unwritten = [outcome for file in case.files for outcome in _write(file, folder)]
+    """Write the files of a case into an empty folder, decide its events, run its commands.
+
+    `beside` is the folder of the page: a file block without text stands for the file there.
+    """
+    unwritten = [outcome for file in case.files for outcome in _write(file, folder, beside)]
     if unwritten:
         return unwritten
     with chdir(folder):
@@ -37,11 +46,12 @@ def run_case(
         return decided + [_run_step(source, step, main) for step in case.steps]
 
 
-def _write(file: File, folder: Path) -> Iterator[Outcome]:
-    path = folder / file.path
+def _write(file: File, folder: Path, beside: Path) -> Iterator[Outcome]:
+    path, there = folder / file.path, beside / file.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.text.encode())
+        is_reference = not file.text.strip() and there.is_file()
+        path.write_bytes(there.read_bytes() if is_reference else file.text.encode())
     except OSError as problem:  # a name that is too long, or that is a folder of another file
         yield Outcome(file.place, f"`{file.path}` cannot be written: {problem.strerror}")
 
