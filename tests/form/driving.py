@@ -78,15 +78,15 @@ class Happened:
 class Driven:
     """A session under some books."""
 
-    def __init__(self, *books, perform=None, gather=None, session=None, fast=True):
+    def __init__(self, *books, perform=None, gather=None, fast=True, most=1_000):
         self.books = books
         self.rules = RuleSet(books, fast=fast)
-        self.started = self.session = session or Session()
+        self.session = Session()
         self.perform = perform or (lambda step: DONE)
         self.gather = gather
         self.record = []
         self._queue = deque()
-        self._seq = self.started.seq
+        self._most = most
 
     def submit(self, *events):
         """Decide the events and everything that they cause; what came of the last is returned."""
@@ -99,7 +99,7 @@ class Driven:
 
     def replay(self, *, fast=True):
         """The recorded events, written and read again, decided anew from the same beginning."""
-        rules, session = RuleSet(self.books, fast=fast), self.started
+        rules, session = RuleSet(self.books, fast=fast), Session()
         record = []
         for event, _ in self.record:
             read = decode_event(encode_event(event))
@@ -121,8 +121,8 @@ class Driven:
         return happened
 
     def _decide(self, event):
-        self._seq += 1
-        event = replace(event, seq=self._seq, at=max(self.session.at + 1, event.at))
+        assert len(self.record) < self._most, "a storm"
+        event = replace(event, seq=len(self.record) + 1, at=max(self.session.at + 1, event.at))
         for _ in range(MAX_ASKING):
             decision = decide(self.rules, self.session, event)
             if isinstance(decision, Decision):

@@ -79,6 +79,23 @@ class TestARuleThatDeniesACallWhichItCausedItself:
         assert_replays(session)
 
 
+class TestACallThatManyRulesDeny:
+    """The answer's cause are the denying rules, and still no chain is longer than 8."""
+
+    def test_the_chain_of_the_answer_is_full(self):
+        rules = [rule(f"no-{n}", Kind.TOOL_BEFORE, line=n, verdict=Verdict.DENY) for n in range(9)]
+        echo = rule("echo", Kind.MESSAGE, steps=[insert("noted")])
+        session = Driven(chat(*rules, echo))
+        call = session.submit(ToolBefore(tool="rm"))
+        [answer] = call.caused
+
+        assert len(call.reasons) == 9
+        assert answer.event.text.count("\n") == 8
+        assert answer.event.cause == tuple(one.uid for one in rules[:MAX_CHAIN])
+        assert answer.done == [(insert("noted"), "refused")]
+        assert_replays(session)
+
+
 def link(number):
     """A rule that answers event `number` with event `number + 1`."""
 

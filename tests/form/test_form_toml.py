@@ -83,6 +83,19 @@ class TestANoticeAfterToolFiredAtTurnStart:
         assert session.submit(AFTER).steps == [("high", insert("a"))]
         assert_replays(session)
 
+    def test_what_a_host_cannot_bring_is_not_tried_for_ever(self):
+        """An outcome is no point of delivery, or each failure would cause the next attempt."""
+        now = notice("now", deliver_at=DeliverAt.IMMEDIATE)
+        once = rule("once", Kind.TURN_START, dialect="toml", once=True, steps=[now])
+        refused = StepOutcome(EffectStatus.NOT_CARRIED_OUT)
+        session = Driven(toml(once), perform=lambda step: refused)
+        session.submit(TurnStart())
+
+        assert [event.kind for event, _ in session.record] == [Kind.TURN_START, Kind.EFFECT]
+        assert [n.text for n in session.session.notices.waiting] == ["now"]
+        assert session.submit(AFTER).steps == [("once", insert("now"))]
+        assert_replays(session)
+
     def test_what_is_left_at_the_end_is_reported(self):
         session = Driven(toml(self.rules[0]))
         session.submit(TurnStart())

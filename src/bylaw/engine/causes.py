@@ -46,8 +46,12 @@ def too_deep(event: Event, op: Op) -> bool:
 
 
 def chain(event: Event, *uids: str) -> tuple[str, ...]:
-    """The cause of an event that these rules caused in answer to another."""
-    return tuple(dict.fromkeys((*event.cause, *uids)))
+    """The cause of an event that these rules caused in answer to another.
+
+    Many rules may deny one call; those that a chain has no room for cannot act on its answer
+    anyway, since no step is performed there.
+    """
+    return tuple(dict.fromkeys((*event.cause, *uids)))[:MAX_CHAIN]
 
 
 def caused_event(event: Event, due: Due) -> Message | Custom | ToolBefore | None:

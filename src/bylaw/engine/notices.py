@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 _POINTS = {DeliverAt.TURN_START: Kind.TURN_START, DeliverAt.AFTER_TOOL: Kind.TOOL_AFTER}
+# These only tell what became of something: were notices to leave with them, one that a host
+# cannot bring would be tried for ever, each time with the event that says so.
+_NO_POINTS = frozenset({Kind.EFFECT, Kind.HISTORY, Kind.APPROVAL, Kind.RULES})
 _RANK = {priority: rank for rank, priority in enumerate(reversed(Priority))}
 
 
@@ -41,7 +44,7 @@ def _made(session: Session, plans: Iterable[Plan]) -> list[Notice]:
 
 def _is_due(notice: Notice, event: Event) -> bool:
     point = _POINTS.get(notice.deliver_at)
-    return point is None or point is event.kind
+    return point is event.kind or (point is None and event.kind not in _NO_POINTS)
 
 
 def _deliver(notice: Notice) -> Plan:
