@@ -26,13 +26,14 @@ def arithmetic(op: Callable[..., Any], site: int, *values: Any) -> Any:
     try:
         value = op(*values)
     except ArithmeticError as problem:
-        fail(codes.GUARD_ARITHMETIC, site, _reason(problem), *values)
+        fail(codes.GUARD_ARITHMETIC, site, reason_of(problem), *values)
     if value.__class__ is complex:
         fail(codes.GUARD_ARITHMETIC, site, "the result is not a real number", *values)
     return bounded(value, site)
 
 
-def _reason(problem: ArithmeticError) -> str:
+def reason_of(problem: ArithmeticError) -> str:
+    """Why there is no result, in our own words."""
     if isinstance(problem, ZeroDivisionError):
         return "division by zero"
     return "the result is too large"

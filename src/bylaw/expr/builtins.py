@@ -6,20 +6,11 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic, bounded
-from bylaw.expr.condition_operators import (
-    SCALARS,
-    as_text,
-    charge_search,
-    each,
-    equal,
-    grown,
-    in_order,
-    key,
-    less,
-    weigh,
-)
+from bylaw.expr.condition_operators import each, equal, key, less
 from bylaw.expr.faults import fail
 from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS, MAX_TEXT_CHARS
+from bylaw.expr.rendering import as_text
+from bylaw.expr.weight import SCALARS, charge_search, grown, in_order, weigh
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
@@ -27,7 +18,6 @@ if TYPE_CHECKING:
 
     from bylaw.expr.limits import Budget
 
-_NUMERIC = frozenset({bool, int, float})
 # Python turns digits into a number in quadratic time.
 _MAX_DIGITS = MAX_INT_BITS // 3
 _MIN_BASE, _MAX_BASE = 2, 36

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic
 from bylaw.expr.faults import fail
-from bylaw.expr.limits import (
-    COMPARISONS_A_STEP,
-    MAX_INT_BITS,
-    MAX_ITEMS,
-    MAX_TEXT_CHARS,
-    MAX_VALUE_DEPTH,
-    SLOW_PLACES,
+from bylaw.expr.limits import MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS
+from bylaw.expr.weight import (
+    COLLECTIONS,
+    NUMERIC,
+    SCALARS,
+    charge_search,
+    grown,
+    in_order,
+    weigh,
+    weigh_both,
 )
 from bylaw.model.codes import expressions as codes
 
@@ -26,43 +29,8 @@ if TYPE_CHECKING:
 
     from bylaw.expr.limits import Budget
 
-SCALARS: frozenset[object] = frozenset({type(None), bool, int, float, str})
-_NUMERIC: frozenset[object] = frozenset({bool, int, float})
 _SEQUENCES: frozenset[object] = frozenset({list, tuple})
-_COLLECTIONS: frozenset[object] = frozenset({list, tuple, set, dict})
-_ITERABLE: frozenset[object] = _COLLECTIONS | {str}
-_BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
-# Comparing or searching a text costs about one step for so many characters.
-_CHARS_A_STEP = 64
-
-
-def weigh(value: Any, budget: Budget, site: int, depth: int = 0) -> None:
-    """Charge for every part of a value: shared parts count as often as they occur.
-
-    A small expression can build a value that is small in memory and exponentially large to
-    compare, hash or print, by putting one list into another twice, again and again.
-    """
-    if value.__class__ is str:
-        budget.charge(1 + len(value) // _CHARS_A_STEP)
-        return
-    budget.charge(1)
-    if value.__class__ not in _COLLECTIONS:
-        return
-    if depth > MAX_VALUE_DEPTH:
-        fail(codes.GUARD_TOO_LARGE, site, f"the value is nested more than {MAX_VALUE_DEPTH:,} deep")
-    for item in value:
-        weigh(item, budget, site, depth + 1)
-    if value.__class__ is dict:
-        for item in value.values():
-            weigh(item, budget, site, depth + 1)
-
-
-def weigh_both(left: Any, right: Any, budget: Budget, site: int) -> None:
-    """Weigh what an operation looks into."""
-    if left.__class__ not in SCALARS:
-        weigh(left, budget, site)
-    if right.__class__ not in SCALARS:
-        weigh(right, budget, site)
+_ITERABLE: frozenset[object] = COLLECTIONS | {str}
 
 
 def equal(left: Any, right: Any, budget: Budget, site: int) -> bool:
@@ -101,17 +69,11 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
     if container.__class__ in _SEQUENCES:
         weigh_both(value, container, budget, site)
         return value in container
-    if container.__class__ not in _COLLECTIONS:
+    if container.__class__ not in COLLECTIONS:
         fail(
             codes.GUARD_TYPE, site, "`in` needs a text, list or map on its right", value, container
         )
     return key(value, budget, site) in container
-
-
-def charge_search(text: str, part: str, budget: Budget) -> None:
-    """Charge for looking through a text for another."""
-    places = min(max(len(text) - len(part), 0), SLOW_PLACES)
-    budget.charge(1 + len(text) // _CHARS_A_STEP + len(part) * places // COMPARISONS_A_STEP)
 
 
 def key(value: Any, budget: Budget, site: int) -> Any:
@@ -128,22 +90,12 @@ def key(value: Any, budget: Budget, site: int) -> Any:
 
 def add(left: Any, right: Any, budget: Budget, site: int) -> Any:
     """`+` of numbers, texts, lists or tuples."""
-    if left.__class__ in _NUMERIC and right.__class__ in _NUMERIC:
+    if left.__class__ in NUMERIC and right.__class__ in NUMERIC:
         return arithmetic(operator.add, site, left, right)
     if left.__class__ is not right.__class__ or left.__class__ not in (str, list, tuple):
         fail(codes.GUARD_TYPE, site, "`+` needs two numbers, texts or lists", left, right)
     grown(left, len(left) + len(right), budget, site)
     return left + right
-
-
-def grown(like: Any, length: int, budget: Budget, site: int) -> None:
-    """Charge for a text or list of this length before it is made, or refuse it."""
-    is_text = like.__class__ is str
-    limit = MAX_TEXT_CHARS if is_text else MAX_ITEMS
-    if length > limit:
-        what = "the text is longer than" if is_text else "the list has more elements than"
-        fail(codes.GUARD_TOO_LARGE, site, f"{what} {limit:,}")
-    budget.charge(1 + (length // _CHARS_A_STEP if is_text else length))
 
 
 def subtract(left: Any, right: Any, budget: Budget, site: int) -> Any:
@@ -167,7 +119,7 @@ def multiply(left: Any, right: Any, budget: Budget, site: int) -> Any:
 def _number_operation(
     op: Callable[[Any, Any], Any], sign: str, left: Any, right: Any, site: int
 ) -> Any:
-    if left.__class__ not in _NUMERIC or right.__class__ not in _NUMERIC:
+    if left.__class__ not in NUMERIC or right.__class__ not in NUMERIC:
         fail(codes.GUARD_TYPE, site, f"`{sign}` needs two numbers", left, right)
     return arithmetic(op, site, left, right)
 
@@ -206,7 +158,7 @@ def positive(value: Any, site: int) -> Any:
 
 
 def _one_number(op: Callable[[Any], Any], sign: str, value: Any, site: int) -> Any:
-    if value.__class__ not in _NUMERIC:
+    if value.__class__ not in NUMERIC:
         fail(codes.GUARD_TYPE, site, f"`{sign}` needs a number", value)
     return op(value)
 
@@ -274,22 +226,6 @@ def each(value: Any, budget: Budget, cost: int, site: int) -> Iterator[Any]:
         yield item
 
 
-def in_order(items: Any, budget: Budget, site: int) -> list[Any]:
-    """The elements of a set in an order that is the same in every process."""
-    weigh(items, budget, site)
-    return sorted(items, key=_total_order)
-
-
-def _total_order(value: Any) -> tuple[Any, ...]:
-    if value.__class__ in _NUMERIC:
-        return (1, value)
-    if value.__class__ is str:
-        return (2, value)
-    if value.__class__ is tuple:
-        return (3, tuple(_total_order(item) for item in value))
-    return (0,)
-
-
 def unpack(value: Any, count: int, site: int) -> Any:
     """The value, if it has exactly this many elements for the names of a loop."""
     if value.__class__ not in _SEQUENCES:
@@ -297,59 +233,3 @@ def unpack(value: Any, count: int, site: int) -> Any:
     if len(value) != count:
         fail(codes.GUARD_VALUE, site, f"there are not {count} elements to take apart", value)
     return value
-
-
-def as_text(value: Any, budget: Budget, site: int) -> str:
-    """`str(value)`, bounded, with sets in order."""
-    if value.__class__ in SCALARS:
-        charge_number(value, budget)
-        return str(value)
-    weigh(value, budget, site)
-    rendering = _Rendering(budget, site)
-    rendering.value(value)
-    return "".join(rendering.pieces)
-
-
-def charge_number(value: Any, budget: Budget) -> None:
-    """Charge for turning a long number into digits."""
-    if value.__class__ is int:
-        budget.charge(value.bit_length() // _CHARS_A_STEP)
-
-
-class _Rendering:
-    """A value as Python prints it, stopped as soon as the text is too long."""
-
-    def __init__(self, budget: Budget, site: int) -> None:
-        self.pieces: list[str] = []
-        self.length = 0
-        self.budget = budget
-        self.site = site
-
-    def put(self, piece: str) -> None:
-        self.length += len(piece)
-        if self.length > MAX_TEXT_CHARS:
-            limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
-            fail(codes.GUARD_TOO_LARGE, self.site, limit)
-        self.pieces.append(piece)
-
-    def value(self, value: Any) -> None:
-        if value.__class__ in SCALARS:
-            charge_number(value, self.budget)
-            self.put(repr(value))
-        elif value.__class__ is set and not value:
-            self.put("set()")
-        else:
-            self.collection(value)
-
-    def collection(self, value: Any) -> None:
-        opening, closing = _BRACKETS[value.__class__]
-        self.put(opening)
-        items = in_order(value, self.budget, self.site) if value.__class__ is set else value
-        for place, item in enumerate(items):
-            if place:
-                self.put(", ")
-            self.value(item)
-            if value.__class__ is dict:
-                self.put(": ")
-                self.value(value[item])
-        self.put(",)" if value.__class__ is tuple and len(value) == 1 else closing)
