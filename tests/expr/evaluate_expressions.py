@@ -1,4 +1,4 @@
-"""Evaluate expressions one after the other: `evaluate_expressions.py LANGUAGE FILE MEBIBYTES`.
+"""Evaluate expressions or templates: `evaluate_expressions.py LANGUAGE FILE MEBIBYTES`.
 
 The file is a JSON list of them. For each a line of JSON is printed: how long it took and how it
 ended. Then it waits for its input to be closed, so that its memory can be looked at from outside.
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from bylaw.expr.expression import load_condition, load_guard
 from bylaw.expr.guard_environment import GuardView, guard_environment
-from bylaw.model.errors import GuardError, LoadError
+from bylaw.expr.template import TemplateNames, load_template
+from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
 from bylaw.tools.expression_facts import condition_view
 
@@ -29,20 +30,38 @@ def context():
     return condition_view(SourceFile("facts", facts))
 
 
-def a_guard(source, span):
-    return load_guard(source, span, guard_environment())
+def values():
+    """What a template is given: small values and large ones."""
+    state = {"list": [1, 2, 3], "many": [1] * 100_000, "get": "key"}
+    return {"context": {"state": state, "result": "x" * 1_000_000, "user": {"id": "u1"}}}
 
 
-LANGUAGES = {"conditions": (load_condition, context), "guards": (a_guard, GuardView)}
+def condition(source, span, view):
+    load_condition(source, span).evaluate(view)
 
 
-def outcome(load, text, view):
+def guard(source, span, view):
+    load_guard(source, span, guard_environment()).evaluate(view)
+
+
+def template(source, span, view):
+    load_template(source, span, TemplateNames({"context": None})).render(view)
+
+
+LANGUAGES = {
+    "conditions": (condition, context),
+    "guards": (guard, GuardView),
+    "templates": (template, values),
+}
+
+
+def outcome(evaluate, text, view):
     """How it ends: a value, or the code of an error."""
     try:
-        load(SourceFile("x", text), Span(0, len(text))).evaluate(view)
+        evaluate(SourceFile("x", text), Span(0, len(text)), view)
     except LoadError as refused:
         return refused.diagnostics[0].code
-    except GuardError as failed:
+    except (GuardError, RenderError) as failed:
         return failed.code
     return "value"
 
@@ -51,11 +70,11 @@ def main():
     _, language, file, mebibytes = sys.argv
     limit = int(mebibytes) * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    load, make_view = LANGUAGES[language]
+    evaluate, make_view = LANGUAGES[language]
     view = make_view()
     for text in json.loads(Path(file).read_text(encoding="utf-8")):
         begin = time.process_time()
-        ended = outcome(load, text, view)
+        ended = outcome(evaluate, text, view)
         sys.stdout.write(json.dumps([time.process_time() - begin, ended]) + "\n")
         sys.stdout.flush()
     sys.stdin.read()

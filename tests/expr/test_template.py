@@ -1,7 +1,6 @@
 """Templates: what Jinja gives, within limits; hostile ones are refused or end in an error."""
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -9,11 +8,13 @@ import warnings
 
 import jinja2
 import pytest
+from evaluating import evaluated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bylaw.expr.template import MAX_TEMPLATE_CHARS, TemplateNames, load_template
-from bylaw.expr.template.values import FILTERS, MAX_LOOP_ITEMS, TESTS
+from bylaw.expr.template.filters import FILTERS, TESTS
+from bylaw.expr.template.values import MAX_LOOP_ITEMS
 from bylaw.model.codes import Code
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Severity
@@ -87,6 +88,7 @@ RENDERED = [
     ("{{ context.state.list }} {{ context.history.failures }}", "[1, 2, 3] {'grep': 2}"),
     ("{{ context.state.note | default('none') }}", "none"),
     ("{{ context.missing | default('none') }}", "none"),
+    ("{{ context['missing'] | default('none') }}", "none"),
     ("{{ context.state.note is defined }}", "False"),
     ("{% if context.turn.number > 5 %}late{% else %}early{% endif %}", "late"),
     ("{{ 'late' if context.turn.number > 5 else 'early' }}", "late"),
@@ -116,6 +118,14 @@ RENDERED = [
     (
         "{{ context.history.messages | tojson }}",
         json.dumps(VALUES["context"]["history"]["messages"], sort_keys=True),
+    ),
+    ("{{ 'aaa' | replace('a', 'b', 10**30) }}", "bbb"),
+    ("{{ 'aaa' | replace('a', 'b', -(10**30)) }}", "bbb"),
+    ("{{ '' * 10**30 }}{{ 'a' * -(10**30) }}", ""),
+    ("{{ 4 is divisibleby(by=2) }}", "True"),
+    (
+        "{{ [] | tojson }} {{ [[], 'é', 1.5, true, none] | tojson }}",
+        '[] [[], "é", 1.5, true, null]',
     ),
     ("{{ 'n=' ~ context.turn.number ~ '!' }}", "n=7!"),
     (
@@ -256,6 +266,21 @@ def test_a_misspelt_filter_or_name_is_suggested():
     assert refused("{{ contxt }}")[0].help == "did you mean `context`?"
 
 
+@pytest.mark.parametrize(
+    ("text", "help_"),
+    [
+        ("{{ 'a' | replace('b') }}", "write `replace(old, new, count=-1)`"),
+        ("{{ 'a' | upper(1) }}", "write `upper`"),
+        ("{{ 1.5 | round(1, 'floor', 2) }}", "write `round(digits=0, method='common')`"),
+        ("{{ [1] | join(by=2) }}", "write `join(between='', attribute=None)`"),
+        ("{{ 1 is divisibleby }}", "write `divisibleby(by)`"),
+        ("{{ 1 is even(2) }}", "write `even`"),
+    ],
+)
+def test_wrong_arguments_are_answered_with_the_right_ones(text, help_):
+    assert refused(text)[0].help == help_
+
+
 def test_every_mistake_of_a_template_is_reported():
     found = refused("{{ a }} {{ b | nope }}\n{% set c = 1 %}")
 
@@ -272,6 +297,8 @@ CERTAIN = [
     ("{% if context.missing %}{% endif %}", ["missing"], "render-undefined"),
     ("{{ [context.missing] }}", ["missing"], "render-undefined"),
     ("{{ context.missing ~ 'a' }}", ["missing"], "render-undefined"),
+    ("{{ context['missing'].x | d(1) }}", ["'missing'"], "render-undefined"),
+    ("{{ context['missing']['x'] | d(1) }}", ["'missing'"], "render-undefined"),
     ("{% for m in context.missing %}{% endfor %}", ["missing"], "render-undefined"),
     ("{% for n in context.state.list %}{{ loop.idx }}{% endfor %}", ["idx"], "render-type"),
 ]
@@ -289,6 +316,9 @@ def test_what_may_be_there_is_no_warning():
         "{{ context.state.anything }}",
         "{{ context.missing | d(1) }}",
         "{{ context.missing is defined }}",
+        "{{ context['missing'] | default('x') }}",
+        "{{ context['missing'] is not defined }}",
+        "{{ context.turn['missing'] is undefined }}",
     ):
         assert load(text).warnings == ()
 
@@ -313,9 +343,14 @@ def test_an_unknown_attribute_is_suggested():
         (
             "{{ context.turn.number + context.user.id }}",
             (
-                "`{{ context.turn.number + context.user.id }}`: `+` does not go with these values "
+                "`{{ context.turn.number + context.user.id }}`: `+` needs two numbers, texts or lists "
                 "(with `context.turn.number` = 7, `context.user.id` = 'u1')"
             ),
+        ),
+        ("{{ 2.0 ** 5000 }}", "`{{ 2.0 ** 5000 }}`: the result is too large"),
+        (
+            "{{ 'a' | replace('a', 1) }}",
+            "`{{ 'a' | replace('a', 1) }}`: `replace` takes two texts and a whole number",
         ),
         (
             "{% if context.user.id > 1 %}{% endif %}",
@@ -438,15 +473,59 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:50]))
-def test_a_hostile_template_is_refused_or_ends_in_an_error(text):
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    with pytest.raises((LoadError, RenderError)):
-        render(text)
+GROWING = {
+    "render-budget": [
+        "{{ [['a'*1000]*1000]*1000 }}",
+        "{{ [['a'*1000]*1000]*1000 ~ '' }}",
+        "{{ ([['a'*1000]*1000]*1000) | string }}",
+        "{{ ([['a'*1000]*1000]*1000) | tojson }}",
+        "{{ ([['a'*1000]*1000]*1000) | upper }}",
+        "{{ ([['a'*1000]*1000]*1000) | replace('a', 'b') }}",
+        "{{ [[[1.0]*900]*900]*900 == [[[1]*900]*900]*900 }}",
+        "{{ [[[1.0]*900]*900]*900 is eq [[[1]*900]*900]*900 }}",
+        "{{ [[1.0]*900]*900 in [[[1]*900]*900]*900 }}",
+        "{{ [[[1.0]*900]*900]*900 < [[[1]*900]*900]*900 }}",
+        "{{ [" + "'a'*99999," * 1500 + "] | length }}",
+        "{{ [" + "[0]*9999," * 1500 + "] | length }}",
+        "{{ [" + "context.state.many[:9999]," * 700 + "] | length }}",
+        "{{ [" + "context.result[:99999]," * 800 + "] | length }}",
+        "{{ [" + "context.result | upper," * 800 + "] | length }}",
+        "{% for n in context.state.list if ([[0]*9999]*99) | string %}{% endfor %}",
+    ],
+    "render-too-large": [
+        "{{ ([['a'*1000]*1000]*1000) | join }}",
+        "{{ ([([0]*9000)]*900) | join(', ') }}",
+        "{{ ['a'*60000]*2 }}",
+        "{{ (['a'*60000]*2) | string }}",
+        "{{ (['a'*60000]*2) | tojson }}",
+        "{{ (['a'*60000]*2) | join }}",
+        "{{ ['a'*60000] ~ ['a'*60000] }}",
+        "{{ ['a', 'a', 'a'] | join('b'*60000) }}",
+        "{{ [context.result] }}",
+        "{{ [0] * 10001 }}",
+        "{{ context.state.many[1:] }}",
+        "{{ context.result[1:] | length }}",
+        "{{ 'x' * 10**30 }}",
+    ],
+    "render-undefined": ["{{ context[[['a'*1000]*1000]*1000] }}"],
+    "render-arithmetic": ["{{ 2.0 ** 5000 }}", "{{ 1e308 * 10 ** 400 }}"],
+}
 
-    assert time.perf_counter() - start < 3
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 100 * 1024
+
+def test_a_hostile_template_is_refused_or_ends_in_an_error(tmp_path):
+    endings = evaluated("templates", HOSTILE, tmp_path)
+
+    assert [t[:50] for t, (_, end) in zip(HOSTILE, endings, strict=True) if end == "value"] == []
+    assert max(seconds for seconds, _ in endings) < 3
+
+
+def test_what_grows_is_stopped_for_the_right_reason(tmp_path):
+    """Whatever nests, repeats or prints values is charged before it is made."""
+    wanted = [(text, code) for code, texts in GROWING.items() for text in texts]
+    endings = evaluated("templates", [text for text, _ in wanted], tmp_path)
+
+    assert wanted == [(text, end) for (text, _), (_, end) in zip(wanted, endings, strict=True)]
+    assert max(seconds for seconds, _ in endings) < 3
 
 
 def test_a_loop_is_bounded():
@@ -480,6 +559,14 @@ def test_the_steps_of_a_rendering_are_bounded(body):
         "render-too-large",
     }
     assert time.perf_counter() - start < 3
+
+
+def test_the_test_of_a_loop_is_a_step_of_each_round():
+    values = {"context": {"state": {"list": [1] * MAX_LOOP_ITEMS}}}
+    test = " and ".join(["n == 2"] * 40)
+    text = "{% for n in context.state.list if " + test + " %}{% endfor %}"
+
+    assert failing(text * 2, values).code == "render-budget"
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"x", print, jinja2, type])

@@ -56,12 +56,16 @@ def weigh_both(left: Any, right: Any, budget: Budget, site: int) -> None:
 
 def grown(like: Any, length: int, budget: Budget, site: int) -> None:
     """Charge for a text or list of this length before it is made, or refuse it."""
-    is_text = like.__class__ is str
-    limit = MAX_TEXT_CHARS if is_text else MAX_ITEMS
-    if length > limit:
-        what = "the text is longer than" if is_text else "the list has more elements than"
-        fail(codes.GUARD_TOO_LARGE, site, f"{what} {limit:,}")
-    budget.charge(1 + (length // _CHARS_A_STEP if is_text else length))
+    if like.__class__ is str:
+        if length > MAX_TEXT_CHARS:
+            limit = f"the text is longer than {MAX_TEXT_CHARS:,} characters"
+            fail(codes.GUARD_TOO_LARGE, site, limit)
+        budget.charge(1 + length // _CHARS_A_STEP)
+    else:
+        if length > MAX_ITEMS:
+            limit = f"the list has more than {MAX_ITEMS:,} elements"
+            fail(codes.GUARD_TOO_LARGE, site, limit)
+        budget.charge(1 + length)
 
 
 def charge_search(text: str, part: str, budget: Budget) -> None:

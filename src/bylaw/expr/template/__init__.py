@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING
 
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
 
+from bylaw.expr.arithmetic import reason_of
+from bylaw.expr.faults import Fault
 from bylaw.expr.limits import MAX_INT_BITS, Budget, OverBudget
 from bylaw.expr.template.check import Checker, Shape, path_of, rewritten, too_deep
 from bylaw.expr.template.sandbox import BUDGET, SANDBOX
 from bylaw.expr.template.tokens import TemplateText
+from bylaw.model.codes import expressions as guard_codes
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Diagnostic, error, in_order
 from bylaw.model.errors import LoadError, RenderError
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.visible import clipped
+from bylaw.model.visible import MAX_BRIEF, brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +38,6 @@ MAX_BRACKETS = 20
 MAX_DIAGNOSTICS = 100
 MAX_NUMBER_CHARS = 1_234  # enough for the longest number of MAX_INT_BITS
 _TOO_DEEP = "this is nested too deeply for a template"
-_MAX_SHOWN = 60
 _MAX_PATHS_SHOWN = 5
 
 _QUOTED = re.compile(r"'([^'`]*)'")
@@ -43,6 +45,12 @@ _ESCAPE = re.compile(
     r"""\\(?:[\n\\'"abfnrtvxuUN]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""", re.DOTALL
 )
 _Path = tuple["str | int", ...]
+# Operators that conditions have too say what is wrong with codes of guards.
+_CODES = {
+    guard_codes.GUARD_TYPE.name: codes.RENDER_TYPE,
+    guard_codes.GUARD_ARITHMETIC.name: codes.RENDER_ARITHMETIC,
+    guard_codes.GUARD_TOO_LARGE.name: codes.RENDER_TOO_LARGE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class Template:
         if offset is None:
             return RenderError(code, reason)
         span = self._text.tag_span(offset)
-        part = clipped(" ".join(self._text.source.slice(span).split()), _MAX_SHOWN)
+        part = brief(self._text.source.slice(span))
         shown = ", ".join(self._values_at(span, values))
         return RenderError(code, f"`{part}`: {reason}" + (f" (with {shown})" if shown else ""))
 
@@ -123,7 +131,7 @@ def _parsed(text: TemplateText) -> nodes.Template:
     size = text.span.end - text.span.start
     if size > MAX_TEMPLATE_CHARS:
         headline = f"{size:,} characters are too many for a template"
-        line = text.source.slice(text.span).partition("\n")[0][:_MAX_SHOWN]
+        line = text.source.slice(text.span).partition("\n")[0][:MAX_BRIEF]
         shown = Span(text.span.start, text.span.start + len(line))
         help_ = f"write at most {MAX_TEMPLATE_CHARS:,}"
         raise LoadError([error(codes.TEMPLATE_TOO_LONG, headline, text.source, shown, help=help_)])
@@ -206,8 +214,10 @@ def _reason(problem: Exception) -> tuple[str, str]:
             return codes.RENDER_UNDEFINED.name, _QUOTED.sub(r"`\1`", str(problem.message))
         case OverBudget():
             return codes.RENDER_BUDGET.name, "this takes too many steps"
+        case Fault():
+            return _CODES[problem.code.name].name, problem.problem
         case ArithmeticError():
-            return codes.RENDER_ARITHMETIC.name, str(problem)
+            return codes.RENDER_ARITHMETIC.name, reason_of(problem)
         case RecursionError() | MemoryError():
             return codes.RENDER_TOO_LARGE.name, "a value is too large or too deep"
     return codes.RENDER_TYPE.name, "the values do not fit what is done with them"
@@ -238,7 +248,7 @@ def _look_up(values: object, path: _Path) -> str | None:
 def _brief(value: object) -> str:
     match value:
         case str():
-            return repr(clipped(value, _MAX_SHOWN))
+            return repr(brief(value))
         case list() | tuple():
             return f"a list of {len(value)}"
         case dict():

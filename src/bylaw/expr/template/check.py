@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from inspect import signature
+from inspect import Parameter
 from typing import TYPE_CHECKING, TypeAlias
 
 from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
+from bylaw.expr.template.filters import FILTERS, TESTS, arguments_of_test
 from bylaw.expr.template.sandbox import (
     EACH,
     JOINED,
@@ -22,13 +23,13 @@ from bylaw.expr.template.sandbox import (
     SOUGHT,
     WEIGHED,
 )
-from bylaw.expr.template.values import FILTERS, TESTS
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Diagnostic, error, warning
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+    from inspect import Signature
 
     from bylaw.expr.template.tokens import TemplateText
     from bylaw.model.codes import Code
@@ -193,8 +194,10 @@ class Checker:
         if node.node is None or node.dyn_args is not None or node.dyn_kwargs is not None:
             self._forbidden(node)
             return
-        self._arguments(node, FILTERS, self.text.token_span(node.lineno))
-        self._operand(node.node, scope, may_miss=node.name in ("d", "default"))
+        known = FILTERS.get(node.name)
+        if known:
+            self._arguments(node, known.arguments, self.text.token_span(node.lineno))
+        self._operand(node.node, scope, may_miss=bool(known and known.takes_missing))
         for child in (*node.args, *(named.value for named in node.kwargs)):
             self._visit(child, scope)
 
@@ -207,31 +210,31 @@ class Checker:
         if node.dyn_args is not None or node.dyn_kwargs is not None:
             self._forbidden(node)
             return
-        self._arguments(node, TESTS, self.text.name_after(node.lineno, node.name))
+        if node.name in TESTS:
+            span = self.text.name_after(node.lineno, node.name)
+            self._arguments(node, arguments_of_test(node.name), span)
         self._operand(node.node, scope, may_miss=node.name in ("defined", "undefined"))
         for child in (*node.args, *(named.value for named in node.kwargs)):
             self._visit(child, scope)
 
-    def _arguments(
-        self,
-        node: nodes.Filter | nodes.Test,
-        known: Mapping[str, Callable[..., object]],
-        span: Span,
-    ) -> None:
-        if node.name not in known:
-            return
+    def _arguments(self, node: nodes.Filter | nodes.Test, expected: Signature, span: Span) -> None:
         named = {str(each.key): None for each in node.kwargs}
         try:
-            signature(known[node.name]).bind(None, *node.args, **named)
-        except TypeError as problem:
+            expected.bind(*node.args, **named)
+        except TypeError:
             headline = f"`{node.name}` does not take these arguments"
-            self._error(codes.TEMPLATE_ARGUMENTS, headline, span, str(problem).replace("'", "`"))
+            help_ = f"write `{node.name}{_in_parentheses(expected)}`"
+            self._error(codes.TEMPLATE_ARGUMENTS, headline, span, help_)
 
     def _operand(self, node: nodes.Expr, scope: Mapping[str, Shape], *, may_miss: bool) -> None:
-        if isinstance(node, nodes.Getattr) and may_miss:
-            self._attribute(node, scope, may_miss=True)
-        else:
-            self._visit(node, scope)
+        match node:
+            case nodes.Getattr() if may_miss:
+                self._attribute(node, scope, may_miss=True)
+            case nodes.Getitem() if may_miss:
+                self._visit(node.node, scope)
+                self._visit(node.arg, scope)
+            case _:
+                self._visit(node, scope)
 
     def _loop(self, node: nodes.For, scope: Mapping[str, Shape]) -> None:
         keyword = self.text.token_span(node.lineno)
@@ -254,6 +257,15 @@ class Checker:
             self._visit(child, inner)
         for child in node.else_:
             self._visit(child, scope)
+
+
+def _in_parentheses(expected: Signature) -> str:
+    """The arguments as an author writes them; nothing where there are none."""
+    shown = [
+        each.name if each.default is Parameter.empty else f"{each.name}={each.default!r}"
+        for each in expected.parameters.values()
+    ]
+    return f"({', '.join(shown)})" if shown else ""
 
 
 def _names_in(target: nodes.Node) -> Iterator[nodes.Name]:
@@ -308,7 +320,8 @@ class _Rewriter(NodeTransformer):
         return _filtered(node.node, SLICED, *args)
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - Jinja's name
-        cost = 1 + sum(1 for child in node.body for _ in child.find_all(nodes.Node))
+        every_round = [*node.body, *([node.test] if node.test else [])]
+        cost = 1 + sum(1 + sum(1 for _ in part.find_all(nodes.Node)) for part in every_round)
         self.generic_visit(node)
         assert isinstance(node.iter, nodes.Expr), "the checker saw a path"
         node.iter = _filtered(node.iter, EACH, nodes.Const(cost, lineno=node.lineno))

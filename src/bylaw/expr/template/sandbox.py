@@ -8,7 +8,6 @@ the budget of the rendering.
 from __future__ import annotations
 
 import sys
-from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jinja2 import TemplateSyntaxError, pass_context
@@ -16,16 +15,14 @@ from jinja2.lexer import TokenStream
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from bylaw.expr.template.filters import FILTERS, TESTS, Filter, joined
 from bylaw.expr.template.values import (
-    FILTERS,
-    TESTS,
     Missing,
     charge,
+    charge_compared,
     charge_sought,
-    default,
     fail,
     item,
-    joined,
     loop_items,
     operate,
     require_plain,
@@ -62,19 +59,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
             undefined=Missing,
             autoescape=False,
             keep_trailing_newline=True,
-            finalize=text_of,
+            finalize=_printed,
             optimized=False,
         )
         self.globals.clear()
         self.filters = {
-            **{name: _charged(function) for name, function in FILTERS.items()},
-            JOINED: _charged(joined),
-            SLICED: _charged(sliced),
-            WEIGHED: _charged(lambda value: value),
+            **{name: _charged(each) for name, each in FILTERS.items()},
+            JOINED: _charged(Filter(joined, prints=True)),
+            SLICED: _charged(Filter(sliced, prints=True)),
+            WEIGHED: _weighed,
             SOUGHT: _sought,
             EACH: _each,
         }
-        self.tests = dict[str, Any](TESTS)
+        self.tests = {name: _compared(test) for name, test in TESTS.items()}
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """A key of a mapping, or what a loop knows of itself."""
@@ -123,27 +120,47 @@ def located(environment: Sandbox, source: str) -> Iterator[tuple[int, str, str]]
         raise
 
 
-def _charged(function: Callable[..., Any]) -> Callable[..., Any]:
+def _charged(filter_: Filter) -> Callable[..., Any]:
     @pass_context
-    @wraps(function)
     def run(context: Context, value: Any, *args: Any, **named: Any) -> Any:
-        charge(context.parent[BUDGET], value)
-        if function is not default:
+        budget = context.parent[BUDGET]
+        charge(budget, value)
+        if not filter_.takes_missing:
             require_plain(value)
         for each in (*args, *named.values()):
             require_plain(each)
-            charge_sought(context.parent[BUDGET], each)
-        return function(value, *args, **named)
+            charge_sought(budget, each)
+        return filter_.apply(budget, value, *args, **named)
+
+    return run
+
+
+def _compared(test: Callable[..., Any]) -> Callable[..., Any]:
+    @pass_context
+    def run(context: Context, *values: Any, **named: Any) -> Any:
+        for value in (*values, *named.values()):
+            charge_compared(context.parent[BUDGET], value)
+        return test(*values, **named)
 
     return run
 
 
 @pass_context
-def _sought(context: Context, value: Any) -> Any:
-    charge(context.parent[BUDGET], value)
-    charge_sought(context.parent[BUDGET], value)
+def _printed(context: Context, value: Any) -> str:
+    return text_of(context.parent[BUDGET], value)
+
+
+@pass_context
+def _weighed(context: Context, value: Any) -> Any:
     require_plain(value)
+    charge_compared(context.parent[BUDGET], value)
     return value
+
+
+@pass_context
+def _sought(context: Context, value: Any) -> Any:
+    charge_sought(context.parent[BUDGET], value)
+    return _weighed(context, value)
 
 
 @pass_context
