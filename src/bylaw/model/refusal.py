@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import inspect
 
 from bylaw.model.suggest import did_you_mean
-from bylaw.model.visible import clipped
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from msgspec import Struct
-
-# Longer pieces of foreign text do not help a reader.
-MAX_SHOWN = 60
 
 _TYPES = {
     "str": "a string",
@@ -35,11 +32,6 @@ _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 
 
-def cut(text: str) -> str:
-    """A piece of foreign text, short enough for a message; printers make it visible."""
-    return clipped(text, MAX_SHOWN)
-
-
 def explain(cls: type[Struct], complaint: str) -> str:
     """What is wrong with a value of this class, and what was meant."""
     what, _, path = complaint.partition(" - at `$")
@@ -51,10 +43,10 @@ def explain(cls: type[Struct], complaint: str) -> str:
         return f"{_subject(where)} must be {_BOUNDS[found[1]]} {found[2]}"
     if found := _UNKNOWN_WORD.fullmatch(what):
         help_line = did_you_mean(found[1], _known_at(cls, path))
-        return f"{_subject(where)} cannot be `{cut(found[1])}`: {help_line}"
+        return f"{_subject(where)} cannot be `{brief(found[1])}`: {help_line}"
     if found := _UNKNOWN_FIELD.fullmatch(what):
         help_line = did_you_mean(found[1], _known_at(cls, path))
-        return f"{_subject(where)} has no field `{cut(found[1])}`: {help_line}"
+        return f"{_subject(where)} has no field `{brief(found[1])}`: {help_line}"
     if found := _MISSING_FIELD.fullmatch(what):
         return f"{_subject(where)} needs the field `{found[1]}`"
     return f"{_subject(where)} is not valid: {what[:1].lower()}{what[1:]}"

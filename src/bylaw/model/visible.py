@@ -46,7 +46,8 @@ def clipped(text: str, limit: int) -> str:
 
 def brief(text: str) -> str:
     """A piece of foreign text for a message: on one line, and not longer than helps a reader."""
-    return clipped(" ".join(text.split()), MAX_BRIEF)
+    # More pieces than characters cannot be shown, so a long text is not taken apart to its end.
+    return clipped(" ".join(text.split(maxsplit=MAX_BRIEF)), MAX_BRIEF)
 
 
 def columns(line: str) -> tuple[str, list[int]]:

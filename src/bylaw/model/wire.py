@@ -24,8 +24,9 @@ from bylaw.model.event import (
     NO_WORK_FACTS,
     Event,
 )
-from bylaw.model.refusal import cut, explain
+from bylaw.model.refusal import explain
 from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
 
 # Deep enough for the arguments of any tool, far below where a parser gives up.
 MAX_DEPTH = 100
@@ -109,7 +110,7 @@ def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise EventError(EVENT_DUPLICATE_KEY.name, f"the key `{cut(key)}` is there twice")
+            raise EventError(EVENT_DUPLICATE_KEY.name, f"the key `{brief(key)}` is there twice")
         found[key] = value
     return found
 
@@ -130,7 +131,7 @@ def _refused_value(line: bytes, complaint: str) -> EventError:
     if kind is None:
         return EventError(EVENT_KIND.name, "an event is an object with a `kind` that is a string")
     help_line = did_you_mean(kind, EVENT_CLASSES)
-    return EventError(EVENT_KIND.name, f"`{cut(kind)}` is not a kind of event: {help_line}")
+    return EventError(EVENT_KIND.name, f"`{brief(kind)}` is not a kind of event: {help_line}")
 
 
 def _kind_of(line: bytes) -> str | None:

@@ -15,12 +15,13 @@ import yaml
 from yaml import events
 
 from bylaw.dialects.yaml.nodes import Mapping, Node, Pair, Scalar, Sequence
-from bylaw.dialects.yaml.problems import explain, rest_of_line, shown
+from bylaw.dialects.yaml.problems import explain, rest_of_line
 from bylaw.dialects.yaml.scalars import NumberTooLargeError, plain_value
 from bylaw.model.codes import yaml as codes
 from bylaw.model.diagnostic import Diagnostic, Label, error, in_order
 from bylaw.model.errors import LoadError
 from bylaw.model.source import BOM, SourceFile, Span
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from bylaw.dialects.yaml.nodes import Value
@@ -159,7 +160,7 @@ class _Composer:
         self.begun = True
         if event.version or event.tags:
             line = Span(span.start, rest_of_line(self.text, span.start - self.base) + self.base)
-            headline = f"`{shown(self.source.slice(line))}` is a directive"
+            headline = f"`{brief(self.source.slice(line))}` is a directive"
             self.report(codes.YAML_DIRECTIVE, headline, line, "delete the line")
 
     def scalar(self, event: events.ScalarEvent) -> Scalar:
@@ -198,13 +199,13 @@ class _Composer:
         found = pattern.search(self.source.text, at.start)
         assert found is not None, "libyaml saw it here"
         help_ = "delete it, or put the value in quotes if this belongs to it"
-        self.report(code, f"`{shown(found[0])}` is {noun}", Span(*found.span()), help_)
+        self.report(code, f"`{brief(found[0])}` is {noun}", Span(*found.span()), help_)
 
     def alias(self, event: events.AliasEvent) -> None:
         span = self.span_of(event)
         help_ = "write the value out, or put it in quotes if `*` belongs to it"
         self.report(
-            codes.YAML_ALIAS, f"`{shown(self.source.slice(span))}` is an alias", span, help_
+            codes.YAML_ALIAS, f"`{brief(self.source.slice(span))}` is an alias", span, help_
         )
         self.add(Scalar(None, span, plain=True))
 
@@ -246,8 +247,8 @@ class _Composer:
             help_ = "write the keys out, or quote `<<` if it is a name"
             self.report(codes.YAML_MERGE_KEY, "`<<` is a merge key", node.span, help_)
         elif node.value in seen:
-            first, name = seen[node.value], shown(self.source.slice(node.span))
-            known = shown(self.source.slice(first))
+            first, name = seen[node.value], brief(self.source.slice(node.span))
+            known = brief(self.source.slice(first))
             headline = f"the key `{name}` is " + (
                 "given twice" if name == known else f"`{known}` again"
             )

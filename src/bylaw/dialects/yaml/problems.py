@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.codes import yaml as codes
 from bylaw.model.source import Span
-from bylaw.model.visible import clipped
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     import yaml
@@ -21,7 +21,6 @@ _CLOSING = {"}": "{", "]": "["}
 _COMMENT = re.compile(r"(?:^|[ \t])#|[\r\n]")
 _FLOW_END = re.compile(r"[,\]}\r\n]|[ \t]#")
 _DOCUMENT_END = re.compile(r"^\.\.\.", re.MULTILINE)
-_MAX_SHOWN = 60
 _QUOTE_HELP = "put the value in quotes; if it is a path pattern, quote the pattern"
 
 
@@ -113,11 +112,6 @@ _WORDS = (
 )
 
 
-def shown(text: str) -> str:
-    """A piece of the text for a headline: one line, not too long."""
-    return clipped(" ".join(text.split()), _MAX_SHOWN)
-
-
 def rest_of_line(text: str, at: int) -> int:
     """Where the line ends that goes on at a place, without a comment and the blanks before it."""
     comment = _COMMENT.search(text, at)
@@ -134,7 +128,7 @@ def explain(problem: yaml.MarkedYAMLError, text: str, opened: int | None) -> Fin
     line = Span(at, rest_of_line(text, at))
     if "directive" in said or "incompatible YAML" in said:
         whole = Span(begun, rest_of_line(text, begun))
-        headline = f"`{shown(text[whole.start : whole.end])}` is a directive"
+        headline = f"`{brief(text[whole.start : whole.end])}` is a directive"
         return Finding(codes.YAML_DIRECTIVE, headline, whole, "delete the line")
     if "<document start>" in said and _DOCUMENT_END.search(text, 0, at):
         headline = "a second YAML document begins here"
