@@ -109,17 +109,18 @@ def all_of(budget: Budget, site: int, values: Any) -> bool:
     return all(each(values, budget, 1, site))
 
 
-def in_sequence(budget: Budget, site: int, values: Any, reverse: Any = None) -> list[Any]:
+def in_sequence(budget: Budget, site: int, values: Any, reverse: Any = False) -> list[Any]:
     """`sorted(values, reverse=…)`."""
+    _needs(reverse, (bool, int), "true or false", site)
     items = list(each(values, budget, 1, site))
     weigh(items, budget, site)
     budget.charge(4 * len(items))
-    if any(item.__class__ is dict for item in items):
-        fail(codes.GUARD_TYPE, site, "maps have no order", values)
     try:
         return sorted(items, reverse=bool(reverse))
     except TypeError:
-        fail(codes.GUARD_TYPE, site, "only values of one kind can be sorted", values)
+        maps = any(item.__class__ is dict for item in items)
+        problem = "maps have no order" if maps else "only values of one kind can be sorted"
+        fail(codes.GUARD_TYPE, site, problem, values)
 
 
 _NOTHING = object()
@@ -138,6 +139,8 @@ def greatest(budget: Budget, site: int, *values: Any, default: Any = _NOTHING) -
 def _extreme(
     budget: Budget, site: int, values: Any, default: Any, better: Callable[[Any, Any], bool]
 ) -> Any:
+    if len(values) > 1 and default is not _NOTHING:
+        fail(codes.GUARD_TYPE, site, "a default is only for one list of values")
     candidates = list(each(values[0] if len(values) == 1 else values, budget, 1, site))
     if not candidates:
         if default is _NOTHING:
