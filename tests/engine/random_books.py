@@ -157,13 +157,14 @@ class Counts:
 
 
 NOTHING = Makes(Op.LOG, lambda view, match: None)
+UNMADE = Makes(Op.LOG, _unmade)
 OBSERVING = [
     Does(Log(text="seen")),
     Does(Notify(text="soon", deliver_at=DeliverAt.TURN_START)),
     Does(Notify(text="then", deliver_at=DeliverAt.AFTER_TOOL, priority=Priority.HIGH)),
     Does(Notify(text="now", deliver_at=DeliverAt.IMMEDIATE)),
     Does(EventEmit(type="t")),
-    Makes(Op.LOG, _unmade),
+    UNMADE,
     NOTHING,
 ]
 ACTING = [
@@ -196,6 +197,7 @@ ORDERS = [
     (SortKey.PRIORITY_ASCENDING, SortKey.SOURCE),
     (SortKey.PRIORITY_DESCENDING, SortKey.ID),
     (SortKey.PRIORITY_ASCENDING, SortKey.FILE, SortKey.SOURCE),
+    (SortKey.FILE, SortKey.SOURCE),
 ]
 SELDOM = [False, False, False, True]
 
@@ -249,7 +251,15 @@ def thrown_rule(dice, dialect, path, number, which):
         goes_on=dice.pick([False, True]),
         free=dice.pick(SELDOM),
     )
-    return changed(made, origin=Origin(f"{path}/{dice.pick(range(2))}", number, 1, ""))
+    return changed(made, origin=Origin(path, number, 1, ""))
+
+
+def _in_two_files(one, number, order):
+    """Lines may be equal in two files where the order looks at the file first."""
+    line = number // 2 if SortKey.FILE in order else number
+    return changed(
+        one, origin=changed(one.origin, file=f"{one.origin.file}/{number % 2}", line=line)
+    )
 
 
 NOTE = rule("note", *Kind, path="builtin", steps=[insert("a failure")], free=True)
@@ -294,12 +304,13 @@ def thrown_book(dice, dialect, path, which=EVERYTHING):
     numbers = count(1)
     groups = []
     for place in range(dice.pick([1, 2])):
-        made = [
-            thrown_rule(dice, dialect, path, next(numbers), which)
-            for _ in range(dice.pick(range(which.most_rules, -1, -1)))
-        ]
-        visit = dice.pick(range(9)) * 2 + place
         procedure = thrown_procedure(dice, which)
+        made = []
+        for _ in range(dice.pick(range(which.most_rules, -1, -1))):
+            number = next(numbers)
+            one = thrown_rule(dice, dialect, path, number, which)
+            made.append(_in_two_files(one, number, procedure.order))
+        visit = dice.pick(range(9)) * 2 + place
         groups.append(Group(f"g{place}", visit, procedure, tuple(made)))
     return Book(dialect=dialect, path=path, files=(path,), digest="", groups=tuple(groups))
 

@@ -8,12 +8,12 @@ from forms import Check, Does, book, group, insert, rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_books import (
-    EVERYTHING,
     FAILING,
     KINDS,
     NOTE,
     NOTHING,
     RANDOM,
+    UNMADE,
     Library,
     Which,
     answered,
@@ -29,7 +29,7 @@ from bylaw.model.decision import TraceResult
 from bylaw.model.effects import EventEmit, RulesEnable, StateSet, ToolCall
 from bylaw.model.event import Custom, Message, ToolBefore
 from bylaw.model.fold import fold
-from bylaw.model.procedure import GuardFault
+from bylaw.model.procedure import GuardFault, StepFault
 from bylaw.model.session import encode_session
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Role
@@ -103,9 +103,11 @@ class TestNothingHidden:
                 assert slate == session.slate
 
     @settings(RANDOM, max_examples=400)
-    @given(libraries(replace(EVERYTHING, notices=False)), histories)
-    def test_the_last_rule_reads_what_is_kept(self, library, history):
+    @given(libraries(), histories, st.sampled_from(StepFault))
+    def test_the_last_rule_reads_what_is_kept(self, library, history, meaning):
         """What `decide` works on is what `fold` keeps, step by step."""
+        library = [_with_procedure(made, failed_step=meaning) for made in library]
+        library = [_change_rules(made, _fail_at_last) for made in library]
         seen = []
         last = rule("last", *KINDS, dialect="policies", when=Check(lambda v: seen.append(v.slate)))
         watching = replace(group("policies", last), visit=99)
@@ -113,6 +115,12 @@ class TestNothingHidden:
         for session, event, decision in lived(library, history):
             if any(line.uid == last.uid for line in decision.trace):
                 assert fold(session, event, decision).slate == seen[-1]
+
+
+def _fail_at_last(one):
+    """Every second rule has a last step that cannot be computed."""
+    steps = (*one.plan.steps, UNMADE) if one.origin.line % 2 else one.plan.steps
+    return replace(one, plan=replace(one.plan, steps=steps))
 
 
 def _failed(line):
@@ -137,7 +145,7 @@ class TestFailClosed:
     @settings(RANDOM, max_examples=400)
     @given(libraries(), histories, closing, st.sampled_from(FAILING), st.integers(0, 99))
     def test_a_broken_guard_of_a_denying_rule(self, library, history, meaning, guard, at):
-        library = [_fails_as(made, meaning) for made in library]
+        library = [_with_procedure(made, guard_error=meaning) for made in library]
         denying = [one.uid for one in _all_rules(library) if _denies(one)]
         if not denying:
             return
@@ -169,10 +177,9 @@ def _change_rules(made, change):
     )
 
 
-def _fails_as(made, meaning):
+def _with_procedure(made, **parts):
     return _change_groups(
-        made,
-        lambda each: replace(each, procedure=replace(each.procedure, guard_error=meaning)),
+        made, lambda each: replace(each, procedure=replace(each.procedure, **parts))
     )
 
 

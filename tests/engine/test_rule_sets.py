@@ -31,7 +31,7 @@ from bylaw.model.vocabulary import Op
 class TestOrder:
     """P2: only the order that a language defines counts, not where things happened to stand."""
 
-    @settings(RANDOM, max_examples=300)
+    @settings(RANDOM, max_examples=500)
     @given(libraries(), histories, st.randoms(use_true_random=False))
     def test_permuting_definitions_files_and_books_changes_nothing(self, library, history, chance):
         shuffled = _shuffled([_shuffled_book(made, chance) for made in library], chance)

@@ -98,7 +98,7 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
         firing.result = TraceResult.SUPPRESSED
     else:
         skipped = _compute_steps(firing, view, match, spending)
-    if firing.verdict is not Verdict.ALLOW or firing.steps:
+    if firing.verdict is not Verdict.ALLOW or firing.steps or firing.broken:
         firing.result = TraceResult.FIRED
     elif skipped and not rule.last:
         # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
