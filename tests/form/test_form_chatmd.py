@@ -11,6 +11,7 @@ from bylaw.model.decision import Match
 from bylaw.model.effects import HistoryCompact, ToolCall
 from bylaw.model.errors import GuardError, RenderError
 from bylaw.model.event import Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
+from bylaw.model.rule import Judgement
 from bylaw.model.slate import variable_space
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, EffectStatus, Kind, Op, Role
@@ -328,6 +329,24 @@ class TestAVariableSetByOneRuleAndReadByTheNext:
 
         assert start.trace[-2:] == [("count", "budget"), ("read", "guard_false")]
         assert session.session.slate.variables == {}
+        assert_replays(session)
+
+    def test_a_maker_that_breaks_has_failed_and_a_verdict_stands_without_its_words(self):
+        """Invariant 3: the mistake of a dialect neither opens a gate nor ends the session."""
+
+        def crash(view, match):
+            return match.values["nosuch"]
+
+        words = Makes(Op.LOG, crash)
+        broken = rule("broken", Kind.TOOL_BEFORE, steps=[Makes(Op.LOG, crash)])
+        broken = replace(broken, judgement=Judgement(Verdict.DENY, words))
+        session = Driven(chat(broken))
+        call = session.submit(ToolBefore(tool="X"))
+
+        assert call.verdict is Verdict.DENY
+        [(_, reason)] = call.reasons
+        assert reason == "rule broken (its reason could not be written: KeyError: 'nosuch')"
+        assert [rule_id for rule_id, _ in call.steps] == ["step-error"]
         assert_replays(session)
 
     @pytest.mark.parametrize("error", [GuardError, RenderError])

@@ -90,6 +90,14 @@ class TestThreeLinesOfWhichTheSecondFails:
         assert values(session) == {"total": 1, "before": 0}
         assert_replays(session)
 
+    def test_the_only_command_may_succeed_and_fail_in_one_message(self):
+        """Each line is a reading of its own: what failed is not hidden by what did not."""
+        session = Driven(book(group("commands", ADD)))
+        prompt = session.submit(Prompt(text="/add(1)\n/add(x)"))
+
+        assert prompt.trace == [("demo.add", "fired"), ("demo.add", "guard_error")]
+        assert_replays(session)
+
     def test_an_unknown_command_halts(self):
         session = Driven(BOOK)
         prompt = session.submit(Prompt(text="/add(1)\n/sub(2)\n/add(3)"))

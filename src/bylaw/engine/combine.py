@@ -38,6 +38,11 @@ class Findings(Struct):
         if self.tracing:
             self.trace.append(TraceLine(uid=rule.uid, result=result, detail=detail))
 
+    def collapse(self, begun: int) -> None:
+        """One reading of a group is over: of rules lowered from one, show the one that applied."""
+        if self.tracing:
+            self.trace[begun:] = collapsed(self.trace[begun:])
+
     def need(self, needs: tuple[Need, ...]) -> None:
         """Facts that have to be gathered before this event can be decided."""
         self.needs |= dict.fromkeys(needs)
@@ -78,7 +83,7 @@ class Findings(Struct):
         """The decision, or all facts that are still missing."""
         if self.needs:
             return Needs(tuple(self.needs))
-        return self.decision(session, event, collapsed(self.trace))
+        return self.decision(session, event, tuple(self.trace))
 
     def decision(self, session: Session, event: Event, trace: tuple[TraceLine, ...]) -> Decision:
         """The decision with this trace."""

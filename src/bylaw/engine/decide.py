@@ -99,6 +99,7 @@ class _Deliberation:
 
     def _read_once(self, candidates: Candidates, spending: Spending) -> None:
         flow = candidates.group.procedure.flow
+        begun = len(self.findings.trace)
         # Only rules that close the group look at what became of the others.
         self.visited = [] if candidates.closing else None
         for rule in candidates.rules:
@@ -109,6 +110,7 @@ class _Deliberation:
             self.view.visited, self.visited = self.visited, None
             for rule in candidates.closing:
                 self._consider(rule, candidates, spending, closing=True)
+        self.findings.collapse(begun)
 
     def _consider(
         self, rule: Rule, candidates: Candidates, spending: Spending, *, closing: bool = False

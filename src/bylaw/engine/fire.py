@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from bylaw.model.codes.engine import VALUE_NOT_FINITE
+from bylaw.model.codes.engine import GUARD_CRASH, VALUE_NOT_FINITE
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
 from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, RenderError
@@ -15,6 +15,8 @@ from bylaw.model.values import is_finite
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.engine.index import OrderedGroup
     from bylaw.engine.limits import Spending
     from bylaw.engine.view import View
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from bylaw.model.procedure import Procedure
     from bylaw.model.rule import ReasonMaker, Rule, StepMaker
     from bylaw.model.slate import Slate
+
+Made = TypeVar("Made")
 
 
 class Firing(Struct, gc=False):
@@ -106,9 +110,20 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
     return firing
 
 
+def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:
+    """What a maker gives; one that breaks has failed, as a check that breaks has."""
+    try:
+        return make(view, match)
+    except (GuardError, RenderError):
+        raise
+    except Exception as problem:
+        message = f"{type(problem).__name__}: {problem}"
+        raise RenderError(GUARD_CRASH.name, message) from problem
+
+
 def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str:
     try:
-        return maker.make(view, match)
+        return _made_by(maker.make, view, match)
     except (GuardError, RenderError) as problem:
         # A verdict stands even if it cannot be put into words.
         firing.details.append(f"reason failed: {problem.message}")
@@ -122,7 +137,7 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
     before, skipped = view.slate, []
     for number, maker in enumerate(rule.plan.steps, 1):
         try:
-            step = maker.make(view, match)
+            step = _made_by(maker.make, view, match)
             _check_value(step)
         except (GuardError, RenderError) as problem:
             _fail_step(firing, view, number, problem)
@@ -161,7 +176,7 @@ def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Matc
     steps: list[Step] = []
     for maker in makers:
         try:
-            step = maker.make(view, match)
+            step = _made_by(maker.make, view, match)
             steps += [] if step is None else [step]
         except (GuardError, RenderError) as problem:
             firing.details.append(f"on_error {maker.op} failed: {problem.message}")
