@@ -9,7 +9,15 @@ from bylaw.model.wire import EventError, decode_event
 
 WORK = {Kind.PROMPT, Kind.MESSAGE, Kind.AGENT_STOP}
 LAW = {Kind.FILE, Kind.BUS, Kind.APPROVAL}
-COMMON_NAMES = {"token_budget", "context_window", "user", "project", "scripts", "disabled", "unknown"}
+COMMON_NAMES = {
+    "token_budget",
+    "context_window",
+    "user",
+    "project",
+    "scripts",
+    "disabled",
+    "unknown",
+}
 WORK_NAMES = {"changes", "entries"}
 LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode"}
 

@@ -9,8 +9,9 @@ from random_model import events
 from bylaw.model.codes import events as codes
 from bylaw.model.event import EVENT_CLASSES, UNSTAMPED, File, Message, Prompt, ToolAfter, TurnStart
 from bylaw.model.facts import Facts
+from bylaw.model.strict_json import MAX_DEPTH
 from bylaw.model.vocabulary import CallStatus, Change, Kind, Role
-from bylaw.model.wire import MAX_DEPTH, EventError, decode_event, encode_event
+from bylaw.model.wire import EventError, decode_event, encode_event
 
 
 def refused(line):
@@ -141,23 +142,25 @@ def test_what_has_no_kind_is_no_event(line):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"", "ends too early"),
-        (b'{"kind": "prompt"', "ends too early"),
-        (b'{"kind": "prompt", "text": "\x00"}', "see column 29"),
-        (b'{"kind": "prompt"}\x00', "see column 19"),
+        (b"", "it ends too early; see column 1"),
+        (b'{"kind": "prompt"', "it ends too early; see column 17"),
+        (b"nope", "a value is needed here; see column 1"),
+        (b'{"kind": "prompt", "text": "\x00"}', "written as an escape; see column 29"),
+        (b'{"kind": "prompt"}\x00', "nothing may follow the value; see column 19"),
         ('{"kind": "prompt", "text": "ä"} x'.encode(), "see column 33"),
         (b'\xef\xbb\xbf{"kind": "prompt"}', "see column 1"),
-        (b'{"kind": "prompt", "text": "\xff"}', "byte 0xff at column 29"),
-        (b'{"kind": "prompt", "text": "\xed\xa0\x80"}', "not UTF-8"),
-        (b'{"kind": "prompt", "text": "\\ud800"}', "half of a character"),
-        (b'{"kind": "prompt", "text": "\\ud800 and more"}', "not JSON"),
-        (b'{"kind": "custom", "type": "t", "payload": {"a": NaN}}', "not JSON"),
+        (b'{"kind": "prompt", "text": "\xff"}', "0xff is not UTF-8; see column 29"),
+        (b'{"kind": "prompt", "text": "\xed\xa0\x80"}', "not UTF-8; see column 29"),
+        (b'{"kind": "prompt", "text": "\\ud800"}', "half of a character is none; see column 29"),
+        (b'{"kind": "prompt", "text": "\\ud800 and more"}', "half of a character"),
+        (b'{"kind": "custom", "type": "t", "payload": {"a": NaN}}', "`NaN` is no value of JSON"),
     ],
 )
 def test_what_is_not_json_is_refused_with_its_place(line, message):
     code, found = refused(line)
 
     assert code == "event-syntax"
+    assert found.startswith("the line is not JSON: ")
     assert message in found
 
 

@@ -551,7 +551,7 @@ class TestLines:
         assert lines[1] == {
             "error": {
                 "code": "event-syntax",
-                "message": "the line is not JSON: see column 4",
+                "message": "the line is not JSON: a value is needed here; see column 1",
                 "line": 4,
             }
         }

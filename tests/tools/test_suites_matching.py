@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw.tools.suites.json_text import read_json, write_json
+from bylaw.model.strict_json import read_json
+from bylaw.tools.suites.json_text import write_json
 from bylaw.tools.suites.matching import MAX_SHOWN, differences, reshaped
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, "", "é"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import msgspec
 from msgspec.structs import replace
 
@@ -25,11 +22,16 @@ from bylaw.model.event import (
     Event,
 )
 from bylaw.model.refusal import explain
+from bylaw.model.strict_json import (
+    Flaw,
+    JsonError,
+    decode_utf8,
+    flaw_in,
+    refuse_depth,
+    refuse_duplicate_keys,
+)
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
-
-# Deep enough for the arguments of any tool, far below where a parser gives up.
-MAX_DEPTH = 100
 
 # Keys keep their order: a guard may walk a map, and a replayed event must read the same.
 _ENCODER = msgspec.json.Encoder()
@@ -37,9 +39,11 @@ _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 _NO_FACTS = {type(facts): facts for facts in (NO_FACTS, NO_WORK_FACTS, NO_LAW_FACTS)}
 
-# Possessive, so that no text makes it go back: a string (perhaps unclosed), or a bracket.
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_PLACE = re.compile(r"\(byte (\d+)\)")
+_CODES = {
+    Flaw.SYNTAX: EVENT_SYNTAX,
+    Flaw.DUPLICATE_KEY: EVENT_DUPLICATE_KEY,
+    Flaw.TOO_DEEP: EVENT_TOO_DEEP,
+}
 
 
 class EventError(BylawError):
@@ -73,55 +77,30 @@ def _share_defaults(event: Event) -> Event:
 
 def decode_event(line: bytes) -> Event:
     """An event from one line, or an EventError that says what is wrong with it."""
-    text = _read_utf8(line)
-    _refuse_depth(line)
     try:
-        event = _DECODER.decode(line)
-    except msgspec.ValidationError as error:
-        raise _refused_value(line, str(error)) from None
-    except msgspec.DecodeError as error:
-        raise _refused_syntax(line, str(error)) from None
-    json.loads(text, object_pairs_hook=_refuse_duplicates)
+        text = decode_utf8(line)
+        refuse_depth(text)
+        event = _decoded(line, text)
+        refuse_duplicate_keys(text)
+    except JsonError as error:
+        raise _refused_json(error) from None
     return event
 
 
-def _read_utf8(line: bytes) -> str:
+def _decoded(line: bytes, text: str) -> Event:
     try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        column = len(line[: error.start].decode("utf-8")) + 1
-        message = f"the line is not UTF-8: byte 0x{line[error.start]:02x} at column {column}"
-        raise EventError(EVENT_SYNTAX.name, message) from None
+        return _DECODER.decode(line)
+    except msgspec.ValidationError as error:
+        raise _refused_value(line, str(error)) from None
+    except msgspec.DecodeError:
+        raise flaw_in(text) from None
 
 
-def _refuse_depth(line: bytes) -> None:
-    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
-        return
-    depth = 0
-    for found in _STRING_OR_BRACKET.finditer(line):
-        mark = found[0]
-        depth += (mark in b"[{") - (mark in b"]}")
-        if depth > MAX_DEPTH:
-            message = f"lists and objects are nested more than {MAX_DEPTH} deep"
-            raise EventError(EVENT_TOO_DEEP.name, message)
-
-
-def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise EventError(EVENT_DUPLICATE_KEY.name, f"the key `{brief(key)}` is there twice")
-        found[key] = value
-    return found
-
-
-def _refused_syntax(line: bytes, complaint: str) -> EventError:
-    place = _PLACE.search(complaint)
-    if place is None:
-        message = "the line is not JSON: it ends too early, or escapes half of a character"
-        return EventError(EVENT_SYNTAX.name, message)
-    column = len(line[: min(int(place[1]), len(line) - 1)].decode("utf-8", "ignore")) + 1
-    return EventError(EVENT_SYNTAX.name, f"the line is not JSON: see column {column}")
+def _refused_json(error: JsonError) -> EventError:
+    message = error.told_of("the line is")
+    if error.flaw is Flaw.SYNTAX:
+        message += f"; see column {error.span.start + 1}"
+    return EventError(_CODES[error.flaw].name, message)
 
 
 def _refused_value(line: bytes, complaint: str) -> EventError:

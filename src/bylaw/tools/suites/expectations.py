@@ -9,8 +9,9 @@ from bylaw.model.codes.suites import BAD_DIAGNOSTIC_LINE, BAD_EXPECTATION
 from bylaw.model.diagnostic import Diagnostic, Severity, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import Span
+from bylaw.model.strict_json import JsonError, read_json
 from bylaw.tools.suites.commands import MAX_FINDINGS
-from bylaw.tools.suites.json_text import JsonTextError, read_json, write_json
+from bylaw.tools.suites.json_text import write_json
 from bylaw.tools.suites.markdown import lines_of
 from bylaw.tools.suites.page import Expected, ExpectedLines
 
@@ -72,18 +73,12 @@ def _read_lines(
 def _read_object(source: SourceFile, place: Span) -> JSON:
     try:
         value = read_json(source.slice(place))
-    except JsonTextError as problem:
-        span = place if problem.at is None else _one_character(place, problem.at)
-        raise LoadError([_refused(source, span, problem.message)]) from None
+    except JsonError as problem:
+        span = Span(place.start + problem.span.start, place.start + problem.span.end)
+        raise LoadError([_refused(source, span, problem.told_of("this is"))]) from None
     if not isinstance(value, dict):
         raise LoadError([_refused(source, place, "this is JSON, but no object")])
     return value
-
-
-def _one_character(place: Span, offset: int) -> Span:
-    # A text that ends too early is wrong behind its last character, where nothing can be shown.
-    at = min(place.start + offset, place.end - 1)
-    return Span(at, at + 1)
 
 
 def _refused(source: SourceFile, span: Span, headline: str) -> Diagnostic:
@@ -95,7 +90,7 @@ def _read_diagnostic(source: SourceFile, place: Span) -> JSON:
     found = _DIAGNOSTIC.fullmatch(source.slice(place))
     try:
         underlined = read_json(found[3]) if found else None
-    except JsonTextError:
+    except JsonError:
         underlined = None
     if found is None or not isinstance(underlined, str):
         headline = "this line does not name a diagnostic"

@@ -1,0 +1,293 @@
+"""A text that is JSON → its plain value, or what is wrong with it and at which characters.
+
+Refused is also what readers of JSON take differently: a key that is there twice, `NaN`, numbers
+past every bound, half of a character, deep nesting. A good text is read by Python's own decoder;
+only one that is not good is walked through, to find the place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from math import isfinite
+from typing import TYPE_CHECKING, NoReturn
+
+from bylaw.model.errors import BylawError
+from bylaw.model.source import Span
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from bylaw.model.values import JSON
+
+# Deep enough for the arguments of any tool, far below where a parser gives up.
+MAX_DEPTH = 100
+MAX_DIGITS = 4_300
+
+# All possessive, so that no text makes them go back. A string may be unclosed in the first.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_BLANKS = re.compile(r"[ \t\r\n]*+")
+_OPEN_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+', re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+")
+_WORD = re.compile(r"-?\w++")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_PAIR_OR_HALF = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\ud800-\udfff])|\\.",
+    re.DOTALL,
+)
+_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
+_WORDS = frozenset({"true", "false", "null"})
+
+
+class Flaw(Enum):
+    """The kinds of what can be wrong."""
+
+    SYNTAX = "syntax"
+    DUPLICATE_KEY = "duplicate-key"
+    TOO_DEEP = "too-deep"
+
+
+class JsonError(BylawError):
+    """What is wrong, in words for people, and where; the span is empty only in an empty text."""
+
+    def __init__(self, flaw: Flaw, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.flaw = flaw
+        self.message = message
+        self.span = span
+
+    def told_of(self, subject: str) -> str:
+        """The whole sentence: `the facts are` gives `the facts are not JSON: …`."""
+        return f"{subject} not JSON: {self.message}" if self.flaw is Flaw.SYNTAX else self.message
+
+
+def read_json(text: str) -> JSON:
+    """The value of a text, or JsonError."""
+    refuse_depth(text)
+    try:
+        value: JSON = _DECODER.decode(text)
+    except ValueError:
+        raise flaw_in(text) from None
+    if _HALF.search(text):
+        _Walk(text).whole()
+    return value
+
+
+def decode_utf8(data: bytes) -> str:
+    """The text of bytes, or JsonError."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = len(data[: error.start].decode("utf-8"))
+        message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
+        raise JsonError(Flaw.SYNTAX, message, Span(at, at + 1)) from None
+
+
+def refuse_depth(text: str) -> None:
+    """Raise JsonError if brackets are nested too deeply, whatever else is in the text."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        mark = found[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if depth > MAX_DEPTH:
+            raise _too_deep(found.start())
+
+
+def refuse_duplicate_keys(text: str) -> None:
+    """Raise JsonError if a text that another reader took for JSON has the same key twice."""
+    try:
+        _UNIQUE.decode(text)
+    except ValueError:
+        raise flaw_in(text) from None
+
+
+def flaw_in(text: str) -> JsonError:
+    """The first flaw of a text that a reader refused."""
+    try:
+        _Walk(text).whole()
+    except JsonError as flaw:
+        return flaw
+    return JsonError(Flaw.SYNTAX, "it cannot be read", Span(0, min(1, len(text))))
+
+
+def place_of(text: str, path: tuple[str | int, ...]) -> Span | None:
+    """Where a text that is JSON writes a key, or begins an element, that these steps lead to."""
+    walk = _Walk(text, path)
+    walk.whole()
+    return walk.found
+
+
+def _too_deep(at: int) -> JsonError:
+    message = f"lists and objects are nested more than {MAX_DEPTH} deep"
+    return JsonError(Flaw.TOO_DEEP, message, Span(at, at + 1))
+
+
+class _Walk:
+    """Goes through a text once; stops at the first flaw and remembers one place."""
+
+    def __init__(self, text: str, sought: tuple[str | int, ...] = ()) -> None:
+        self.text = text
+        self.at = 0
+        self.path: list[str | int] = []
+        self.sought = list(sought)
+        self.found: Span | None = None
+
+    def whole(self) -> None:
+        self.value()
+        if self.peek():
+            self.fail("nothing may follow the value")
+
+    def value(self) -> None:
+        match self.peek():
+            case "{":
+                self.members()
+            case "[":
+                self.elements()
+            case '"':
+                self.string()
+            case _:
+                self.literal()
+
+    def members(self) -> None:
+        self.enter()
+        seen: set[str] = set()
+        more = self.peek() != "}"
+        while more:
+            self.member(seen)
+            more = self.goes_on("}")
+        self.at += 1
+
+    def member(self, seen: set[str]) -> None:
+        if self.peek() != '"':
+            self.fail("a key in double quotes is needed here")
+        span = self.string()
+        key: str = json.loads(self.text[span.start : span.end])
+        if key in seen:
+            message = f"the key `{brief(key)}` is there twice"
+            raise JsonError(Flaw.DUPLICATE_KEY, message, span)
+        seen.add(key)
+        if self.peek() != ":":
+            self.fail("a `:` is needed here")
+        self.at += 1
+        self.step(key, span)
+
+    def elements(self) -> None:
+        self.enter()
+        index = 0
+        more = self.peek() != "]"
+        while more:
+            self.peek()
+            self.step(index, Span(self.at, self.at + 1))
+            index += 1
+            more = self.goes_on("]")
+        self.at += 1
+
+    def enter(self) -> None:
+        if len(self.path) == MAX_DEPTH:
+            raise _too_deep(self.at)
+        self.at += 1
+
+    def goes_on(self, closing: str) -> bool:
+        after = self.peek()
+        if after == ",":
+            self.at += 1
+        elif after != closing:
+            self.fail(f"a `,` or `{closing}` is needed here")
+        return after == ","
+
+    def step(self, key: str | int, span: Span) -> None:
+        self.path.append(key)
+        if self.path == self.sought:
+            self.found = span
+        self.value()
+        self.path.pop()
+
+    def peek(self) -> str:
+        """The next character that is no blank; nothing at the end."""
+        blanks = _BLANKS.match(self.text, self.at)
+        assert blanks is not None, "the pattern matches nothing too"
+        self.at = blanks.end()
+        return self.text[self.at : self.at + 1]
+
+    def string(self) -> Span:
+        body = _OPEN_STRING.match(self.text, self.at)
+        assert body is not None, "called at a quote"
+        if self.text[body.end() : body.end() + 1] != '"':
+            self.broken_string(body.end())
+        for found in _PAIR_OR_HALF.finditer(self.text, self.at, body.end()):
+            if found["half"]:
+                self.fail("half of a character is none", Span(*found.span()))
+        span = Span(self.at, body.end() + 1)
+        self.at = span.end
+        return span
+
+    def broken_string(self, at: int) -> NoReturn:
+        match self.text[at : at + 1]:
+            case "":
+                self.fail("a text has no closing quote", Span(self.at, self.at + 1))
+            case "\\":
+                self.fail("this is no escape", Span(at, at + 2))
+            case _:
+                self.fail("this character is written as an escape", Span(at, at + 1))
+
+    def literal(self) -> None:
+        number = _NUMBER.match(self.text, self.at)
+        word = _WORD.match(self.text, self.at)
+        if number and not _is_bounded(number[0]):
+            self.fail("this number is too large", Span(*number.span()))
+        if word and word[0] in _CONSTANTS:
+            self.fail(f"`{word[0]}` is no value of JSON", Span(*word.span()))
+        if word and word[0] in _WORDS:
+            number = word
+        if number is None:
+            self.fail("a value is needed here", Span(*word.span()) if word else None)
+        self.at = number.end()
+
+    def fail(self, message: str, span: Span | None = None) -> NoReturn:
+        size = len(self.text)
+        if span is None and self.at == size:
+            message = "it ends too early"
+        span = span or Span(self.at, self.at + 1)
+        inside = Span(min(span.start, max(size - 1, 0)), min(span.end, size))
+        raise JsonError(Flaw.SYNTAX, message, inside)
+
+
+def _is_bounded(number: str) -> bool:
+    if number.lstrip("-").isdigit():
+        return len(number.lstrip("-")) <= MAX_DIGITS
+    return isfinite(float(number))
+
+
+def _number(written: str) -> float:
+    if not _is_bounded(written):
+        raise ValueError
+    return float(written)
+
+
+def _whole_number(written: str) -> int:
+    if not _is_bounded(written):
+        raise ValueError
+    return int(written)
+
+
+def _no_constant(_name: str) -> NoReturn:
+    raise ValueError
+
+
+def _without_duplicates(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+_UNIQUE = json.JSONDecoder(object_pairs_hook=_without_duplicates)
+_DECODER = json.JSONDecoder(
+    parse_float=_number,
+    parse_int=_whole_number,
+    parse_constant=_no_constant,
+    object_pairs_hook=_without_duplicates,
+)
