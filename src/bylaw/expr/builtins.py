@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic, bounded
 from bylaw.expr.condition_operators import each, equal, key, less
-from bylaw.expr.faults import fail
+from bylaw.expr.faults import Fault, fail, fail_inside
 from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS, MAX_TEXT_CHARS
 from bylaw.expr.rendering import as_text
 from bylaw.expr.weight import SCALARS, charge_search, grown, in_order, weigh
@@ -94,8 +94,9 @@ def total(budget: Budget, site: int, values: Any, start: Any = 0) -> Any:
     _needs(start, (int, float, bool), "a number", site)
     result = start
     for value in each(values, budget, 1, site):
-        _needs(value, (int, float, bool), "a list of numbers", site)
-        result = arithmetic(operator.add, site, result, value)
+        if value.__class__ not in (int, float, bool):
+            fail_inside(codes.GUARD_TYPE, site, "a list of numbers is needed", value)
+        result = _inside(arithmetic, operator.add, site, result, value)
     return result
 
 
@@ -128,12 +129,24 @@ _NOTHING = object()
 
 def least(budget: Budget, site: int, *values: Any, default: Any = _NOTHING) -> Any:
     """`min(values)`, `min(a, b, …)`."""
-    return _extreme(budget, site, values, default, lambda a, b: less(a, b, budget, site))
+    return _extreme(budget, site, values, default, lambda a, b: _below(a, b, budget, site))
 
 
 def greatest(budget: Budget, site: int, *values: Any, default: Any = _NOTHING) -> Any:
     """`max(values)`, `max(a, b, …)`."""
-    return _extreme(budget, site, values, default, lambda a, b: less(b, a, budget, site))
+    return _extreme(budget, site, values, default, lambda a, b: _below(b, a, budget, site))
+
+
+def _below(left: Any, right: Any, budget: Budget, site: int) -> bool:
+    return bool(_inside(less, left, right, budget, site))
+
+
+def _inside(operation: Callable[..., Any], *args: Any) -> Any:
+    """An operation on elements: what it says of its operands is not said of the call's."""
+    try:
+        return operation(*args)
+    except Fault as fault:
+        fail_inside(fault.code, fault.site, fault.problem, *fault.values_met)
 
 
 def _extreme(

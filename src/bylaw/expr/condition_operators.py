@@ -10,7 +10,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic
-from bylaw.expr.faults import fail
+from bylaw.expr.faults import fail, fail_inside
 from bylaw.expr.limits import MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS
 from bylaw.expr.weight import (
     COLLECTIONS,
@@ -82,10 +82,13 @@ def key(value: Any, budget: Budget, site: int) -> Any:
         return value
     if value.__class__ is tuple:
         weigh(value, budget, site)
-        for item in value:
-            key(item, budget, site)
-        return value
+        if _can_be_key(value):
+            return value
     fail(codes.GUARD_TYPE, site, "a key is a text, a number, a boolean or null", value)
+
+
+def _can_be_key(value: Any) -> bool:
+    return value.__class__ in SCALARS or (value.__class__ is tuple and all(map(_can_be_key, value)))
 
 
 def add(left: Any, right: Any, budget: Budget, site: int) -> Any:
@@ -229,7 +232,9 @@ def each(value: Any, budget: Budget, cost: int, site: int) -> Iterator[Any]:
 def unpack(value: Any, count: int, site: int) -> Any:
     """The value, if it has exactly this many elements for the names of a loop."""
     if value.__class__ not in _SEQUENCES:
-        fail(codes.GUARD_TYPE, site, f"only a list of {count} can be taken apart here", value)
+        problem = f"only a list of {count} can be taken apart here"
+        fail_inside(codes.GUARD_TYPE, site, problem, value)
     if len(value) != count:
-        fail(codes.GUARD_VALUE, site, f"there are not {count} elements to take apart", value)
+        problem = f"there are not {count} elements to take apart"
+        fail_inside(codes.GUARD_VALUE, site, problem, value)
     return value

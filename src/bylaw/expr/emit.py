@@ -80,7 +80,10 @@ class Emitter:
 
     def site(self, node: Node, *operands: Node) -> int:
         """Register a place that can fail."""
-        self.sites.append(Site(node.span, tuple(operand.span for operand in operands)))
+        # Inside an f-string every part has the span of the whole: none can be named.
+        nameless = any(part is not node and part.span == node.span for part in operands)
+        spans = () if nameless else tuple(operand.span for operand in operands)
+        self.sites.append(Site(node.span, spans))
         return len(self.sites) - 1
 
     def type(self, node: Node) -> Type:
@@ -128,13 +131,15 @@ class Emitter:
     def slice(self, node: Slice) -> str:
         bounds = (node.lower, node.upper, node.step)
         codes = ", ".join("None" if bound is None else self.emit(bound) for bound in bounds)
-        return f"cut({self.emit(node.object)}, {codes}, B, {self.site(node, node.object)})"
+        given = [bound for bound in bounds if bound is not None]
+        return f"cut({self.emit(node.object)}, {codes}, B, {self.site(node, node.object, *given)})"
 
     def call(self, node: Call) -> str:
         function = self.checked.environment.functions[node.function]
         args = [self.argument(arg, function, place) for place, arg in enumerate(node.args)]
         args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
-        return function.emit(args, self.site(node, *node.args), self.view)
+        given = (*node.args, *(word.value for word in node.keywords))
+        return function.emit(args, self.site(node, *given), self.view)
 
     def argument(self, node: Node, function: Function, place: int) -> Argument:
         """An argument; where the call is inlined over the view its kind is tested before."""
@@ -150,7 +155,8 @@ class Emitter:
         known = self.checked.environment.methods[node.name]
         args = [Argument(self.emit(part)) for part in (node.object, *node.args)]
         args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
-        return known.emit(args, self.site(node, node.object, *node.args), self.view)
+        given = (node.object, *node.args, *(word.value for word in node.keywords))
+        return known.emit(args, self.site(node, *given), self.view)
 
     def unary(self, node: Unary) -> str:
         operand, known = self.emit(node.operand), self.type(node.operand)

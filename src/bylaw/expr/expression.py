@@ -82,10 +82,10 @@ class Expression:
         site = self._compiled.sites[fault.site]
         part = self._text(site.span)
         values = [describe(value) for value in fault.values_met]
-        if len(values) == len(site.operands):
+        if fault.of_operands and len(values) == len(site.operands):
             names = [self._text(operand) for operand in site.operands]
             values = [f"`{name}` is {v}" for name, v in zip(names, values, strict=True)]
-        else:  # an operator that looked at one of several operands says what it found there
+        else:  # an element, or one of several operands: it is not known here which
             values = [f"found {value}" for value in values]
         message = f"in `{part}`: {fault.problem}" + (f"; {', '.join(values)}" if values else "")
         return GuardError(fault.code.name, message, part)

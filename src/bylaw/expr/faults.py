@@ -16,17 +16,31 @@ _SHOWN_BITS = 200
 class Fault(Exception):  # noqa: N818 - becomes a GuardError where the source text is known
     """Evaluation cannot go on at a site (an index into the expression's table of places)."""
 
-    def __init__(self, code: Code, site: int, problem: str, values: tuple[object, ...]) -> None:
+    def __init__(
+        self,
+        code: Code,
+        site: int,
+        problem: str,
+        values: tuple[object, ...],
+        *,
+        of_operands: bool = True,
+    ) -> None:
         super().__init__(problem)
         self.code = code
         self.site = site
         self.problem = problem
         self.values_met = values
+        self.of_operands = of_operands
 
 
 def fail(code: Code, site: int, problem: str, *values: object) -> NoReturn:
-    """Raise a fault."""
+    """Raise a fault over the operands of the site, in their order, or over one of several."""
     raise Fault(code, site, problem, values)
+
+
+def fail_inside(code: Code, site: int, problem: str, *values: object) -> NoReturn:
+    """Raise a fault over values that no operand is: they are elements of one."""
+    raise Fault(code, site, problem, values, of_operands=False)
 
 
 def describe(value: object) -> str:
