@@ -47,7 +47,7 @@ from bylaw.expr.types import (
 )
 from bylaw.model.codes import expressions as codes
 from bylaw.model.diagnostic import Diagnostic, Severity, error, warning
-from bylaw.model.errors import LoadError
+from bylaw.model.errors import LoadError, load_error
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from bylaw.expr.environment import Environment
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
+
+_SPLIT = "split it into several rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,10 @@ def _check_size(source: SourceFile, tree: Node) -> None:
     deep = depth_over(tree, MAX_DEPTH)
     if deep is not None:
         headline = f"nested more than {MAX_DEPTH:,} levels deep"
-        raise LoadError([error(codes.EXPRESSION_TOO_DEEP, headline, source, deep.span)])
+        raise load_error(codes.EXPRESSION_TOO_DEEP, headline, source, deep.span, help=_SPLIT)
     if sum(1 for _ in walk(tree)) > MAX_NODES:
         headline = f"the expression has more than {MAX_NODES:,} parts"
-        raise LoadError([error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span)])
+        raise load_error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span, help=_SPLIT)
 
 
 class Checker:
@@ -295,7 +297,7 @@ class Checker:
         self.loops += len(node.clauses)
         if self.loops > MAX_LOOPS:
             headline = f"more than {MAX_LOOPS:,} loops inside each other"
-            self.error(codes.EXPRESSION_TOO_DEEP, headline, node.span)
+            self.error(codes.EXPRESSION_TOO_DEEP, headline, node.span, _SPLIT)
         for clause in node.clauses:
             self.clause(clause)
         element = self.infer(node.element)
