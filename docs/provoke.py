@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec.structs import replace
 
 from bylaw.cli.reading import read_source
+from bylaw.dialects.toml import load_toml
 from bylaw.dialects.yaml import load_yaml
 from bylaw.engine.index import RuleSet
 from bylaw.expr.expression import load_guard, warn_if_not_boolean
@@ -307,6 +308,11 @@ def _patterns(example: Example) -> list[Pattern]:
     ]
 
 
+def _toml(example: Example) -> Sequence[Found]:
+    load_toml(SourceFile("rule.toml", example.text))
+    return []
+
+
 def _yaml(example: Example) -> Sequence[Found]:
     load_yaml(SourceFile("rules.yaml", example.text))
     return []
@@ -342,6 +348,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "rule-folder": _rule_folder,
     "suite": _suite,
     "template": _template,
+    "toml": _toml,
     "two-configurations": _two_configurations,
     "yaml": _yaml,
 }

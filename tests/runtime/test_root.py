@@ -77,7 +77,7 @@ def test_two_configurations_are_one_too_many(tmp_path):
     with pytest.raises(LoadError) as caught:
         read_configuration(str(tmp_path))
     (found,) = caught.value.diagnostics
-    assert (found.code, found.underlined) == ("two-configurations", "tool.bylaw")
+    assert (found.code, found.underlined) == ("two-configurations", "[tool.bylaw]")
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe", "latin"])

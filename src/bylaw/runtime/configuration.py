@@ -6,36 +6,30 @@ are known here by name only.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bylaw.dialects.toml import Array, Table, load_toml
 from bylaw.model.codes.configuration import (
-    CONFIGURATION_SYNTAX,
     MISSING_SETTING,
     TWO_CONFIGURATIONS,
     UNKNOWN_SETTING,
     WRONG_SETTING,
 )
 from bylaw.model.diagnostic import Diagnostic, error
-from bylaw.model.errors import LoadError
-from bylaw.model.source import BOM, SourceFile, Span
+from bylaw.model.errors import LoadError, load_error
+from bylaw.model.source import SourceFile, Span
 from bylaw.model.suggest import did_you_mean
-from bylaw.runtime.reading import too_large
-from bylaw.runtime.toml_places import Places, Table, error_place, find_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bylaw.dialects.toml import Entry, Node
     from bylaw.model.codes import Code
 
 CONFIGURATION = "bylaw.toml"
 PROJECT = "pyproject.toml"
 IN_PROJECT = ("tool", "bylaw")
-# Far more than anyone writes. The standard reader needs time that grows with the square of the
-# parts of a dotted key.
-MAX_CONFIGURATION = 256 * 1024
-MAX_DOTS_A_LINE = 1_000
 
 _KEYS = ("discover", "book")
 _BOOK_KEYS = ("path", "dialect")
@@ -64,122 +58,94 @@ class Configuration:
 
 def read_settings(source: SourceFile, below: tuple[str, ...]) -> Configuration:
     """The settings in the table `below`; LoadError with everything that is wrong with them."""
-    data: Any = parse(source)
-    for name in below:
-        data = data[name]
-    reader = _Reader(find_places(source), below)
-    found = reader.read(data)
+    table = settings_in(source, below)
+    if not isinstance(table, Table):
+        span = Span(0, 0) if table is None else table.span
+        help_ = "write `[tool.bylaw]`"
+        raise load_error(WRONG_SETTING, "`bylaw` must be a table", source, span, help=help_)
+    reader = _Reader(source)
+    found = reader.read(table)
     if reader.findings:
         raise LoadError(reader.findings)
     return found
 
 
-def parse(source: SourceFile) -> dict[str, Any]:
-    """The plain values of a TOML text of bounded size, or LoadError."""
-    if len(source.text) > MAX_CONFIGURATION:
-        headline = f"`{source.path}` is larger than {MAX_CONFIGURATION:,} characters"
-        raise LoadError([too_large(source.path, headline)])
-    try:
-        if any(line.count(".") > MAX_DOTS_A_LINE for line in source.text.split("\n")):
-            raise RecursionError  # noqa: TRY301 - what a dotted key would become
-        return tomllib.loads(source.text.removeprefix(BOM))
-    except RecursionError:
-        said, span = "this is nested too deeply", Span(0, 0)
-    except ValueError as wrong:
-        said, span = error_place(source, str(wrong))
-    help_ = "write TOML: `key = value` below `[table]`; texts stand in quotes"
-    raise LoadError([error(CONFIGURATION_SYNTAX, said, source, span, help=help_)])
+def settings_in(source: SourceFile, below: tuple[str, ...]) -> Node | None:
+    """What stands in a TOML text under that name; LoadError if it is no TOML."""
+    node: Node | None = load_toml(source)
+    for name in below:
+        node = node.get(name) if isinstance(node, Table) else None
+    return node
 
 
 def two_configurations(project: SourceFile) -> Diagnostic:
     """The refusal of `[tool.bylaw]` beside a `bylaw.toml`."""
-    found = find_places(project).below(IN_PROJECT) or Span(0, 0)
+    found = settings_in(project, IN_PROJECT)
     headline = f"`{CONFIGURATION}` stands beside this table, and only one can be in force"
     help_ = "keep one of them, with all settings"
-    return error(TWO_CONFIGURATIONS, headline, project, found, help=help_)
+    span = Span(0, 0) if found is None else found.span
+    return error(TWO_CONFIGURATIONS, headline, project, span, help=help_)
 
 
 class _Reader:
-    """Checks plain values and collects what is wrong with them."""
+    """Checks the values and collects what is wrong with them."""
 
-    def __init__(self, places: Places, below: tuple[str, ...]) -> None:
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
         self.findings: list[Diagnostic] = []
-        self._places = places
-        self._below = below
-        self._top = places.table(below)
 
-    def read(self, data: object) -> Configuration:
-        if not isinstance(data, dict):
-            self._refuse(WRONG_SETTING, "`bylaw` must be a table", self._span((), ""))
-            return Configuration()
-        for key, value in data.items():
-            self._check_key(key, value)
+    def read(self, table: Table) -> Configuration:
+        for key, entry in table.entries.items():
+            self._check_key(key, entry)
+        discover, books = table.get("discover"), table.get("book")
         return Configuration(
-            self._places.source,
-            data.get("discover", True) is True,
-            tuple(self._books(data.get("book", []))),
+            self.source,
+            discover is None or discover.to_python() is True,
+            () if books is None else tuple(self._books(books)),
         )
 
-    def _check_key(self, key: str, value: object) -> None:
+    def _check_key(self, key: str, entry: Entry) -> None:
         known = (*_KEYS, *OTHER_TABLES)
-        span = self._span((key,), key)
         if key not in known:
             help_ = did_you_mean(key, known)
-            self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting", span, help_)
-        elif key in OTHER_TABLES and not isinstance(value, dict):
-            self._wrong(key, f"a table: `[{key}]`", span)
-        elif key == "discover" and not isinstance(value, bool):
-            self._wrong(key, "`true` or `false`", self._value_span(self._top, key))
+            self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting", entry.key, help_)
+        elif key in OTHER_TABLES and not isinstance(entry.node, Table):
+            self._wrong(key, f"a table: `[{key}]`", entry.node.span)
+        elif key == "discover" and not isinstance(entry.node.to_python(), bool):
+            self._wrong(key, "`true` or `false`", entry.node.span)
 
-    def _books(self, value: object) -> Iterator[NamedBook]:
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            self._wrong("book", "a list of tables: `[[book]]`", self._span(("book",), "book"))
+    def _books(self, node: Node) -> Iterator[NamedBook]:
+        if not isinstance(node, Array) or not all(isinstance(one, Table) for one in node.items):
+            self._wrong("book", "a list of tables: `[[book]]`", node.span)
             return
-        for number, one in enumerate(value):
-            yield from self._book(one, self._places.table((*self._below, "book"), number))
+        for one in node.items:
+            assert isinstance(one, Table)
+            yield from self._book(one)
 
-    def _book(self, value: dict[str, object], table: Table | None) -> Iterator[NamedBook]:
+    def _book(self, table: Table) -> Iterator[NamedBook]:
         before = len(self.findings)
-        for key, one in value.items():
-            self._check_book_key(key, one, table)
-        if "path" not in value:
-            span = table.span if table else self._span(("book",), "book")
+        for key, entry in table.entries.items():
+            self._check_book_key(key, entry)
+        if "path" not in table.entries:
             help_ = 'add `path = "…"`, a file or folder from the root'
-            self._refuse(MISSING_SETTING, "this book has no `path`", span, help_)
+            self._refuse(MISSING_SETTING, "this book has no `path`", table.span, help_)
         if len(self.findings) == before:
-            path, dialect = str(value["path"]), str(value.get("dialect", ""))
-            spans = (self._value_span(table, "path"), self._value_span(table, "dialect"))
-            yield NamedBook(path, dialect, *spans)
+            path, dialect = table.entries["path"].node, table.get("dialect")
+            name = "" if dialect is None else str(dialect.to_python())
+            span = path.span if dialect is None else dialect.span
+            yield NamedBook(str(path.to_python()), name, path.span, span)
 
-    def _check_book_key(self, key: str, value: object, table: Table | None) -> None:
+    def _check_book_key(self, key: str, entry: Entry) -> None:
+        value = entry.node.to_python()
         if key not in _BOOK_KEYS:
-            span = (
-                table.keys[key][0] if table and key in table.keys else self._span(("book",), "book")
-            )
             help_ = did_you_mean(key, _BOOK_KEYS)
-            self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting of a book", span, help_)
+            self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting of a book", entry.key, help_)
         elif not isinstance(value, str) or not value:
-            self._wrong(key, "a text in quotes that is not empty", self._value_span(table, key))
-
-    def _span(self, name: tuple[str, ...], key: str) -> Span:
-        """Where a key stands: in its table, else the first header below its name, else the top."""
-        if self._top and key in self._top.keys:
-            return self._top.keys[key][0]
-        return (
-            self._places.below((*self._below, *name))
-            or self._places.below(self._below)
-            or Span(0, 0)
-        )
-
-    def _value_span(self, table: Table | None, key: str) -> Span:
-        if table and key in table.keys:
-            return table.keys[key][1]
-        return table.span if table and table.name else self._span((key,), key)
+            self._wrong(key, "a text in quotes that is not empty", entry.node.span)
 
     def _wrong(self, key: str, wanted: str, span: Span) -> None:
-        self._refuse(
-            WRONG_SETTING, f"`{key}` has a value of the wrong type", span, f"write {wanted}"
-        )
+        headline = f"`{key}` has a value of the wrong type"
+        self._refuse(WRONG_SETTING, headline, span, f"write {wanted}")
 
     def _refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        self.findings.append(error(code, headline, self._places.source, span, help=help_))
+        self.findings.append(error(code, headline, self.source, span, help=help_))

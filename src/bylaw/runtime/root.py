@@ -12,8 +12,8 @@ from bylaw.runtime.configuration import (
     IN_PROJECT,
     PROJECT,
     Configuration,
-    parse,
     read_settings,
+    settings_in,
     two_configurations,
 )
 from bylaw.runtime.reading import as_bytes, as_text, read_regular_file, unreadable
@@ -93,8 +93,7 @@ def _project(folder: str) -> SourceFile | None:
 
 def _speaks_of_us(source: SourceFile) -> bool:
     try:
-        tool = parse(source).get("tool")
+        return settings_in(source, IN_PROJECT) is not None
     except LoadError:
         # A foreign file that does not load is not our concern, unless our table is in it.
         return _NAMES_US.search(source.text) is not None
-    return isinstance(tool, dict) and "bylaw" in tool

@@ -2,15 +2,6 @@
 
 from bylaw.model.codes import Code, Example
 
-CONFIGURATION_SYNTAX = Code(
-    "configuration-syntax",
-    "the configuration is no TOML",
-    "A configuration that cannot be read may have named rules; going on without it could open a "
-    "gate, so nothing is decided.",
-    "Mend the file at the place that is shown. TOML is described on toml.io.",
-    Example("configuration", "discover = yes\n"),
-)
-
 UNKNOWN_SETTING = Code(
     "unknown-setting",
     "the configuration has a key that means nothing",

@@ -1,0 +1,81 @@
+"""TOML text → values with a place for every key and value.
+
+The standard library reads the values and says what is wrong; `scan` finds the places in a text
+that it has accepted; here the two are put together.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from bylaw.dialects.toml.nodes import Array, Entry, Node, Table, Value
+from bylaw.dialects.toml.scan import scan
+from bylaw.model.codes.toml import TOML_SYNTAX, TOML_TOO_LARGE
+from bylaw.model.errors import load_error
+from bylaw.model.source import BOM, SourceFile, Span
+
+if TYPE_CHECKING:
+    from bylaw.dialects.toml.scan import Place
+
+__all__ = ["Array", "Entry", "Node", "Table", "Value", "load_toml"]
+
+# Far more than anyone writes. The standard reader needs time that grows with the square of the
+# parts of a dotted key.
+MAX_CHARS = 256 * 1024
+MAX_KEY_PARTS = 100
+_KEY_PART = r"""(?:[\w-]{1,64}|"[^"\n]{0,64}"|'[^'\n]{0,64}')[ \t]*\.[ \t]*"""
+_LONG_KEY = re.compile(f"(?:{_KEY_PART}){{{MAX_KEY_PARTS}}}")
+_ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def load_toml(source: SourceFile) -> Table:
+    """The document as a table, or LoadError."""
+    if len(source.text) > MAX_CHARS:
+        headline = f"the text is longer than {MAX_CHARS:,} characters"
+        raise load_error(TOML_TOO_LARGE, headline, source, Span(0, 1), help="split the file")
+    _refuse_long_keys(source)
+    start = len(BOM) if source.text.startswith(BOM) else 0
+    try:
+        values = tomllib.loads(source.text[start:])
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
+        said, span = _error_place(source, str(problem))
+        raise load_error(TOML_SYNTAX, said, source, span) from None
+    table = _joined(scan(source, start), values)
+    assert isinstance(table, Table)
+    return table
+
+
+def _refuse_long_keys(source: SourceFile) -> None:
+    found = _LONG_KEY.search(source.text)
+    if found is not None:
+        headline = f"a key has more than {MAX_KEY_PARTS} parts"
+        span = Span(found.start(), found.start() + 1)
+        raise load_error(TOML_TOO_LARGE, headline, source, span, help="nest less deeply")
+
+
+def _error_place(source: SourceFile, message: str) -> tuple[str, Span]:
+    """What the standard reader says, and the character that it is about."""
+    found = _ERROR_PLACE.search(message)
+    said = message[: found.start()] if found else "this cannot be read as TOML"
+    said = f"this is not TOML: {said[:1].lower()}{said[1:]}"
+    end = len(source.text)
+    if found is None or found[1] is None:
+        return said, Span(max(end - 1, 0), end)
+    at = source.offset_of_utf16(int(found[1]), 0) + int(found[2]) - 1
+    return said, Span(min(at, max(end - 1, 0)), min(at + 1, end))
+
+
+def _joined(place: Place, value: Any) -> Node:
+    """Places and values have the same form: both were read from the same text."""
+    if isinstance(value, dict) and place.entries is not None:
+        entries = {
+            key: Entry(place.key_spans[key], _joined(inner, value[key]))
+            for key, inner in place.entries.items()
+        }
+        return Table(entries, place.span)
+    if isinstance(value, list) and place.items is not None:
+        pairs = zip(place.items, value, strict=True)
+        return Array(tuple(_joined(inner, item) for inner, item in pairs), place.span)
+    return Value(value, place.span)
