@@ -1,34 +1,13 @@
-"""Rules, groups and books as values: design section 6."""
+"""What a rule and the procedure of a group say when nobody says more."""
 
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError
 
 import pytest
 
-from bylaw.model.decision import Match, OnFailure
-from bylaw.model.effects import Log
-from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
-from bylaw.model.rule import (
-    ApprovalGate,
-    ApprovalMode,
-    Judgement,
-    Origin,
-    PlanForm,
-    Rounds,
-    Rule,
-    Trigger,
-)
-from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Authority, Kind, Op
-
-
-@dataclass(frozen=True)
-class SayHello:
-    """The smallest step and reason that a language could bring."""
-
-    op: Op = Op.LOG
-
-    def make(self, view, match):
-        return Log(text="hello")
+from bylaw.model.decision import OnFailure
+from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault, Writes
+from bylaw.model.rule import Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.vocabulary import Kind
 
 
 def rule(**fields):
@@ -60,39 +39,15 @@ def test_a_rule_is_frozen():
         rule().last = True
 
 
-def test_a_rule_with_gate_verdict_and_plan():
-    gated = rule(
-        gates=(ApprovalGate(ApprovalMode.DUAL, (Authority.HUMAN, Authority.ANTIGRAVITY)),),
-        judgement=Judgement(Verdict.DENY, SayHello()),
-        plan=PlanForm(steps=(SayHello(),), on_failure=OnFailure.ON_ERROR),
+def test_a_procedure_limits_nothing_that_its_language_does_not():
+    plain = Procedure(
+        order=(SortKey.SOURCE,),
+        flow=Flow.ALL,
+        guard_error=GuardFault.SKIP,
+        failed_step=StepFault.RECORD,
     )
 
-    assert [step.op for step in gated.plan.steps] == ["log"]
-    assert gated.plan.steps[0].make(None, Match()) == Log(text="hello")
-
-
-def test_how_a_group_is_read_is_data():
-    """LD-080, LD-082: RULE_DSL in one value."""
-    law = Procedure(
-        order=(SortKey.PRIORITY_ASCENDING, SortKey.FILE, SortKey.SOURCE),
-        flow=Flow.FIRST,
-        guard_error=GuardFault.NOT_SATISFIED,
-        failed_step=StepFault.ON_ERROR,
-        closing=(rule(),),
-    )
-    book = Book(
-        dialect="law",
-        path="rules",
-        files=("rules/a.yaml",),
-        digest="d",
-        groups=(Group("rules", 0, law, (rule(),)),),
-    )
-
-    assert law.budget is None
-    assert book == Book(
-        dialect="law",
-        path="rules",
-        files=("rules/a.yaml",),
-        digest="d",
-        groups=(Group("rules", 0, law, (rule(),)),),
-    )
+    assert (plain.budget, plain.call_budget) == (None, None)
+    assert (plain.split_lines, plain.quiet_after_deny) == (False, False)
+    assert (plain.closing, plain.fault_note, plain.step_note) == ((), None, None)
+    assert plain.writes is Writes.IN_ORDER

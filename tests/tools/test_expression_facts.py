@@ -1,7 +1,9 @@
-"""Facts of expressions: what is wrong with them is underlined where it is written."""
+"""Facts of expressions: what is left out is filled in, what is wrong is underlined."""
 
 import pytest
 
+from bylaw.expr.condition_environment import SHAPES
+from bylaw.expr.guard_environment import CallCount, GuardView
 from bylaw.model.errors import LoadError
 from bylaw.model.source import BOM, SourceFile
 from bylaw.tools.expression_facts import condition_view, guard_view
@@ -64,3 +66,51 @@ def test_the_last_of_equal_keys_in_different_places_is_found():
         '"turn"',
         text.rindex('"turn"'),
     )
+
+
+def test_a_guard_without_facts_sees_the_beginning_of_a_session():
+    assert guard_view(SourceFile("facts", "{}")) == GuardView(turn_index=1, last_role="none")
+
+
+def test_calls_are_counted_by_the_turns_they_were_in():
+    facts = '{"calls": {"Read": [4, 2], "Edit": []}, "fired_at": {"a": 5, "b": null}}'
+    view = guard_view(SourceFile("facts", facts))
+
+    assert view.calls == {"Read": CallCount(2, 4)}
+    assert view.fired_at == {"a": 5}
+
+
+@pytest.mark.parametrize(
+    ("facts", "args"),
+    [("{}", None), ('{"event": {"tool": {}}}', None), ('{"event": {"tool": {"args": {}}}}', {})],
+)
+def test_a_call_without_arguments_is_not_one_with_none(facts, args):
+    assert guard_view(SourceFile("facts", facts)).tool_args == args
+
+
+def test_every_part_of_a_context_is_there_and_empty():
+    context = condition_view(SourceFile("facts", "{}")).context
+
+    assert set(context) == set(SHAPES)
+    assert context["event"] is None
+    assert context["result"] is None
+    assert context["history"]["messages"] == []
+    assert context["turn"]["token_usage"] is None
+
+
+def test_totals_of_a_context_come_from_its_history():
+    tools = '[{"name": "a", "success": true}, {"name": "a", "success": true}, {"name": "b"}]'
+    facts = f'{{"context": {{"history": {{"tools": {tools}, "messages": [{{}}, {{}}]}}}}}}'
+    view = condition_view(SourceFile("facts", facts))
+
+    assert view.completed == {"a": 2}
+    assert view.message_total == 2
+    assert view.context["history"]["tools"][2]["success"] is None
+
+
+def test_a_whole_number_is_a_fraction_where_one_is_declared():
+    """What compiled code relies on: a declared fraction is never a whole number."""
+    facts = '{"context": {"turn": {"token_usage": 1}}}'
+    usage = condition_view(SourceFile("facts", facts)).context["turn"]["token_usage"]
+
+    assert (usage, type(usage)) == (1.0, float)

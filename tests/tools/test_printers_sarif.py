@@ -58,10 +58,12 @@ def check_result(result, rules):
         assert all(type(number) is int and number >= 1 for number in place["region"].values())
 
 
-def test_a_known_code_brings_its_page_and_words():
+def test_a_known_code_brings_its_words():
     (rule,) = log_of(finding(TEXT, "bad", code="not-utf8"))["runs"][0]["tool"]["driver"]["rules"]
 
     assert rule["shortDescription"]["text"] == "a file is not UTF-8"
+    assert rule["fullDescription"]["text"]
+    assert "helpUri" not in rule  # its page has no public address
 
 
 def test_a_fix_says_what_to_put_where():
