@@ -158,11 +158,12 @@ class Counts:
 
 NOTHING = Makes(Op.LOG, lambda view, match: None)
 UNMADE = Makes(Op.LOG, _unmade)
+AT_ONCE = Does(Notify(text="now", deliver_at=DeliverAt.IMMEDIATE))
 OBSERVING = [
     Does(Log(text="seen")),
     Does(Notify(text="soon", deliver_at=DeliverAt.TURN_START)),
     Does(Notify(text="then", deliver_at=DeliverAt.AFTER_TOOL, priority=Priority.HIGH)),
-    Does(Notify(text="now", deliver_at=DeliverAt.IMMEDIATE)),
+    AT_ONCE,
     Does(EventEmit(type="t")),
     UNMADE,
     NOTHING,

@@ -3,11 +3,12 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from driving import Driven, as_bytes, assert_replays
+from driving import DONE, FAILED, Driven, as_bytes, assert_replays
 from forms import Check, Does, book, group, insert, rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_books import (
+    AT_ONCE,
     FAILING,
     KINDS,
     NOTE,
@@ -107,7 +108,7 @@ class TestNothingHidden:
     def test_the_last_rule_reads_what_is_kept(self, library, history, meaning):
         """What `decide` works on is what `fold` keeps, step by step."""
         library = [_with_procedure(made, failed_step=meaning) for made in library]
-        library = [_change_rules(made, _fail_at_last) for made in library]
+        library = [_with_step(made, UNMADE) for made in library]
         seen = []
         last = rule("last", *KINDS, dialect="policies", when=Check(lambda v: seen.append(v.slate)))
         watching = replace(group("policies", last), visit=99)
@@ -117,10 +118,14 @@ class TestNothingHidden:
                 assert fold(session, event, decision).slate == seen[-1]
 
 
-def _fail_at_last(one):
-    """Every second rule has a last step that cannot be computed."""
-    steps = (*one.plan.steps, UNMADE) if one.origin.line % 2 else one.plan.steps
-    return replace(one, plan=replace(one.plan, steps=steps))
+def _with_step(made, maker):
+    """Every second rule has one step more at its end."""
+
+    def change(one):
+        steps = (*one.plan.steps, maker) if one.origin.line % 2 else one.plan.steps
+        return replace(one, plan=replace(one.plan, steps=steps))
+
+    return _change_rules(made, change)
 
 
 def _failed(line):
@@ -262,10 +267,11 @@ class TestFinite:
             assert not {plan.uid for plan in decision.plans} & set(happened.cause)
         assert_replays(session)
 
-    @settings(RANDOM, max_examples=60)
-    @given(libraries(Which(most_rules=3)), histories)
-    def test_books_of_every_sort_come_to_rest(self, library, history):
-        session = Driven(*library, most=20_000)
+    @settings(RANDOM, max_examples=150)
+    @given(libraries(Which(most_rules=3)), histories, st.sampled_from([DONE, FAILED]))
+    def test_books_of_every_sort_come_to_rest(self, library, history, outcome):
+        library = [_with_step(made, AT_ONCE) for made in library]
+        session = Driven(*library, perform=lambda step: outcome, most=20_000)
         session.submit(*history)
 
         for event, decision in session.record:

@@ -25,6 +25,7 @@ from bylaw.engine.index import RuleSet
 from bylaw.model.procedure import SortKey
 from bylaw.model.rule import Origin
 from bylaw.model.slate import variable_space
+from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Op
 
 
@@ -80,13 +81,13 @@ class TestObserving:
 
 
 # An added rule of these neither reads what became of others nor changes what they read.
-PLAIN_ADDITION = Which(writes=False, reaching=False)
+PLAIN_ADDITION = Which(verdicts=(Verdict.WARN, *Verdict), gates=((),), writes=False, reaching=False)
 
 
 class TestStrengthening:
     """P4"""
 
-    @settings(RANDOM, max_examples=400)
+    @settings(RANDOM, max_examples=600)
     @given(
         libraries(Which(reaching=False)),
         thrown(lambda dice: thrown_rule(dice, "chatmd", "a", 1_000, PLAIN_ADDITION), 60),
@@ -106,7 +107,12 @@ class TestStrengthening:
             _, now = answered(more, session, event)
             assert now.verdict >= decision.verdict
             kept = [reason for reason in now.reasons if reason.uid != added.uid]
-            assert kept == list(decision.reasons)
+            assert kept == list(decision.reasons) or _falls_silent(made)
+
+
+def _falls_silent(made):
+    """CM-A37: after a denial the denials of another group of the book stand in the trace alone."""
+    return any(each.procedure.quiet_after_deny for each in made.groups)
 
 
 def _with_last(each, added):

@@ -32,7 +32,9 @@ def decider(lines, diagnostics=()):
 def tried(body, folder, lines=(DENIED, ALLOWED), diagnostics=(), head=HEAD):
     page = read_page(SourceFile("spec/page.md", head + body))
     asked = decider(lines, diagnostics)
-    outcomes = run_case(page.source, page.cases[0], folder, beside=folder, decider=asked, main=lambda: 0)
+    outcomes = run_case(
+        page.source, page.cases[0], folder, beside=folder, decider=asked, main=lambda: 0
+    )
     failures = [outcome.failure for outcome in outcomes if outcome.failure]
     return failures, updated(page.source, outcomes).removeprefix(head)
 

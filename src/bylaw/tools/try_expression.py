@@ -75,7 +75,10 @@ DIALECTS = tuple(_LOADERS)
 def _json_value(value: Any) -> Any:
     """The value as JSON has it: text keys, finite numbers."""
     if isinstance(value, dict):
-        return {_json_key(key): _json_value(item) for key, item in value.items()}
+        found = {_json_key(key): _json_value(item) for key, item in value.items()}
+        if len(found) < len(value):
+            raise GuardError(GUARD_VALUE.name, "two keys of the map are the same text in JSON")
+        return found
     if isinstance(value, list):
         return [_json_value(item) for item in value]
     if isinstance(value, float) and not isfinite(value):
