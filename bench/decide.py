@@ -55,9 +55,9 @@ class Insert:
 
     op: Op = Op.MESSAGE_INSERT
 
-    def make(self, _view: object, _match: object) -> MessageInsert:
+    def make(self, _view: object, _match: object) -> tuple[MessageInsert]:
         """One developer message."""
-        return MessageInsert(role=Role.DEVELOPER, text="read the file first")
+        return (MessageInsert(role=Role.DEVELOPER, text="read the file first"),)
 
 
 def rule(number: int, guard: str, tool: str = "", kind: Kind = Kind.TOOL_BEFORE) -> Rule:

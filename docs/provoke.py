@@ -242,16 +242,23 @@ def _crash(_example: Example) -> Sequence[Found]:
 
 
 def _infinite(_example: Example) -> Sequence[Found]:
-    return _guard_error(plan=PlanForm(steps=(_SetsInfinity(),)))
+    return _guard_error(plan=PlanForm(steps=(_Sets("example:", 1e308 * 10),)))
 
 
-class _SetsInfinity:
-    """A step whose value has grown past every number."""
+def _foreign(example: Example) -> Sequence[Found]:
+    return _guard_error(plan=PlanForm(steps=(_Sets(example.text, 1),)))
+
+
+class _Sets:
+    """A step that writes a variable."""
 
     op = Op.STATE_SET
 
-    def make(self, _view: View, _match: Match) -> StateSet:
-        return StateSet(space="example:", name="total", value=1e308 * 10)
+    def __init__(self, space: str, value: float) -> None:
+        self._step = StateSet(space=space, name="total", value=value)
+
+    def make(self, _view: View, _match: Match) -> tuple[StateSet]:
+        return (self._step,)
 
 
 def _guard_error(
@@ -330,6 +337,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "configuration": _configuration,
     "decide-crash": _crash,
     "decide-endless-needs": _endless_needs,
+    "decide-foreign": _foreign,
     "decide-infinite": _infinite,
     "decide-unknown-fact": _unknown_fact,
     "event": _event,

@@ -64,7 +64,7 @@ class Fixed:
         return self.step.op
 
     def make(self, view, match):
-        return self.step
+        return (self.step,)
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,8 @@ class Assign:
 
     def make(self, view, match):
         read = self.value.reader.read(view, self.value.fields)
-        return StateSet(
-            space=self.space, name=self.variable, value=self.value.expression.evaluate(read)
-        )
+        value = self.value.expression.evaluate(read)
+        return (StateSet(space=self.space, name=self.variable, value=value),)
 
 
 def detect(source: SourceFile) -> bool:

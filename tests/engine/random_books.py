@@ -153,7 +153,7 @@ class Counts:
 
     def make(self, view, match):
         before = view.slate.space(self.space).get("n", 0)
-        return StateSet(space=self.space, name="n", value=before + 1)
+        return (StateSet(space=self.space, name="n", value=before + 1),)
 
 
 NOTHING = Makes(Op.LOG, lambda view, match: None)

@@ -70,15 +70,19 @@ class Does:
         return self.step.op
 
     def make(self, view, match):
-        return self.step
+        return (self.step,)
 
 
 @dataclass(frozen=True)
 class Makes:
-    """A step that a function computes from view and match."""
+    """Steps that a function computes from view and match: one, several, or None."""
 
     op: Op
-    make: object
+    function: object
+
+    def make(self, view, match):
+        made = self.function(view, match)
+        return made if isinstance(made, list) else () if made is None else (made,)
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Sets:
         guard = expression(self.value, "chatmd", self.path)
         value = guard.expression.evaluate(guard.reader.read(view, guard.fields))
         space = variable_space("chatmd", self.path)
-        return StateSet(space=space, name=self.variable, value=value)
+        return (StateSet(space=space, name=self.variable, value=value),)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import pytest
 from driving import Driven, assert_replays
 from forms import Check, Makes, book, group, rule
 
+from bylaw.engine.lines import MAX_LINES
 from bylaw.model.decision import Match
 from bylaw.model.effects import RulesEnable, StateSet
 from bylaw.model.errors import GuardError
@@ -80,14 +81,21 @@ class TestThreeLinesOfWhichTheSecondFails:
 
         assert prompt.verdict is Verdict.HALT
         assert prompt.reasons == [("demo.add", "ERROR TYPE_ERROR: `x` is no Int")]
-        # The second command is not asked on the third line: the trace has two lines of each.
+        # The third line is not read. That a command is not called on a further line is no news.
         assert prompt.trace == [
             ("demo.add", "fired"),
             ("demo.strict", "guard_false"),
             ("demo.add", "guard_error"),
-            ("demo.strict", "guard_false"),
         ]
         assert values(session) == {"total": 1, "before": 0}
+
+    def test_a_text_of_too_many_lines_is_read_up_to_the_limit(self):
+        session = Driven(BOOK)
+        prompt = session.submit(Prompt(text="\n \nprose\r\n" * MAX_LINES + "/add(1)"))
+
+        assert values(session) == {}
+        assert prompt.details[-1] == "only 10,000 lines are read"
+        assert len(prompt.trace) == 3
         assert_replays(session)
 
     def test_the_only_command_may_succeed_and_fail_in_one_message(self):

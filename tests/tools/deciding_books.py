@@ -42,7 +42,7 @@ class Does:
         return self.step.op
 
     def make(self, view, match):
-        return self.step
+        return (self.step,)
 
 
 def uid(rule_id):

@@ -43,6 +43,15 @@ class Findings(Struct):
         if self.tracing:
             self.trace[begun:] = collapsed(self.trace[begun:])
 
+    def forget_misses(self, begun: int) -> None:
+        """That a guard is false of a further line of the same text says nothing new."""
+        told = (line for line in self.trace[begun:] if line.result is not TraceResult.GUARD_FALSE)
+        self.trace[begun:] = list(told)
+
+    def cut_short(self, group: str, why: str) -> None:
+        """A group was not read to the end of the text."""
+        self.trace.append(TraceLine(uid=group, result=TraceResult.NOT_LIVE, detail=why))
+
     def need(self, needs: tuple[Need, ...]) -> None:
         """Facts that have to be gathered before this event can be decided."""
         self.needs |= dict.fromkeys(needs)

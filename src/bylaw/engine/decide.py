@@ -13,6 +13,7 @@ from bylaw.engine.combine import Findings
 from bylaw.engine.fire import Firing, fault, fire
 from bylaw.engine.gates import closed_gates, describe
 from bylaw.engine.limits import Spending, limit_in_force
+from bylaw.engine.lines import MAX_LINES, lines_of
 from bylaw.engine.trace import LateTrace
 from bylaw.engine.view import MissingFact, View
 from bylaw.model.codes.engine import GUARD_CRASH
@@ -91,9 +92,15 @@ class _Deliberation:
             self._read_once(candidates, spending)
             return
         self.halted = False
-        for number, line in enumerate(getattr(self.view.event, "text", "").split("\n"), 1):
+        for place, (number, line) in enumerate(lines_of(self.view.event)):
+            if place == MAX_LINES:
+                self.findings.cut_short(candidates.group.name, f"only {MAX_LINES:,} lines are read")
+                break
             self.view.line, self.view.line_number = line, number
+            begun = len(self.findings.trace)
             self._read_once(candidates, spending)
+            if place:
+                self.findings.forget_misses(begun)
             if self.halted:
                 break
 

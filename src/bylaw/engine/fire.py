@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from bylaw.model.codes.engine import GUARD_CRASH, VALUE_NOT_FINITE
+from bylaw.model.codes.engine import FOREIGN_VARIABLE, GUARD_CRASH, VALUE_NOT_FINITE
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
 from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, RenderError
 from bylaw.model.procedure import GuardFault, StepFault, Writes
+from bylaw.model.slate import belongs_to
 from bylaw.model.values import is_finite
 from bylaw.model.verdict import Verdict
 
@@ -137,19 +138,19 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
     before, skipped = view.slate, []
     for number, maker in enumerate(rule.plan.steps, 1):
         try:
-            step = _made_by(maker.make, view, match)
-            _check_value(step)
+            made = _made_by(maker.make, view, match)
+            for step in made:
+                _check_write(step, firing.group)
         except (GuardError, RenderError) as problem:
             _fail_step(firing, view, number, problem)
             break
-        if step is None:
-            continue
-        if not rule.free and not spending.allows(step.op):
-            skipped.append(f"{number} ({step.op})")
-            continue
-        firing.steps.append(step)
-        if in_order:
-            view.slate = view.slate.after(step)
+        for step in made:
+            if not rule.free and not spending.allows(step.op):
+                skipped.append(f"{number} ({step.op})")
+                continue
+            firing.steps.append(step)
+            if in_order:
+                view.slate = view.slate.after(step)
     # A halt has taken back all steps, and with them what they wrote.
     firing.slate = view.slate if in_order and firing.steps else _after(before, firing)
     view.slate = before
@@ -160,10 +161,15 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
     return bool(skipped)
 
 
-def _check_value(step: Step | None) -> None:
-    """A variable holds what JSON can say, or the record of the session would not be exact."""
-    if isinstance(step, StateSet) and not is_finite(step.value):
+def _check_write(step: Step, group: OrderedGroup) -> None:
+    """A language writes to its own variables, and what JSON can say: else no record is exact."""
+    if not isinstance(step, StateSet):
+        return
+    if not is_finite(step.value):
         raise RenderError(VALUE_NOT_FINITE.name, f"`{step.name}` would not be a finite number")
+    if not belongs_to(step.space, group.dialect):
+        message = f"`{step.name}` of `{step.space}` belongs to another language"
+        raise RenderError(FOREIGN_VARIABLE.name, message)
 
 
 def _after(slate: Slate, firing: Firing) -> Slate:
@@ -176,8 +182,7 @@ def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Matc
     steps: list[Step] = []
     for maker in makers:
         try:
-            step = _made_by(maker.make, view, match)
-            steps += [] if step is None else [step]
+            steps += _made_by(maker.make, view, match)
         except (GuardError, RenderError) as problem:
             firing.details.append(f"on_error {maker.op} failed: {problem.message}")
     return steps
@@ -194,7 +199,7 @@ def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | Re
         firing.steps.clear()
         firing.verdict = Verdict.HALT
         firing.reason = _fault_reason(procedure, rule, view, match)
-    elif rule.plan.on_failure is OnFailure.ON_ERROR:
+    elif rule.plan.on_failure in (OnFailure.ON_ERROR, OnFailure.MARK_ENTRY):
         firing.broken = problem.message
 
 
@@ -221,6 +226,5 @@ def _notes(rule: Rule | None, group: OrderedGroup, view: View, match: Match) -> 
     """The plan of a built-in rule that tells of a failure, unless it caused this very event."""
     if rule is None or rule.uid in view.event.cause:
         return []
-    made = (maker.make(view, match) for maker in rule.plan.steps)
-    steps = tuple(step for step in made if step is not None)
+    steps = tuple(step for maker in rule.plan.steps for step in maker.make(view, match))
     return [Plan(uid=rule.uid, rule=rule.id, group=group.name, steps=steps)]

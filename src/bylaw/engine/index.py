@@ -36,6 +36,7 @@ class OrderedGroup:
     """A group with its rules in the order of visiting, and the book it belongs to."""
 
     name: str
+    dialect: str
     book: int
     procedure: Procedure
     rules: tuple[Rule, ...]
@@ -151,14 +152,12 @@ def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:
         for place, group in enumerate(book.groups)
     ]
     found.sort(key=lambda entry: entry[:3])
-    return [
-        OrderedGroup(_name(books[number], group), number, group.procedure, in_order(group))
-        for _, number, _, group in found
-    ]
+    return [_ordered(books[number], number, group) for _, number, _, group in found]
 
 
-def _name(book: Book, group: Group) -> str:
-    return f"{book.dialect}:{book.path}#{group.name}"
+def _ordered(book: Book, number: int, group: Group) -> OrderedGroup:
+    name = f"{book.dialect}:{book.path}#{group.name}"
+    return OrderedGroup(name, book.dialect, number, group.procedure, in_order(group))
 
 
 def _concerns(rule: Rule, key: Key) -> bool:

@@ -77,14 +77,14 @@ class Guard(Protocol):
 
 
 class StepMaker(Protocol):
-    """Computes one step when its rule fires."""
+    """Computes steps when its rule fires: usually one, none if it does not apply, or several."""
 
     @property
     def op(self) -> Op:
-        """What the step will do: known at load."""
+        """What its steps will do: known at load."""
 
-    def make(self, view: View, match: Match) -> Step | None:
-        """The finished step; None if it does not apply this time."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:
+        """The finished steps."""
 
 
 class ReasonMaker(Protocol):

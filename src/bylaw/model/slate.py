@@ -20,6 +20,11 @@ def variable_space(dialect: str, space: str = "") -> str:
     return f"{dialect}:{space}"
 
 
+def belongs_to(space: str, dialect: str) -> bool:
+    """Whether variables of this space are a language's own."""
+    return space.startswith(dialect + ":")
+
+
 class Enabled(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is switched on; each command replaces all of it."""
 

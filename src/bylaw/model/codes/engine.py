@@ -33,3 +33,10 @@ VALUE_NOT_FINITE = Code(
     "Test the value first, or keep it within bounds.",
     Example("decide-infinite", "1e308 * 10"),
 )
+FOREIGN_VARIABLE = Code(
+    "foreign-variable",
+    "a rule would write a variable of another language",
+    "Variables are kept by language, so that no book can change what another one decides.",
+    "Report it to whoever wrote the language: its rules may write only to spaces of its own.",
+    Example("decide-foreign", "other:"),
+)
