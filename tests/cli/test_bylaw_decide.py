@@ -1,4 +1,4 @@
-"""`bylaw decide` as a process: design section 10.1."""
+"""`bylaw decide` as a process."""
 
 import json
 import os

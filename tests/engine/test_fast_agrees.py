@@ -1,4 +1,4 @@
-"""The fast path is a shortcut, never another answer: design section 8."""
+"""The fast path is a shortcut, never another answer."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The invariants of design section 2 on random books, sessions and events."""
+"""The invariants on random books, sessions and events."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Outcomes and the references to them: design section 7, point 4."""
+"""Outcomes and the references to them."""
 
 import msgspec
 import pytest

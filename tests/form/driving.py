@@ -31,7 +31,7 @@ from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, EffectStatus
 from bylaw.model.wire import decode_event, encode_event
 
-# Design section 7: facts are asked for this often, then the engine has to answer.
+# Facts are asked for this often, then the engine has to answer.
 MAX_ASKING = 4
 
 FAILED = StepOutcome(EffectStatus.FAILED, {"error": "it failed"})

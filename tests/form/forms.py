@@ -1,6 +1,6 @@
 """Short words for building books by hand: rules, groups and the procedures of the languages.
 
-The procedures are the table of design section 6 as data. What a language demands beyond its
+The procedures of the five languages are data. What a language demands beyond its
 written rules (notes on failures, `held`, `no matching rule`, unknown commands) stands here as
 built-in rules, as a dialect would bring them.
 """

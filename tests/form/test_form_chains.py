@@ -114,7 +114,7 @@ def link(number):
 class TestAChainOfDepth9:
     @pytest.mark.parametrize("fast", [True, False])
     def test_the_ninth_step_is_refused(self, fast):
-        """Design 2.6, TR-A24"""
+        """TR-A24"""
         session = Driven(book(group("toml", *(link(n) for n in range(12)))), fast=fast)
         happened = session.submit(Custom(type="0"))
         depth = 0

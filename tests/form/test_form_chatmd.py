@@ -227,7 +227,7 @@ def replace_stamp(event, like):
 
 
 class TestTwoParallelCallsUnderAQuotaOfOne:
-    """Design 5: quotas count pending calls, CM-122, CM-127."""
+    """Quotas count pending calls: CM-122, CM-127."""
 
     def test_only_one_passes_until_it_never_happened(self):
         session = Driven(chat(policy=[quota("X")]))

@@ -74,7 +74,7 @@ def approved(by="human", **fields):
 
 
 class TestFirstMatchWhereTheFirstRuleLacksItsApproval:
-    """LD-067, LD-A28, design 6: held"""
+    """LD-067, LD-A28"""
 
     run = law_rule("run", RUN, priority=1, gates=(SINGLE,))
     ask = law_rule(
@@ -203,7 +203,7 @@ class TestFirstMatchWhereTheFirstRuleLacksItsApproval:
 
 
 class TestALockLostAtStep1:
-    """LD-078, LD-A24, LD-A27, design 7.1"""
+    """LD-078, LD-A24, LD-A27"""
 
     locked = law_rule("locked", LOCK, RUN, TELL, UNLOCK, on_error=ON_ERROR, goes_on=True)
     second = law_rule("second", BusWrite(channel=Channel.OUTPUT, text="second"), line=2)

@@ -269,7 +269,7 @@ class TestAFormatterThatIsNotIdempotent:
 
 
 class TestACommandPolicyAndThenAPromptPolicyOnTheSameFile:
-    """DW-A47, design 7 step 3"""
+    """DW-A47"""
 
     def test_needs_come_one_after_the_other(self):
         rules = RuleSet([book(group("policies", *FORMAT, *REVIEW))])

@@ -31,7 +31,7 @@ AFTER = ToolAfter(tool="ls", status=CallStatus.OK)
 
 
 class TestANoticeAfterToolFiredAtTurnStart:
-    """TR-081, TR-A23, design 7.2"""
+    """TR-081, TR-A23"""
 
     rules = (
         rule("low", Kind.TURN_START, dialect="toml", once=True, steps=[notice("b", Priority.LOW)]),
@@ -119,7 +119,7 @@ def script(view):
 
 
 class TestAScriptThatIsKilled:
-    """TR-A34, TR-A37, design 7"""
+    """TR-A34, TR-A37"""
 
     lua = rule("lua", Kind.TURN_START, dialect="toml", when=Check(script), steps=[notice("x")])
     other = rule("other", Kind.TURN_START, dialect="toml", steps=[notice("y")])

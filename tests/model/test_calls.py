@@ -1,4 +1,4 @@
-"""Which calls count, and when: design section 5."""
+"""Which calls count, and when."""
 
 import pytest
 from folding import ALLOW, DENY, after, call

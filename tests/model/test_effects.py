@@ -1,4 +1,4 @@
-"""Steps: the table of design section 7.1, parameter by parameter."""
+"""Steps: every parameter by its name."""
 
 from typing import get_args
 

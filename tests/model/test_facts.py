@@ -1,4 +1,4 @@
-"""Typed facts: design section 5.2."""
+"""Typed facts."""
 
 import pytest
 from msgspec import UNSET

@@ -60,7 +60,7 @@ class TestTurns:
 
 class TestSubagents:
     def test_its_calls_count_in_the_session(self):
-        """Design section 5.3."""
+        """A subagent counts its calls in the session, and nothing else."""
         session = after(ToolBefore(tool="Y", call="1", agent="a"), call("Y", agent="a", call="1"))
 
         assert session.count_calls("Y") == 1

@@ -1,4 +1,4 @@
-"""History as guards read it: design section 5."""
+"""History as guards read it."""
 
 import pytest
 from folding import after, call, said

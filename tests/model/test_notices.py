@@ -1,4 +1,4 @@
-"""Notices: design section 7.2."""
+"""Notices."""
 
 import pytest
 from folding import after
@@ -25,7 +25,7 @@ class TestNotices:
         return Decision(plans=(self.plan(insert, delivers=number),))
 
     def test_a_notice_waits_until_it_is_delivered(self):
-        """TR-080, design section 7.2"""
+        """TR-080"""
         session = after(TurnEnd(seq=1), decision=self.notify())
         [notice] = session.notices.waiting
 

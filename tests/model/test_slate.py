@@ -1,4 +1,4 @@
-"""Variables and enabled sets: design section 7."""
+"""Variables and enabled sets."""
 
 from bylaw.model.effects import Log, ResponseUse, RulesEnable, StateSet
 from bylaw.model.slate import Enabled, Slate, variable_space

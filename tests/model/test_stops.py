@@ -1,4 +1,4 @@
-"""Blocked stops: design section 5."""
+"""Blocked stops."""
 
 from folding import ALLOW, after
 

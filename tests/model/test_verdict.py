@@ -1,4 +1,4 @@
-"""Verdicts: design section 3."""
+"""Verdicts."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Events as lines of JSON: design section 5."""
+"""Events as lines of JSON."""
 
 import msgspec
 import pytest

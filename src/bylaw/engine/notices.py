@@ -1,4 +1,4 @@
-"""Notices that are due → plans that bring them, most important first (design 7.2, TR-A23)."""
+"""Notices that are due → plans that bring them, most important first (TR-A23)."""
 
 from __future__ import annotations
 
