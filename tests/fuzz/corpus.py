@@ -69,4 +69,5 @@ _REAL = {
     "events": _captures,
     "pages": lambda: [*_pages(), *_documents()],
     "yaml": lambda: [*_captures(), *_documents()],
+    "toml": lambda: [(TESTS.parent / "pyproject.toml").read_bytes(), *_documents()],
 }

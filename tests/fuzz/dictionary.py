@@ -50,6 +50,12 @@ WORDS = {
         raw=(b"\n", b"\n  ", b"\n- ", b": ", b"\t", b"\r\n", b"\r", b"\0", b"\xef\xbb\xbf", b"\xff",
          b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80", b" #"),
     ),
+    "toml": words(
+        "[ ] [[ ]] [a] [[a]] [a.b] = . , { } # ' \" \"\"\" ''' true false inf -nan 0x1F 1e5 a b = c.d",
+        '1979-05-27 07:32:00 1979-05-27T07:32:00Z "\\u0041" discover book path dialect journal',
+        _NUMBERS, _TEXTS,
+        raw=(b"\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", b" = ", b"\n[", b"\\\n"),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -92,6 +98,7 @@ FRAMES = {
         b"%%", b"{{ (%) }}", b"{{ text | default('') }}%",
     ),
     "yaml": (b"- %", b"[%, %]", b"{a: %}", b'"%"', b"%\n%", b"a: |\n %"),
+    "toml": (b"a = %\n%", b"[%]\n%", b"[[a]]\n% = %", b"a = [%, %]", b"a = {b = %}", b"%.% = 1"),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',
         b'{"kind":"bus","message":%,"digest":"d"}', b'{"kind":"prompt","text":"x","facts":%}', b"%\n%",

@@ -7,11 +7,13 @@ bytes that are not UTF-8 reach the parser as lone surrogates; files must be UTF-
 
 import json
 import sys
+import tomllib
 from itertools import pairwise
 
 from invariants import check_diagnostics, check_span
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
 
+from bylaw.dialects.toml import Array, Table, Value, load_toml
 from bylaw.dialects.yaml import Mapping, Scalar, Sequence, load_yaml
 from bylaw.expr import template
 from bylaw.expr.conditions import parse_condition
@@ -26,6 +28,7 @@ from bylaw.model.codes.expressions import EXPRESSION_TOO_DEEP, EXPRESSION_TOO_LO
 from bylaw.model.errors import GuardError, LoadError, RenderError
 from bylaw.model.source import EncodingError, SourceFile, Span
 from bylaw.model.wire import EventError, decode_event, encode_event
+from bylaw.runtime.configuration import read_settings
 from bylaw.tools.expression_facts import condition_view, guard_view
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.try_expression import try_expression
@@ -255,6 +258,34 @@ def check_moved(source, node):
         check_node(again, moved, span)
 
 
+def toml(data):
+    """TOML and settings: the values of the standard reader, each the text behind it."""
+    source = refused(SourceFile.decode, "input.toml", data)
+    if source is None:
+        return
+    table = refused(load_toml, source)
+    if table is not None:
+        expected = tomllib.loads(source.text.removeprefix("\ufeff"))
+        assert repr(table.to_python()) == repr(expected)
+        check_toml(table, source)
+    refused(read_settings, source, ())
+
+
+def check_toml(node, source):
+    """Every key and value has its place, and the text of a value is the value."""
+    check_span(node.span, source)
+    match node:
+        case Table(entries=entries):
+            for entry in entries.values():
+                check_span(entry.key, source)
+                check_toml(entry.node, source)
+        case Array(items=items):
+            for item in items:
+                check_toml(item, source)
+        case Value(value=value, span=span):
+            assert repr(tomllib.loads(f"v = {source.slice(span)}")["v"]) == repr(value)
+
+
 def events(data):
     """Events: what is read is written as something that reads as the same."""
     for line in data.split(b"\n")[:5]:
@@ -325,6 +356,7 @@ TARGETS = {
     "paths": paths,
     "templates": templates,
     "yaml": yaml,
+    "toml": toml,
     "events": events,
     "facts": facts,
     "pages": pages,
