@@ -8,13 +8,15 @@ import re
 import sys
 from pathlib import Path
 
+from bylaw.dialects import BUILT_IN
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
 from bylaw.tools.printers import text
 from bylaw.tools.suites.reader import read_page
 
-# The prefix of every language that has landed: each of its ids needs a case from then on.
-LANDED = ()
+# A language that is built in has landed: each of its ids needs a case from then on.
+PREFIXES = {"chatmd": "CM", "toml": "TR", "context": "AC", "law": "LD", "policies": "DW"}
+LANDED = tuple(PREFIXES[name] for name in BUILT_IN)
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

@@ -176,6 +176,8 @@ def test_an_interrupt_exits_130_without_a_traceback(with_verb):
         popen=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # A shell's background job ignores it, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)

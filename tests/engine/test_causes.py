@@ -1,4 +1,4 @@
-"""What decisions bring about: design sections 2 (invariant 6), 5, 7.1 and 10.1."""
+"""What decisions bring about."""
 
 import pytest
 

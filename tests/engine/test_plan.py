@@ -1,4 +1,4 @@
-"""Following plans: design sections 6 and 7.1."""
+"""Following plans."""
 
 import pytest
 from hypothesis import given, settings

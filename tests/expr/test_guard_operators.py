@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from worlds import JSON
 
 from bylaw.expr.guard_operators import same
+from bylaw.expr.limits import MAX_STEPS
+from bylaw.model.source import SourceFile
+from bylaw.tools.try_expression import try_expression
 
 DEEPEST = 100  # as deep as an event may be
 
@@ -52,13 +55,13 @@ def test_values_are_the_same_when_their_parts_are(left, right, depth, in_map):
      ("", None), ([], {}), ({"a": None}, {}), ("1", 1), ([1, 2], [2, 1])],
 )  # fmt: skip
 def test_nothing_is_converted(left, right):
-    assert not same(left, right)
-    assert same(left, left)
+    assert not same(left, right, MAX_STEPS)
+    assert same(left, left, MAX_STEPS)
 
 
 @pytest.mark.parametrize(("left", "right"), [(1, 1.0), ([1], [1.0]), (2**60, float(2**60))])
 def test_numbers_are_equal_by_size(left, right):
-    assert same(left, right)
+    assert same(left, right, MAX_STEPS)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +83,28 @@ def test_a_failure_names_each_operand_with_its_own_value(text, message):
     _, found = failure(value_of_guard, text, a=True, b=[1])
 
     assert found.endswith(f": {message}")
+
+
+LONG = json.dumps({"vars": {"a": [2] * 150_000, "b": [2] * 150_000}})
+
+
+@pytest.mark.parametrize(
+    "guard", [" or ".join(["1 in a"] * 50), " and ".join(["a == b"] * 50)], ids=["in", "equal"]
+)
+def test_comparisons_share_the_budget_of_their_guard(guard):
+    trial = try_expression(guard, "chatmd", SourceFile("facts", LONG))
+
+    assert trial.answer["error"]["code"] == "guard-budget"
+
+
+def test_one_comparison_may_use_all_of_it():
+    trial = try_expression("a == b", "chatmd", SourceFile("facts", LONG))
+
+    assert trial.answer == {"value": True}
+
+
+def test_a_joined_text_has_a_limit():
+    long = json.dumps({"vars": {"a": "x" * 60_000}})
+    trial = try_expression("a + a == 'x'", "chatmd", SourceFile("facts", long))
+
+    assert trial.answer["error"]["code"] == "guard-too-large"

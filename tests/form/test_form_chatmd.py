@@ -104,7 +104,11 @@ class TestDenyAndInsertUnderABudgetOfOne:
 
         assert x.verdict is Verdict.DENY
         assert x.reasons == [("broken", "guard error in broken")]
-        assert x.trace == [("broken", "guard_error"), ("noting", "guard_error")]
+        assert x.trace == [
+            ("broken", "guard_error"),
+            ("noting", "guard_error"),
+            ("guard-error", "fired"),
+        ]
         [(noted_by, note)] = x.steps
         assert noted_by == "guard-error"
         assert note.text.startswith("guard error in noting: ")
@@ -367,5 +371,8 @@ class TestAVariableSetByOneRuleAndReadByTheNext:
         assert [rule_id for rule_id, _ in start.steps] == ["failing", "step-error"]
         note = start.steps[1][1]
         assert note == insert("action of failing failed: argument `query` missing")
-        assert start.details == ["step 2 failed: missing: argument `query` missing"]
+        assert start.details == [
+            "step 2 failed: missing: argument `query` missing",
+            "chatmd:main.chatmd#failing",
+        ]
         assert_replays(session)

@@ -11,10 +11,10 @@ from bylaw.model.event import (
     TurnStart,
 )
 from bylaw.model.fold import observe
-from bylaw.model.history import WINDOW
 from bylaw.model.session import Session
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus
+from bylaw.model.window import WINDOW
 
 
 class TestCalls:

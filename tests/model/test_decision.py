@@ -1,4 +1,4 @@
-"""Decisions: design sections 7 and 10.1."""
+"""Decisions."""
 
 import msgspec
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Turns, subagents, and what a decision leaves in the session: design sections 5 and 7."""
+"""Turns, subagents, and what a decision leaves in the session."""
 
 from folding import after, call, said
 

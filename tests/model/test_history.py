@@ -10,9 +10,10 @@ from bylaw.model.event import (
     TurnStart,
 )
 from bylaw.model.fold import observe
-from bylaw.model.history import WINDOW, History
+from bylaw.model.history import History
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import CallStatus, Role
+from bylaw.model.window import WINDOW
 
 
 class TestHistory:

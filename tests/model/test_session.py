@@ -13,11 +13,11 @@ from bylaw.model.decision import Decision
 from bylaw.model.effects import Log
 from bylaw.model.event import ToolAfter, ToolBefore, TurnEnd
 from bylaw.model.fold import fold, observe
-from bylaw.model.history import WINDOW
 from bylaw.model.notices import MAX_SENT
 from bylaw.model.session import Session, decode_session, encode_session
 from bylaw.model.stops import MAX_BLOCKED
 from bylaw.model.vocabulary import CallStatus
+from bylaw.model.window import WINDOW
 
 runs = st.lists(st.tuples(events, decisions()), max_size=12)
 

@@ -1,4 +1,4 @@
-"""The engine on a pipe, as data: design sections 5, 7.1 and 10.1."""
+"""The engine on a pipe, as data."""
 
 import io
 import json

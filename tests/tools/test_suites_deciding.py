@@ -55,7 +55,7 @@ def test_rule_files_and_events_reach_the_function_in_the_order_of_the_page(tmp_p
         return Decided([ALLOWED], [])
 
     text = (
-        "```rules z.rules\n```\n```json facts.json\n{}\n```\n```events\n1\n```\n"
+        "```rules z.rules\ny\n```\n```json facts.json\n{}\n```\n```events\n1\n```\n"
         "## A\n```law b.law\nx\n```\n```events\né\n```\n" + expect('{"verdict": "allow"}')
     )
     page = read_page(SourceFile("spec/page.md", text))

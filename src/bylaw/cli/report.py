@@ -1,7 +1,7 @@
 """An exception that nobody expected → a report that a user can paste.
 
-It holds versions, arguments and the traceback; never the environment, nor any value of a
-variable.
+It holds versions, arguments and the traceback, never the environment. The traceback can hold
+paths, and its last line a piece of a value.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def bug_report(error: BaseException) -> str:
     return "\n".join(
         [
             f"error: this is a bug in bylaw: {visible(_summary(error))}",
-            "please report it with the lines below; look through the arguments first,",
-            "nothing else in them comes from your machine",
+            "please report it with the lines below, but look through them first: they hold",
+            "your arguments, paths of this machine, and perhaps a piece of what was read",
             "",
             f"bylaw     {__version__}",
             f"python    {platform.python_implementation()} {platform.python_version()}",

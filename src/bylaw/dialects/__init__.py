@@ -43,8 +43,18 @@ def dialects_for(path: str) -> list[Dialect]:
 
 
 def _ending(path: str, names: list[str]) -> list[Dialect]:
-    found = [dialect for name in names if (dialect := dialect_named(name)) is not None]
-    return [dialect for dialect in found if path.endswith(dialect.suffixes)]
+    found, broken = [], []
+    for name in names:
+        try:
+            dialect = dialect_named(name)
+        except BylawError as wrong:
+            broken.append(wrong)  # it may be the language of another file
+            continue
+        if dialect is not None and path.endswith(dialect.suffixes):
+            found.append(dialect)
+    if broken and not found:
+        raise broken[0]
+    return found
 
 
 def _installed() -> dict[str, EntryPoint]:
@@ -62,14 +72,18 @@ def _entries(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - 
 def _load(entry: EntryPoint) -> Dialect:
     try:
         found = entry.load()
-    except (ImportError, AttributeError) as wrong:
-        raise BylawError(f"the language `{entry.name}` cannot be loaded: {wrong}") from wrong
+    except Exception as wrong:
+        # A package of somebody else may raise anything.
+        message = f"the language `{entry.name}` cannot be loaded: {wrong}"
+        raise BylawError(message) from wrong
     return _checked(entry.name, found)
 
 
 def _checked(name: str, found: object) -> Dialect:
     from bylaw.dialects.base import Dialect  # noqa: PLC0415 - not needed to list names
 
-    if not isinstance(found, Dialect) or found.name != name:
+    if not isinstance(found, Dialect):
         raise BylawError(f"`{name}` is no language: it lacks a name of bylaw.dialects.base.Dialect")
+    if found.name != name:
+        raise BylawError(f"the language `{name}` calls itself `{found.name}`")
     return found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bylaw.engine.lines import MAX_LINES
 from bylaw.engine.notices import deliveries
 from bylaw.engine.trace import collapsed
 from bylaw.model.decision import Decision, Need, Needs, TraceLine, TraceResult
@@ -43,14 +44,20 @@ class Findings(Struct):
         if self.tracing:
             self.trace[begun:] = collapsed(self.trace[begun:])
 
-    def forget_misses(self, begun: int) -> None:
-        """That a guard is false of a further line of the same text says nothing new."""
-        told = (line for line in self.trace[begun:] if line.result is not TraceResult.GUARD_FALSE)
-        self.trace[begun:] = list(told)
+    def forget_repeats(self, begun: int, told: set[TraceLine]) -> None:
+        """What was told of an earlier line of the same text, but for firings, is no news."""
+        news = [
+            line
+            for line in self.trace[begun:]
+            if line.result is TraceResult.FIRED or line not in told
+        ]
+        told.update(news)
+        self.trace[begun:] = news
 
-    def cut_short(self, group: str, why: str) -> None:
+    def cut_short(self, dialect: str) -> None:
         """A group was not read to the end of the text."""
-        self.trace.append(TraceLine(uid=group, result=TraceResult.NOT_LIVE, detail=why))
+        uid, detail = f"{dialect}:builtin#lines", f"only {MAX_LINES:,} lines are read"
+        self.trace.append(TraceLine(uid=uid, result=TraceResult.NOT_LIVE, detail=detail))
 
     def need(self, needs: tuple[Need, ...]) -> None:
         """Facts that have to be gathered before this event can be decided."""
@@ -69,8 +76,12 @@ class Findings(Struct):
         ends_group = firing.rule.last and firing.result is TraceResult.FIRED
         if gave_verdict or plan is not None or ends_group:
             self.fired.append(firing.rule.uid)
+        self.fired += [note.uid for note in firing.notes]
         if self.tracing:
             self.note(firing.rule, firing.result, "; ".join(firing.details))
+            for note in firing.notes:
+                told = TraceLine(uid=note.uid, result=TraceResult.FIRED, detail=firing.rule.uid)
+                self.trace.append(told)
 
     def _take_verdict(self, firing: Firing) -> None:
         self.verdict = strongest((self.verdict, firing.verdict))
@@ -86,7 +97,8 @@ class Findings(Struct):
     def _denied_before(self, firing: Firing) -> bool:
         group = firing.group
         others = {name for book, name in self.denied if book == group.book}
-        return firing.verdict >= Verdict.DENY and bool(others - {group.name})
+        # A halt brings the payload that becomes the answer: it is never only traced.
+        return firing.verdict is Verdict.DENY and bool(others - {group.name})
 
     def answer(self, session: Session, event: Event) -> Decision | Needs:
         """The decision, or all facts that are still missing."""

@@ -92,15 +92,15 @@ class _Deliberation:
             self._read_once(candidates, spending)
             return
         self.halted = False
+        told: set[TraceLine] = set()
         for place, (number, line) in enumerate(lines_of(self.view.event)):
             if place == MAX_LINES:
-                self.findings.cut_short(candidates.group.name, f"only {MAX_LINES:,} lines are read")
+                self.findings.cut_short(candidates.group.dialect)
                 break
             self.view.line, self.view.line_number = line, number
             begun = len(self.findings.trace)
             self._read_once(candidates, spending)
-            if place:
-                self.findings.forget_misses(begun)
+            self.findings.forget_repeats(begun, told)
             if self.halted:
                 break
 
@@ -125,13 +125,13 @@ class _Deliberation:
         """Live → limits → gates → guard, then fire."""
         if not self._is_live(rule):
             return self._pass_over(rule, TraceResult.NOT_LIVE)
-        if rule.limits is not NO_LIMITS and (limit := limit_in_force(rule, self.view)):
+        if rule.limits is not NO_LIMITS and (limit := self._limit(rule)):
             return self._pass_over(rule, TraceResult.LIMITED, limit)
         try:
-            for need in rule.needs:
-                self.view.fact(need.name, need.key)
             if rule.gates and (closed := closed_gates(rule, self.view)):
                 return self._pass_over(rule, TraceResult.GATED, describe(closed), closed)
+            for need in rule.needs:
+                self.view.fact(need.name, need.key)
             match = _NO_VALUES if self.guards_hold else self._ask(rule)
         except MissingFact as missing:
             self.findings.need(missing.needs)
@@ -142,7 +142,11 @@ class _Deliberation:
             if closing:  # asked for every event, it shows only when it fires
                 return TraceResult.GUARD_FALSE
             return self._pass_over(rule, TraceResult.GUARD_FALSE)
-        return self._settle(fire(rule, candidates.group, self.view, match, spending))
+        try:
+            return self._settle(fire(rule, candidates.group, self.view, match, spending))
+        except MissingFact as missing:
+            self.findings.need(missing.needs)
+            return TraceResult.GUARD_FALSE
 
     def _pass_over(
         self, rule: Rule, result: TraceResult, detail: str = "", closed: tuple[Gate, ...] = ()
@@ -162,6 +166,11 @@ class _Deliberation:
             self.visited.append(Visited(firing.rule, firing.result, (), ops))
         return firing.result
 
+    def _limit(self, rule: Rule) -> str:
+        if rule.limits != NO_LIMITS and rule.uid in self.findings.fired:
+            return "fired on an earlier line"  # every limit forbids it twice in one event
+        return limit_in_force(rule, self.view)
+
     def _is_live(self, rule: Rule) -> bool:
         if self.disabled and rule.uid in self.disabled:
             return False
@@ -180,6 +189,8 @@ class _Deliberation:
             message = f"{type(problem).__name__}: {problem}"
             raise GuardError(GUARD_CRASH.name, message) from problem
         if isinstance(found, Needs):
+            if not found.needs:
+                raise GuardError(GUARD_CRASH.name, "the check asked for facts without naming one")
             raise self.view.missing(found.needs)
         return found
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from bylaw.engine.view import MissingFact
 from bylaw.model.codes.engine import FOREIGN_VARIABLE, GUARD_CRASH, VALUE_NOT_FINITE
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
 from bylaw.model.effects import StateSet
@@ -115,7 +116,7 @@ def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> M
     """What a maker gives; one that breaks has failed, as a check that breaks has."""
     try:
         return make(view, match)
-    except (GuardError, RenderError):
+    except (GuardError, RenderError, MissingFact):
         raise
     except Exception as problem:
         message = f"{type(problem).__name__}: {problem}"
@@ -138,9 +139,7 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
     before, skipped = view.slate, []
     for number, maker in enumerate(rule.plan.steps, 1):
         try:
-            made = _made_by(maker.make, view, match)
-            for step in made:
-                _check_write(step, firing.group)
+            made = _steps_of(maker, firing.group, view, match)
         except (GuardError, RenderError) as problem:
             _fail_step(firing, view, number, problem)
             break
@@ -159,6 +158,17 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
     if skipped:
         firing.details.append(f"over budget: step {', '.join(skipped)}")
     return bool(skipped)
+
+
+def _steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) -> tuple[Step, ...]:
+    """The steps of a maker, if they are what it declared and may write where they write."""
+    made = _made_by(lambda seen, found: tuple(maker.make(seen, found)), view, match)
+    for step in made:
+        if getattr(step, "op", None) is not maker.op:
+            message = f"what was declared as {maker.op} is something else"
+            raise RenderError(GUARD_CRASH.name, message)
+        _check_write(step, group)
+    return made
 
 
 def _check_write(step: Step, group: OrderedGroup) -> None:
@@ -182,7 +192,7 @@ def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Matc
     steps: list[Step] = []
     for maker in makers:
         try:
-            steps += _made_by(maker.make, view, match)
+            steps += _steps_of(maker, firing.group, view, match)
         except (GuardError, RenderError) as problem:
             firing.details.append(f"on_error {maker.op} failed: {problem.message}")
     return steps
@@ -199,8 +209,8 @@ def _fail_step(firing: Firing, view: View, number: int, problem: GuardError | Re
         firing.steps.clear()
         firing.verdict = Verdict.HALT
         firing.reason = _fault_reason(procedure, rule, view, match)
-    elif rule.plan.on_failure in (OnFailure.ON_ERROR, OnFailure.MARK_ENTRY):
-        firing.broken = problem.message
+    elif rule.plan.on_failure is not OnFailure.DROP_REST or rule.plan.ends_group_on_failure:
+        firing.broken = problem.message  # following the plan does what its failure means
 
 
 def _fault_match(rule: Rule, problem: GuardError | RenderError) -> Match:
@@ -208,9 +218,13 @@ def _fault_match(rule: Rule, problem: GuardError | RenderError) -> Match:
 
 
 def _fault_reason(procedure: Procedure, rule: Rule, view: View, match: Match) -> str:
+    plainly = f"guard error in {rule.id}"
     if procedure.fault_reason is None:
-        return f"guard error in {rule.id}"
-    return procedure.fault_reason.make(view, match)
+        return plainly
+    try:
+        return _made_by(procedure.fault_reason.make, view, match)
+    except (GuardError, RenderError):
+        return plainly  # the verdict stands even if it cannot be put into its language's words
 
 
 def _verdict_of_fault(rule: Rule, meaning: GuardFault) -> Verdict:
@@ -226,5 +240,9 @@ def _notes(rule: Rule | None, group: OrderedGroup, view: View, match: Match) -> 
     """The plan of a built-in rule that tells of a failure, unless it caused this very event."""
     if rule is None or rule.uid in view.event.cause:
         return []
-    steps = tuple(step for maker in rule.plan.steps for step in maker.make(view, match))
+    try:
+        made = [_steps_of(maker, group, view, match) for maker in rule.plan.steps]
+    except (GuardError, RenderError):
+        return []  # the trace still tells of the failure itself
+    steps = tuple(step for one in made for step in one)
     return [Plan(uid=rule.uid, rule=rule.id, group=group.name, steps=steps)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.decision import Plan
 from bylaw.model.effects import Log, MessageInsert, Notify
+from bylaw.model.event import ToolAfter
 from bylaw.model.vocabulary import DeliverAt, Kind, Level, Priority, Role
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def _made(session: Session, plans: Iterable[Plan]) -> list[Notice]:
 
 
 def _is_due(notice: Notice, event: Event) -> bool:
+    if isinstance(event, ToolAfter) and event.status in NEVER_HAPPENED:
+        return False  # there is no result that it could follow
     point = _POINTS.get(notice.deliver_at)
     return point is event.kind or (point is None and event.kind not in _NO_POINTS)
 

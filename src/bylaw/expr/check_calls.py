@@ -167,6 +167,8 @@ def _compared_times(checker: Checker, node: Node) -> list[Node]:
         others = [part for part in parts if not _reads_time(checker, part)]
         if all(checker.types[id(part)].within("int", "float") for part in others):
             times.extend(part for part in parts if _reads_time(checker, part))
+        elif all(checker.types[id(part)].never("int", "float") for part in parts):
+            return []  # time against what is no number
     return times
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bylaw.expr.emit_compare import emit_compare
 from bylaw.expr.emit_loop import emit_comprehension
 from bylaw.expr.environment import Argument
-from bylaw.expr.limits import MAX_INT_BITS
+from bylaw.expr.limits import MAX_INT_BITS, MAX_STEPS
 from bylaw.expr.tree import (
     Attribute,
     Binary,
@@ -32,6 +32,7 @@ from bylaw.expr.tree import (
     Text,
     Unary,
     dotted,
+    walk,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ class Emitter:
         self.definitions: list[str] = []
         self.scope: dict[str, str] = {}
         self.made = 0
+        # A guard has no loops, so its budget is shared out among its comparisons beforehand.
+        compared = sum(isinstance(node, Compare) for node in walk(checked.tree))
+        self.share = MAX_STEPS // max(compared, 1)
 
     def fresh(self) -> str:
         """A new local name."""

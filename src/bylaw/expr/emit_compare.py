@@ -49,7 +49,7 @@ def _emit_equal(
     if emitter.strict:
         if _equals_natively(a, b) or _equals_natively(b, a):
             return f"({left[1]} {op} {right[1]})"
-        code = f"same({left[1]}, {right[1]})"
+        code = f"same({left[1]}, {right[1]}, {emitter.share})"
     else:
         if a.within(*_SCALARS) or b.within(*_SCALARS):
             return f"({left[1]} {op} {right[1]})"
@@ -108,5 +108,5 @@ def _emit_in(
             return f"({left[1]} in ({inside}))"
     site = emitter.site(node, left[0], right[0])
     if emitter.strict:
-        return f"member({left[1]}, {right[1]}, {site})"
+        return f"member({left[1]}, {right[1]}, {site}, {emitter.share})"
     return f"contains({left[1]}, {right[1]}, B, {site})"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic
 from bylaw.expr.faults import fail
-from bylaw.expr.limits import MAX_TEXT_CHARS
+from bylaw.expr.limits import MAX_TEXT_CHARS, OverBudget
 from bylaw.expr.types import in_words, kind_of
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 NUMBERS: frozenset[object] = frozenset({int, float})
 
@@ -35,34 +35,52 @@ def has_kind(value: Any, kinds: tuple[str, ...], site: int) -> Any:
     fail(codes.GUARD_TYPE, site, f"{in_words(kinds)} is needed", value)
 
 
-def same(left: Any, right: Any) -> bool:
-    """Equality without conversion, deep: true is not 1, inside a list as well."""
+def same(left: Any, right: Any, most: int) -> bool:
+    """Equality without conversion, deep: true is not 1, inside a list as well.
+
+    It looks at no more than `most` parts: the share of one comparison in the budget of its guard.
+    """
     pairs = [(left, right)]
     while pairs:
         one, other = pairs.pop()
-        if one.__class__ in NUMBERS and other.__class__ in NUMBERS:
-            if one != other:
-                return False
-        elif one.__class__ is not other.__class__:
+        if not _alike(one, other):
             return False
-        elif one.__class__ is list:
-            if len(one) != len(other):
-                return False
-            pairs.extend(zip(one, other, strict=True))
-        elif one.__class__ is dict:
-            if one.keys() != other.keys():
-                return False
-            pairs.extend((one[key], other[key]) for key in one)
-        elif one != other:
-            return False
+        if one.__class__ in _DEEP:
+            most -= len(one)
+            if most < 0:
+                raise OverBudget
+            pairs.extend(_parts(one, other))
     return True
 
 
-def member(value: Any, items: Any, site: int) -> bool:
+_DEEP: frozenset[object] = frozenset({list, dict})
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values are equal but for what is inside them."""
+    if one.__class__ in NUMBERS and other.__class__ in NUMBERS:
+        return bool(one == other)
+    if one.__class__ is not other.__class__:
+        return False
+    if one.__class__ is list:
+        return len(one) == len(other)
+    return bool(one.keys() == other.keys() if one.__class__ is dict else one == other)
+
+
+def _parts(one: Any, other: Any) -> Iterable[tuple[Any, Any]]:
+    if one.__class__ is list:
+        return zip(one, other, strict=True)
+    return ((one[key], other[key]) for key in one)
+
+
+def member(value: Any, items: Any, site: int, most: int) -> bool:
     """Membership in a list; there are no substrings (CM-A23)."""
     if items.__class__ is not list and items.__class__ is not tuple:
         fail(codes.GUARD_TYPE, site, "`in` needs a list on its right", value, items)
-    return any(same(value, item) for item in items)
+    if len(items) > most:
+        raise OverBudget
+    share = most // max(len(items), 1)
+    return any(same(value, item, share) for item in items)
 
 
 def _ordered(left: Any, right: Any, site: int, op: str) -> None:

@@ -7,13 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.model.event import ToolAfter, ToolBefore
-from bylaw.model.history import WINDOW
-from bylaw.model.values import JSON
+from bylaw.model.values import JSON, size_of
 from bylaw.model.vocabulary import CallStatus
+from bylaw.model.window import WINDOW_CHARS, appended
 
 # Far more than run side by side. When a host never says how calls end, the oldest counts as
 # a call, as it would at the end of its turn.
 MAX_PENDING = 256
+
+MAX_LATE_RESULT = 4_096
 
 FAILURES = (CallStatus.ERROR, CallStatus.TIMEOUT)
 NEVER_HAPPENED = (CallStatus.DENIED, CallStatus.CANCELLED)
@@ -66,6 +68,8 @@ class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     success: bool | None = None
     timestamp: int = 0
     call: str = ""
+    chars: int = 0
+    also: tuple[str, ...] = ()
 
     def awaits(self, event: ToolAfter) -> bool:
         """Counted at the end of its turn, and this says how it really ended."""
@@ -85,6 +89,8 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     total_failures: int = 0
     pending: tuple[PendingCall, ...] = ()
     tools: tuple[ToolUse, ...] = ()
+    # Of the calls in the window, see `window.appended`.
+    chars: int = 0
 
     def tally(self, name: str) -> Tally:
         """The counters of one name."""
@@ -96,9 +102,8 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def begin(self, event: ToolBefore, at: int, turn: int) -> Self:
         """A call is under way until its `tool.after`."""
-        call = PendingCall(
-            tool=event.tool, also=event.also, args=event.args, call=event.call, at=at
-        )
+        args = event.args if size_of(event.args) <= WINDOW_CHARS else {}
+        call = PendingCall(tool=event.tool, also=event.also, args=args, call=event.call, at=at)
         # A host that announces a call twice, under one id, still makes one call.
         announced = bool(call.call) and any(
             (old.call, old.tool) == (call.call, call.tool) for old in self.pending
@@ -133,6 +138,7 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             success=event.status is CallStatus.OK,
             timestamp=at,
             call=event.call,
+            chars=size_of(event.args or begun.args) + size_of(event.result),
         )
         return _count_failure(_count(self.drop(event), names, use, turn), event, names)
 
@@ -149,17 +155,26 @@ _Calls = TypeVar("_Calls", bound=Calls)
 
 def _count_oldest(calls: _Calls, turn: int) -> _Calls:
     call = calls.pending[0]
-    use = ToolUse(name=call.tool, arguments=call.args, timestamp=call.at, call=call.call)
+    use = ToolUse(
+        name=call.tool,
+        arguments=call.args,
+        timestamp=call.at,
+        call=call.call,
+        chars=size_of(call.args),
+        also=call.also,
+    )
     return _count(replace(calls, pending=calls.pending[1:]), call.names, use, turn)
 
 
 def _count(calls: _Calls, names: tuple[str, ...], use: ToolUse, turn: int) -> _Calls:
     counted = {name: calls.tally(name).add(turn) for name in names}
+    tools, chars = appended(calls.tools, calls.chars, use)
     return replace(
         calls,
         by_name={**calls.by_name, **counted},
         all=calls.all.add(turn),
-        tools=(*calls.tools[1 - WINDOW :], use),
+        tools=tools,
+        chars=chars,
     )
 
 
@@ -173,6 +188,9 @@ def _count_failure(calls: _Calls, event: ToolAfter, names: tuple[str, ...]) -> _
 
 def _fill_in(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
     success = event.status is CallStatus.OK
-    ended = replace(calls.tools[place], result=event.result, success=success)
+    # The room for it was counted when the call was: a large result is not kept.
+    result = event.result if size_of(event.result) <= MAX_LATE_RESULT else None
+    ended = replace(calls.tools[place], result=result, success=success)
     tools = (*calls.tools[:place], ended, *calls.tools[place + 1 :])
-    return _count_failure(replace(calls, tools=tools), event, (event.tool, *event.also))
+    names = (ended.name, *ended.also, event.tool, *event.also)
+    return _count_failure(replace(calls, tools=tools), event, names)

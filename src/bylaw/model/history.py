@@ -7,9 +7,7 @@ from msgspec.structs import replace
 
 from bylaw.model.text_size import count_tokens
 from bylaw.model.vocabulary import Role
-
-# Guards can look back this far; totals are counters, so nothing else is kept.
-WINDOW = 200
+from bylaw.model.window import appended
 
 NO_ROLE = "none"
 
@@ -19,6 +17,11 @@ class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     role: Role
     content: str
+
+    @property
+    def chars(self) -> int:
+        """The room it takes."""
+        return len(self.content)
 
 
 class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,9 +34,12 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     last_assistant: str = ""
     last_tool: str = ""
     messages: tuple[Said, ...] = ()
+    # Of the messages in the window, see `window.appended`.
+    chars: int = 0
 
     def append(self, role: Role, text: str) -> Self:
         """One message more; its tokens are added to the size."""
+        messages, chars = appended(self.messages, self.chars, Said(role=role, content=text))
         return replace(
             self,
             length=self.length + 1,
@@ -41,7 +47,8 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             last_role=role.value,
             last_user=text if role is Role.USER else self.last_user,
             last_assistant=text if role is Role.ASSISTANT else self.last_assistant,
-            messages=(*self.messages[1 - WINDOW :], Said(role=role, content=text)),
+            messages=messages,
+            chars=chars,
         )
 
     def resize(self, length: int) -> Self:
@@ -49,7 +56,8 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if not length:
             return type(self)()
         kept = self.messages[-length:]
-        return replace(self, length=length, tokens=self._tokens_of(length, kept), messages=kept)
+        tokens, chars = self._tokens_of(length, kept), sum(said.chars for said in kept)
+        return replace(self, length=length, tokens=tokens, messages=kept, chars=chars)
 
     def _tokens_of(self, length: int, kept: tuple[Said, ...]) -> int:
         if len(kept) == length:

@@ -11,6 +11,8 @@ from bylaw.model.vocabulary import Category, DeliverAt, EffectStatus, Priority
 
 # A host that reports no outcomes must not make this grow.
 MAX_SENT = 200
+# Nobody reads more at once; the oldest are given up, and how many is counted.
+MAX_WAITING = 1_000
 
 UNDELIVERED = frozenset(EffectStatus) - {EffectStatus.OK}
 
@@ -39,6 +41,7 @@ class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     """How many were ever made, which wait, and which left with an unknown outcome."""
 
     made: int = 0
+    lost: int = 0
     waiting: tuple[Notice, ...] = ()
     sent: tuple[Sent, ...] = ()
 
@@ -53,7 +56,9 @@ class Notices(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
             priority=step.priority,
             deliver_at=step.deliver_at,
         )
-        return replace(self, made=notice.number, waiting=(*self.waiting, notice))
+        waiting = (*self.waiting, notice)
+        lost = max(len(waiting) - MAX_WAITING, 0)
+        return replace(self, made=notice.number, lost=self.lost + lost, waiting=waiting[lost:])
 
     def send(self, number: int, of: int, step: int) -> Self:
         """A notice leaves the session with a step."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from enum import Enum
 from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100
 MAX_DIGITS = 4_300
 
-# All possessive, so that no text makes them go back. A string may be unclosed in the first.
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+# No alternative begins as another does, and what may fail comes last: no text makes them go back.
+# Groups are not possessive, since early releases of Python 3.11 take those wrongly. A string may
+# be unclosed in the first.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*"?|[\[\]{}]', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*+")
-_OPEN_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+', re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+")
+_OPEN_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*', re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _WORD = re.compile(r"-?\w++")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _PAIR_OR_HALF = re.compile(
@@ -116,13 +119,18 @@ def flaw_in(text: str) -> JsonError:
 def place_of(text: str, path: tuple[str | int, ...]) -> Span | None:
     """Where a text that is JSON writes a key, or begins an element, that these steps lead to."""
     walk = _Walk(text, path)
-    walk.whole()
+    with suppress(_Found):
+        walk.whole()
     return walk.found
 
 
 def _too_deep(at: int) -> JsonError:
     message = f"lists and objects are nested more than {MAX_DEPTH} deep"
     return JsonError(Flaw.TOO_DEEP, message, Span(at, at + 1))
+
+
+class _Found(Exception):  # noqa: N818 - ends a walk early, never seen outside
+    """The place that was sought."""
 
 
 class _Walk:
@@ -202,6 +210,7 @@ class _Walk:
         self.path.append(key)
         if self.path == self.sought:
             self.found = span
+            raise _Found
         self.value()
         self.path.pop()
 

@@ -33,3 +33,8 @@ def is_finite(value: JSON) -> bool:
     if isinstance(value, list):
         return all(map(is_finite, value))
     return not isinstance(value, dict) or all(map(is_finite, value.values()))
+
+
+def size_of(value: JSON) -> int:
+    """How many bytes a value takes as JSON."""
+    return len(value) if isinstance(value, str) else len(msgspec.json.encode(value))

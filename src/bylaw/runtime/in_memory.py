@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec.structs import replace
+
 from bylaw.engine.index import RuleSet
 from bylaw.model.codes.events import EVENT_SYNTAX
 from bylaw.model.event import DEFAULT_SESSION
@@ -50,7 +52,9 @@ class Engine:
     def decide(self, event: Event | Mapping[str, object]) -> Decision:
         """The decision on an event, which then counts; EventError for what is no event."""
         given = _read(event) if isinstance(event, Mapping) else event
-        return self._rehearsal.submit(given).decision
+        decision = self._rehearsal.submit(given).decision
+        # The trace is made late and reads the event, which the caller may change from now on.
+        return replace(decision, trace=tuple(decision.trace))
 
     @property
     def session(self) -> Session:

@@ -17,7 +17,7 @@ from bylaw.dialects import dialect_named, dialect_names, dialects_for
 from bylaw.dialects.base import RuleFile, close, stand_in
 from bylaw.model.codes.books import OUTSIDE_ROOT, UNKNOWN_DIALECT, UNRECOGNISED_FILE
 from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order
-from bylaw.model.errors import LoadError
+from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.procedure import Book
 from bylaw.model.source import SourceFile, Span
 from bylaw.runtime.discovery import Found, Search, Why, discover, given, name_from
@@ -27,7 +27,7 @@ from bylaw.runtime.root import find_root, read_configuration
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from bylaw.dialects.base import Dialect
+    from bylaw.dialects.base import Dialect, Loaded
     from bylaw.model.procedure import Group
 
 # All rule files together; each alone has `reading.MAX_INPUT_BYTES`.
@@ -172,7 +172,7 @@ class _Shelf:
     def _book(self, dialect: Dialect, texts: list[_Text]) -> LoadedBook:
         files = {text.found.path: _rule_file(text) for text in texts}
         readable = [files[text.found.path] for text in texts if not text.errors]
-        loaded = dialect.load(readable)
+        loaded = _load(dialect, readable)
         findings = [*loaded.diagnostics, *(why for text in texts for why in text.errors)]
         self.diagnostics += findings
         errors = self._errors(dialect, files, findings)
@@ -201,6 +201,15 @@ class _Shelf:
             if dialect.refuses_set(files[path].source):
                 self.refusals += why
         return broken
+
+
+def _load(dialect: Dialect, files: Sequence[RuleFile]) -> Loaded:
+    try:
+        return dialect.load(files)
+    except Exception as wrong:
+        # Which rules there would be is not known, so nothing can stand in for them.
+        message = f"the language `{dialect.name}` broke on its files: {wrong}"
+        raise BylawError(message) from wrong
 
 
 def language_of(found: Found, source: SourceFile) -> Dialect | None:

@@ -49,7 +49,8 @@ def read_regular_file(path: str, name: str) -> SourceFile:
 def decoded(name: str, data: bytes) -> SourceFile:
     """UTF-8 of bounded length; anything else is a LoadError."""
     if len(data) > MAX_INPUT_BYTES:
-        raise LoadError([too_large(name, f"`{name}` is larger than {MAX_INPUT_BYTES:,} bytes")])
+        headline = f"`{name}` is larger than {MAX_INPUT_BYTES:,} bytes"
+        raise LoadError([too_large(name, headline, data[:MAX_INPUT_BYTES])])
     try:
         return SourceFile.decode(name, data)
     except EncodingError as wrong:
@@ -78,10 +79,11 @@ def unreadable(name: str, wrong: OSError | ValueError, what: str = "") -> Diagno
     return error(UNREADABLE_FILE, headline, SourceFile(name, ""), Span(0, 0))
 
 
-def too_large(name: str, headline: str) -> Diagnostic:
-    """A text that is not read because of its size."""
+def too_large(name: str, headline: str, data: bytes = b"") -> Diagnostic:
+    """A text that is refused because of its size; what was read says whether it was a core file."""
     help_ = "split it, or leave out what no rule needs"
-    return error(TOO_LARGE, headline, SourceFile(name, ""), Span(0, 0), help=help_)
+    read = SourceFile(name, data.decode("utf-8", "replace"))
+    return error(TOO_LARGE, headline, read, Span(0, 0), help=help_)
 
 
 def _not_utf8(wrong: EncodingError, data: bytes) -> Diagnostic:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bylaw.engine.causes import CAUSING, TOO_DEEP, caused_event, denial_message, too_deep
 from bylaw.engine.outcome import DONE, StepOutcome
-from bylaw.engine.plan import Due, follow
+from bylaw.engine.plan import SESSION_STEPS, Due, follow
 from bylaw.model.codes.events import TOO_MANY_SESSIONS
 from bylaw.model.decision import Decision
 from bylaw.model.effects import ToolCall
@@ -42,6 +42,7 @@ MAX_SESSIONS = 100_000
 TOO_MANY = StepOutcome(
     EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
 )
+NOT_DONE = StepOutcome(EffectStatus.NOT_CARRIED_OUT)
 DENIED = StepOutcome(EffectStatus.REFUSED, {"error": "the call was denied"})
 
 
@@ -131,6 +132,8 @@ class _Submission:
             due = _next(following, outcome)
 
     def _outcome(self, one: Rehearsed, due: Due, before: int) -> StepOutcome:
+        if isinstance(due.step, SESSION_STEPS):
+            return NOT_DONE  # only reached in `on_error`: what the session keeps was folded before
         if too_deep(one.event, due.step.op):
             return TOO_DEEP
         if due.step.op in CAUSING and self._made >= MAX_CAUSED:

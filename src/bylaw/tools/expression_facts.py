@@ -160,7 +160,7 @@ class _Facts:
 
     def refuse(self, headline: str, path: _Path, help_: str = "") -> NoReturn:
         """Underline the key or the element that a path leads to; the beginning for no path."""
-        span = place_of(_text_of(self.source), path) or Span(0, 1)
+        span = (place_of(_text_of(self.source), path) if path else None) or Span(0, 1)
         span = _in_source(self.source, span)
         raise LoadError([error(BAD_FACTS, headline, self.source, span, help=help_)])
 

@@ -38,12 +38,19 @@ def run_case(
 
     `beside` is the folder of the page: a file block without text stands for the file there.
     """
+    for file in case.files:
+        if file.word in decider.dialects and not _has_text(file, beside):
+            return [Outcome(file.place, f"there is no `{file.path}` beside the page")]
     unwritten = [outcome for file in case.files for outcome in _write(file, folder, beside)]
     if unwritten:
         return unwritten
     with chdir(folder):
         decided = list(try_decisions(source, case, decider))
         return decided + [_run_step(source, step, main) for step in case.steps]
+
+
+def _has_text(file: File, beside: Path) -> bool:
+    return bool(file.text.strip()) or (beside / file.path).is_file()
 
 
 def _write(file: File, folder: Path, beside: Path) -> Iterator[Outcome]:
