@@ -104,7 +104,7 @@ def _lap(rules: RuleSet, session: Session, event: Any) -> Lap:
 def _against_others(bucket: Bucket) -> list[Row]:
     three = rule_set(rule(number, guard) for number, guard in enumerate(bucket.guards, 1))
     by_hand = handwritten.contenders(bucket)[0]
-    others = [peer for peer in peers(bucket) if not peer.bare]
+    others = {f"{peer.name}{', bare' * peer.bare}": peer for peer in peers(bucket)}
     quiet, firing = (_lap_of(three, facts) for facts in (QUIET, FIRING))
     _check(three)
     times = race(
@@ -112,7 +112,7 @@ def _against_others(bucket: Bucket) -> list[Row]:
             "quiet": quiet,
             "firing": firing,
             "hand": Lap(by_hand.evaluate, [by_hand.prepare(QUIET)]),
-            **{side.name: Lap(side.evaluate, [side.prepare(QUIET)]) for side in others},
+            **{name: Lap(peer.evaluate, [peer.prepare(QUIET)]) for name, peer in others.items()},
         }
     )
     inside = "decide with 3 rules against three plain functions over a view that is there"
@@ -121,8 +121,8 @@ def _against_others(bucket: Bucket) -> list[Row]:
             AT_MOST_QUIET, faster=False),
         Row(f"one rule fires, one effect: {by_hand.name}", inside, times["firing"], times["hand"],
             AT_MOST_FIRING, faster=False),
-        *(Row(f"nothing fires: {side.name}", f"decide against its bare guards: {side.inside}",
-              times["quiet"], times[side.name], 1) for side in others),
+        *(Row(f"nothing fires: {name}", f"decide against its guards alone: {peer.inside}",
+              times["quiet"], times[name], 1) for name, peer in others.items()),
     ]  # fmt: skip
 
 

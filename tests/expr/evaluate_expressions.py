@@ -48,9 +48,15 @@ def template(source, span, view):
     load_template(source, span, TemplateNames({"context": None})).render(view)
 
 
+def call():
+    """A call whose arguments, which a model wrote, are as long as an event can be."""
+    args = {"l": [2] * 300_000, "m": [2] * 300_000, "k": [[2] * 1_000] * 300, "t": "x" * 99_000}
+    return GuardView(tool_args=args, last_user="ab" * 1_000_000)
+
+
 LANGUAGES = {
     "conditions": (condition, context),
-    "guards": (guard, GuardView),
+    "guards": (guard, call),
     "templates": (template, values),
 }
 

@@ -77,6 +77,29 @@ def test_random_nasty_conditions(tmp_path):
     assert endings.count("value") > COUNT // 20
 
 
+def nasty_guard(chance):
+    """Comparisons of long arguments and searches in a long text, joined many times."""
+    longest = ["arg('l')", "arg('m')", "arg('k')", "arg('t')", "arg('l.5')", "2", "'x'", "[2]"]
+    parts = []
+    for _ in range(chance.choice([1, 3, 30, 200])):
+        one, other = chance.choice(longest), chance.choice(longest)
+        text = f"text_contains({chance.choice(['arg(_t_)', '_ba_'])}, _last_user_)"
+        compared = f"{one} {chance.choice(['==', '!=', 'in', '<', '+'])} {other}"
+        parts.append(chance.choice([compared, compared, text.replace("_t_", "'t'")]))
+    joined = chance.choice([" or ", " and "]).join(f"({part}) == true" for part in parts)
+    return joined.replace("_ba_", "'ba'").replace("_last_user_", "'last_user'")
+
+
+def test_random_nasty_guards(tmp_path):
+    chance = random.Random(SEED)
+    guards = [nasty_guard(chance) for _ in range(COUNT // 4)]
+    lines = evaluated("guards", guards, tmp_path)
+
+    assert [spent for spent, _ in lines if spent > SECONDS_EACH] == []
+    endings = [ended for _, ended in lines]
+    assert {"guard-budget", "guard-type", "value"} <= set(endings)
+
+
 def test_known_bombs(tmp_path):
     endings = check(KNOWN, tmp_path)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.argument("paths", metavar="[PATH…]", nargs=-1)
+@click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
 @click.option(
     "--format",
     "form",

@@ -37,7 +37,12 @@ _NEGATIVE = re.compile(r"-(?!-[a-z]).", re.DOTALL)
     show_default=True,
     help="chatmd: guards of <on if=…>; toml: conditions of [condition] expression.",
 )
-@click.option("--facts", metavar="FILE", help="What the expression reads, as JSON; - for stdin.")
+@click.option(
+    "--facts",
+    type=click.Path(),
+    metavar="FILE",
+    help="What the expression reads, as JSON; - for stdin.",
+)
 @always_json
 def command(expression: str, dialect: str, facts: str | None) -> int:
     """Try EXPRESSION on facts and print its value.

@@ -23,7 +23,7 @@ LONGEST_SHOWN = 200  # characters of a pattern in an error message
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("text", metavar="PATTERN")
-@click.argument("paths", metavar="PATH…", nargs=-1, required=True)
+@click.argument("paths", type=click.Path(), metavar="PATH…", nargs=-1, required=True)
 @always_json
 def command(text: str, paths: tuple[str, ...]) -> int:
     """Try PATTERN on each PATH and print what it captures.

@@ -39,11 +39,13 @@ def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
     bucket = rules.bucket(event)
     if bucket.holding is None:
         return deliberate(rules, observed, event)
-    now = max(observed.at, event.at)
-    held = bucket.holding(observed, event, now)
+    held = bucket.holding(observed, event, max(observed.at, event.at))
     if held < 0 or (held and bucket.writes):
         return deliberate(rules, observed, event)  # a guard failed, or may change what others see
-    return _decide_held(rules, bucket, held, observed, event)
+    late: tuple[TraceLine, ...] = LateTrace(_trace, rules, observed, event)  # type: ignore[assignment]  # see LateTrace
+    if not held and not observed.notices.waiting:
+        return Decision(trace=late)
+    return _decide_held(bucket, held, View.of(observed, event), late)
 
 
 def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
@@ -54,23 +56,18 @@ def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Ne
     return deliberation.findings.answer(observed, event)
 
 
-def _decide_held(
-    rules: RuleSet, bucket: Bucket, held: int, observed: Session, event: Event
-) -> Decision:
-    """Decide with the rules whose guards are known to hold; the trace is made when it is asked."""
+def _trace(rules: RuleSet, observed: Session, event: Event) -> tuple[TraceLine, ...]:
+    decision = deliberate(rules, observed, event)
+    assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
+    return decision.trace
 
-    def trace() -> tuple[TraceLine, ...]:
-        decision = deliberate(rules, observed, event)
-        assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
-        return decision.trace
 
-    late: tuple[TraceLine, ...] = LateTrace(trace)  # type: ignore[assignment]  # see LateTrace
-    if not held and not observed.notices.waiting:
-        return Decision(trace=late)
-    deliberation = _Deliberation(View.of(observed, event), guards_hold=True)
+def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, ...]) -> Decision:
+    """Decide with the rules whose guards are known to hold."""
+    deliberation = _Deliberation(view, guards_hold=True)
     for candidates in bucket.chosen(held):
         deliberation.read(candidates)
-    return deliberation.findings.decision(observed, event, late)
+    return deliberation.findings.decision(view.session, view.event, trace)
 
 
 class _Deliberation:

@@ -9,7 +9,13 @@ from msgspec import Struct
 from bylaw.model.decision import TraceLine, TraceResult
 
 if TYPE_CHECKING:
+    from bylaw.engine.index import RuleSet
+    from bylaw.model.event import Event
+    from bylaw.model.session import Session
+
+if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 # Of several rules that were lowered from one written rule, the trace shows the one that applied.
 _TELLING = [
@@ -38,16 +44,22 @@ def collapsed(lines: Sequence[TraceLine]) -> tuple[TraceLine, ...]:
 
 
 class LateTrace(Struct, eq=False, gc=False):
-    """A trace that is made when somebody looks at it; to everybody else it is a tuple."""
+    """A trace that is made when somebody looks at it, and reads as a tuple does.
 
-    make: Callable[[], tuple[TraceLine, ...]]
+    Whoever hands a decision out of the process of deciding makes a real tuple of it.
+    """
+
+    make: Callable[[RuleSet, Session, Event], tuple[TraceLine, ...]]
+    rules: RuleSet
+    session: Session
+    event: Event
     made: tuple[TraceLine, ...] | None = None
 
     @property
     def lines(self) -> tuple[TraceLine, ...]:
         """The trace itself."""
         if self.made is None:
-            self.made = self.make()
+            self.made = self.make(self.rules, self.session, self.event)
         return self.made
 
     def __iter__(self) -> Iterator[TraceLine]:
