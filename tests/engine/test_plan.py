@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bylaw.engine.outcome import DONE, INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Due, Ending, follow, next_step
-from bylaw.model.decision import Decision, OnFailure, Plan
+from bylaw.model.decision import Decision, OnFailure, Plan, at_once
 from bylaw.model.effects import (
     BusWrite,
     CommandRun,
@@ -333,8 +333,9 @@ def send(following, outcome):
 
 
 def numbers_by_plan(decision):
-    for whose, steps, on_error in decision.numbered_plans():
-        due = [number for number, step in steps if not isinstance(step, Notify)]
+    folded = at_once(decision.plans)
+    for place, (whose, steps, on_error) in enumerate(decision.numbered_plans()):
+        due = [number for at, (number, _) in enumerate(steps) if (place, at) not in folded]
         yield whose, due, [number for number, _ in on_error]
 
 

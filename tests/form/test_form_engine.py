@@ -1,24 +1,29 @@
 """What holds for every language: answers that must not change by a shortcut, and bounds."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from driving import Driven
-from forms import Check, Makes, Sets, book, group, insert, rule
+from forms import CHATMD_RULES, PATHS, Check, Makes, Sets, book, group, insert, rule
 from test_form_chatmd import chat
 
 from bylaw import Engine
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
+from bylaw.engine.outcome import StepOutcome
 from bylaw.model.decision import Match, Needs, TraceResult
 from bylaw.model.effects import Log, Notify, StateSet
 from bylaw.model.event import Message, Prompt, ToolAfter, ToolBefore, TurnStart
 from bylaw.model.notices import MAX_WAITING
 from bylaw.model.session import Session
+from bylaw.model.slate import variable_space
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, DeliverAt, Kind, Op, Role
+from bylaw.model.vocabulary import CallStatus, DeliverAt, EffectStatus, Kind, Op, Role
 from bylaw.model.window import WINDOW_CHARS
 
 STEP = Kind.TOOL_BEFORE
+WIDE = replace(CHATMD_RULES, budget=9)
 
 
 def deciding(*rules, fast=True):
@@ -133,3 +138,40 @@ def test_the_trace_of_the_public_interface_is_a_tuple():
 
     assert isinstance(decision.trace, tuple)
     assert msgspec.json.decode(msgspec.json.encode(decision), type=type(decision)) == decision
+
+
+class TestWritesBehindStepsThatMayFail:
+    """CM-A39, CM-A53"""
+
+    @staticmethod
+    def session(status):
+        steps = [insert("first"), Sets("n", "1")]
+        outcome = StepOutcome(status)
+        rules = (
+            rule("writes", STEP, when="turn_index >= 1", steps=steps, line=1),
+            rule("reads", STEP, when="n == 1", steps=[Log(text="seen")], line=2),
+        )
+        return Driven(chat(*rules, procedure=WIDE), perform=lambda step: outcome)
+
+    def test_they_are_kept_when_their_turn_comes(self):
+        session = self.session(EffectStatus.OK)
+        session.submit(ToolBefore(tool="X"))
+
+        assert session.session.slate.space(variable_space("chatmd", PATHS["chatmd"])) == {"n": 1}
+        assert session.session.deferred.waiting == ()
+
+    def test_they_are_dropped_with_the_rest_of_a_plan_that_failed(self):
+        session = self.session(EffectStatus.FAILED)
+        happened = session.submit(ToolBefore(tool="X"))
+
+        assert ("reads", "fired") in happened.trace  # within the event they can be read at once
+        assert session.session.slate.space(variable_space("chatmd", PATHS["chatmd"])) == {}
+        assert session.session.deferred.waiting == ()
+
+    def test_a_later_write_is_not_overtaken_by_an_earlier_one(self):
+        late = rule("late", STEP, steps=[insert("first"), Sets("n", "1")], line=1)
+        early = rule("early", STEP, steps=[Sets("n", "2")], line=2)
+        session = Driven(chat(late, early, procedure=WIDE))
+        session.submit(ToolBefore(tool="X"))
+
+        assert session.session.slate.space(variable_space("chatmd", PATHS["chatmd"])) == {"n": 2}

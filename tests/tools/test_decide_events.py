@@ -418,9 +418,10 @@ class TestCalls:
             ("log", None, None),
             ("tool.call", "refused", None),
             ("message.insert", None, True),
-            ("state.set", None, None),
+            ("state.set", None, True),
             ("message.insert", None, None),
         ]
+        assert line["state"]["variables"] == {}
         before, message = line["caused"]
         assert before["verdict"] == "deny"
         assert [one["text"] for one in before["caused"]] == ["no"]

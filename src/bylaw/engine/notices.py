@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.model.calls import NEVER_HAPPENED
-from bylaw.model.decision import Plan
+from bylaw.model.decision import Plan, at_once
 from bylaw.model.effects import Log, MessageInsert, Notify
 from bylaw.model.event import ToolAfter
 from bylaw.model.vocabulary import DeliverAt, Kind, Level, Priority, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from bylaw.model.event import Event
     from bylaw.model.notices import Notice
@@ -24,7 +24,7 @@ _NO_POINTS = frozenset({Kind.EFFECT, Kind.HISTORY, Kind.APPROVAL, Kind.RULES})
 _RANK = {priority: rank for rank, priority in enumerate(reversed(Priority))}
 
 
-def deliveries(session: Session, event: Event, plans: Iterable[Plan]) -> list[Plan]:
+def deliveries(session: Session, event: Event, plans: Sequence[Plan]) -> list[Plan]:
     """A plan for each notice that is due now, those that this event's rules made included."""
     waiting = [*session.notices.waiting, *_made(session, plans)]
     if not waiting or event.round > 1 or not event.by_main_agent:
@@ -36,8 +36,14 @@ def deliveries(session: Session, event: Event, plans: Iterable[Plan]) -> list[Pl
     return [_deliver(notice) for notice in due]
 
 
-def _made(session: Session, plans: Iterable[Plan]) -> list[Notice]:
-    made = [(step, plan) for plan in plans for step in plan.steps if isinstance(step, Notify)]
+def _made(session: Session, plans: Sequence[Plan]) -> list[Notice]:
+    now = at_once(plans)
+    made = [
+        (step, plan)
+        for place, plan in enumerate(plans)
+        for number, step in enumerate(plan.steps)
+        if isinstance(step, Notify) and (place, number) in now
+    ]
     notices = session.notices
     for step, plan in made:
         notices = notices.put(step, plan.uid, plan.rule)

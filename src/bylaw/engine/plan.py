@@ -14,17 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome, fill
-from bylaw.model.decision import OnFailure, Plan
-from bylaw.model.effects import EntryWrite, Notify, ResponseUse, RulesEnable, StateSet, Step
+from bylaw.model.decision import OnFailure, Plan, at_once
+from bylaw.model.effects import EntryWrite, Step
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
 
 if TYPE_CHECKING:
     from bylaw.model.decision import Decision, NumberedSteps
-
-# These change the session alone, and folding the decision has done that: they keep their
-# numbers, are never due and have no outcome. Nothing folds those in `on_error`, so there they
-# are due like any other, and who cannot perform them must say so.
-SESSION_STEPS = (StateSet, RulesEnable, ResponseUse, Notify)
 
 
 class Due(Struct, frozen=True):
@@ -77,10 +72,12 @@ def follow(decision: Decision, outcomes: Outcomes = NO_OUTCOMES) -> Following:
     """
     failures: list[Failure] = []
     ended: set[str] = set()
-    for plan, steps, on_error in decision.numbered_plans():
+    folded = at_once(decision.plans)
+    for place, (plan, steps, on_error) in enumerate(decision.numbered_plans()):
         if plan.group in ended:
             continue
-        outcome = yield from _follow_plan(plan, steps, on_error, outcomes)
+        due = tuple(one for number, one in enumerate(steps) if (place, number) not in folded)
+        outcome = yield from _follow_plan(plan, due, on_error, outcomes)
         if outcome is None:
             continue
         failures.append(Failure(plan, outcome))
@@ -96,8 +93,6 @@ def _follow_plan(
 ) -> _Followed:
     known: list[StepOutcome] = []
     for place, (number, step) in enumerate(steps, 1):
-        if isinstance(step, SESSION_STEPS):
-            continue
         known.append((yield from _perform(Due(number, plan, fill(step, known)), outcomes)))
         if known[-1].failed:
             yield from _recover(plan, (*_marks(plan, steps[place:]), *on_error), known, outcomes)

@@ -1,12 +1,12 @@
 """Decisions: what the books say about one event, or what they must still know to say it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from bylaw.model.effects import Step
+from bylaw.model.effects import SESSION_STEPS, Notify, Step
 from bylaw.model.values import JSON
 from bylaw.model.verdict import Verdict
 
@@ -70,6 +70,26 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 # Steps with their numbers.
 NumberedSteps: TypeAlias = tuple[tuple[int, Step], ...]
+
+
+def at_once(plans: Iterable[Plan]) -> set[tuple[int, int]]:
+    """The steps that change the session with the decision, by places of plan and step.
+
+    A step that stands behind one to be performed waits for it (CM-A39). So that variables keep
+    the order in which they were written, every later step that writes them waits, too.
+    """
+    found: set[tuple[int, int]] = set()
+    writes_wait = False
+    for place, plan in enumerate(plans):
+        performed = False
+        for number, step in enumerate(plan.steps):
+            if not isinstance(step, SESSION_STEPS):
+                performed = True
+            elif performed or (writes_wait and not isinstance(step, Notify)):
+                writes_wait = writes_wait or not isinstance(step, Notify)
+            else:
+                found.add((place, number))
+    return found
 
 
 class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

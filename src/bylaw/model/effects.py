@@ -236,3 +236,7 @@ Step: TypeAlias = (
     | EntryWrite
     | OutputReplace
 )
+
+# Only change the session; nobody has to perform them.
+SessionStep: TypeAlias = StateSet | RulesEnable | ResponseUse | Notify
+SESSION_STEPS = (StateSet, RulesEnable, ResponseUse, Notify)

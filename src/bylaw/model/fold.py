@@ -11,7 +11,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from bylaw.model.calls import NEVER_HAPPENED
-from bylaw.model.effects import Notify
+from bylaw.model.decision import at_once
+from bylaw.model.deferred import Deferred
+from bylaw.model.effects import SESSION_STEPS, Notify
 from bylaw.model.event import (
     AgentStop,
     EffectDone,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bylaw.model.decision import Decision
+    from bylaw.model.effects import Step
     from bylaw.model.event import Event
 
 _HAPPEN_AT_ONCE = frozenset({ToolAfter, EffectDone, TurnStart, Message, HistoryChanged})
@@ -65,7 +68,7 @@ def _happen(session: Session, event: Event) -> Session:
         case ToolAfter():
             return _end_call(session, event)
         case EffectDone():
-            return replace(session, notices=session.notices.settle(event))
+            return _settle(session, event)
         case TurnStart() if event.by_main_agent:
             started = _complete_turn(session) if session.turns.open else session
             return replace(started, turns=replace(started.turns, open=True))
@@ -74,6 +77,12 @@ def _happen(session: Session, event: Event) -> Session:
         case HistoryChanged() if event.by_main_agent:
             return replace(session, history=session.history.resize(event.length))
     return session
+
+
+def _settle(session: Session, effect: EffectDone) -> Session:
+    deferred, due = session.deferred.settle(effect)
+    session = replace(session, notices=session.notices.settle(effect), deferred=deferred)
+    return session if due is None else _take_effect(session, due.step, due.uid, due.rule)
 
 
 def _set_size(session: Session, event: Event) -> Session:
@@ -96,17 +105,34 @@ def _complete_turn(session: Session) -> Session:
 
 
 def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
-    slate, notices = session.slate, session.notices
-    for _, plan, step in decision.numbered_steps():
-        slate = slate.after(step)
-        if isinstance(step, Notify):
-            notices = notices.put(step, plan.uid, plan.rule)
+    now = at_once(decision.plans)
+    for place, (plan, steps, _) in enumerate(decision.numbered_plans()):
+        for number, (numbered, step) in enumerate(steps):
+            if (place, number) in now:
+                session = _take_effect(session, step, plan.uid, plan.rule)
+            elif isinstance(step, SESSION_STEPS):
+                waits = Deferred(
+                    of=event.seq,
+                    number=numbered,
+                    first=steps[0][0],
+                    uid=plan.uid,
+                    rule=plan.rule,
+                    step=step,
+                )
+                session = replace(session, deferred=session.deferred.put(waits))
+    notices = session.notices
     # A notice can leave with the decision that made it, so all are made first.
     for number, plan, _ in decision.numbered_steps():
         if plan.delivers:
             notices = notices.send(plan.delivers, event.seq, number)
     firings = _record_firings(session, decision)
-    return replace(session, slate=slate, notices=notices, firings=firings)
+    return replace(session, notices=notices, firings=firings)
+
+
+def _take_effect(session: Session, step: Step, uid: str, rule: str) -> Session:
+    if isinstance(step, Notify):
+        return replace(session, notices=session.notices.put(step, uid, rule))
+    return replace(session, slate=session.slate.after(step))
 
 
 def _record_firings(session: Session, decision: Decision) -> Mapping[str, Firing]:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from bylaw.model.calls import Calls
+from bylaw.model.deferred import Deferrals
 from bylaw.model.history import History
 from bylaw.model.notices import Notices
 from bylaw.model.slate import Slate
@@ -41,6 +42,7 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     firings: Mapping[str, Firing] = {}
     notices: Notices = Notices()
     blocked: BlockedStops = BlockedStops()
+    deferred: Deferrals = Deferrals()
 
     @property
     def turn(self) -> int:

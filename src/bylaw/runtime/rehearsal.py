@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from bylaw.engine.causes import CAUSING, TOO_DEEP, caused_event, denial_message, too_deep
 from bylaw.engine.outcome import DONE, StepOutcome
-from bylaw.engine.plan import SESSION_STEPS, Due, follow
+from bylaw.engine.plan import Due, follow
 from bylaw.model.codes.events import TOO_MANY_SESSIONS
 from bylaw.model.decision import Decision
-from bylaw.model.effects import ToolCall
-from bylaw.model.event import UNSTAMPED
+from bylaw.model.effects import SESSION_STEPS, ToolCall
+from bylaw.model.event import UNSTAMPED, EffectDone
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
 from bylaw.model.verdict import Verdict
@@ -129,11 +129,15 @@ class _Submission:
             outcome = one.outcomes[due.number] = self._outcome(one, due, before)
             if due.number > steps:
                 one.on_error.append(due)
+            if outcome.failed or isinstance(due.step, SESSION_STEPS):
+                self._settle(one.event, due, outcome)
             due = _next(following, outcome)
 
     def _outcome(self, one: Rehearsed, due: Due, before: int) -> StepOutcome:
         if isinstance(due.step, SESSION_STEPS):
-            return NOT_DONE  # only reached in `on_error`: what the session keeps was folded before
+            # Nothing is kept for steps of `on_error`: what they would change stays as it is.
+            in_plan = any(step is due.step for step in due.plan.steps)
+            return DONE if in_plan else NOT_DONE
         if too_deep(one.event, due.step.op):
             return TOO_DEEP
         if due.step.op in CAUSING and self._made >= MAX_CAUSED:
@@ -149,9 +153,24 @@ class _Submission:
         self._take(caused)
         return DENIED if caused.decision.verdict >= Verdict.DENY else DONE
 
+    def _settle(self, event: Event, due: Due, outcome: StepOutcome) -> None:
+        """What Bylaw itself knows of an outcome counts at once; hosts tell the others."""
+        effect = EffectDone(
+            session=event.session,
+            seq=event.seq,
+            at=event.at,
+            of=event.seq,
+            step=due.number,
+            op=due.step.op,
+            status=outcome.status,
+        )
+        sessions = self._rehearsal.sessions
+        sessions[event.session] = fold(sessions[event.session], effect, Decision())
+
     def _cause(self, one: Rehearsed, event: Event) -> Rehearsed:
         self._made += 1
-        caused = Rehearsed(replace(event, at=one.event.at))
+        # No number is printed for it; within the session its own one tells its effects apart.
+        caused = Rehearsed(replace(event, at=one.event.at, seq=-1 - self._made))
         one.caused.append(caused)
         return caused
 

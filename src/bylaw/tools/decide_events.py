@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from bylaw.engine.plan import SESSION_STEPS
 from bylaw.model.codes.events import EVENT_TOO_LONG
+from bylaw.model.decision import at_once
 from bylaw.model.wire import EventError, decode_event
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.rehearsal import Rehearsal
@@ -114,21 +114,23 @@ def _reason(reason: Reason) -> dict[str, JSON]:
 
 
 def _effects(one: Rehearsed) -> Iterator[JSON]:
-    for number, plan, step in one.decision.numbered_steps():
-        yield _effect(plan, step) | _fate(one, number, step)
+    folded = at_once(one.decision.plans)
+    for place, (plan, steps, _) in enumerate(one.decision.numbered_plans()):
+        for at, (number, step) in enumerate(steps):
+            yield _effect(plan, step) | ({} if (place, at) in folded else _fate(one, number))
     for due in one.on_error:
-        yield _effect(due.plan, due.step) | _fate(one, due.number, due.step)
+        yield _effect(due.plan, due.step) | _fate(one, due.number)
 
 
 def _effect(plan: Plan, step: Step) -> dict[str, JSON]:
     return {"op": step.op.value, "rule": plan.rule, "uid": plan.uid} | _fields(step)
 
 
-def _fate(one: Rehearsed, number: int, step: Step) -> dict[str, JSON]:
+def _fate(one: Rehearsed, number: int) -> dict[str, JSON]:
     outcome = one.outcomes.get(number)
-    if outcome is not None:
-        return {"status": outcome.status.value} if outcome.failed else {}
-    return {} if isinstance(step, SESSION_STEPS) else {"dropped": True}
+    if outcome is None:
+        return {"dropped": True}
+    return {"status": outcome.status.value} if outcome.failed else {}
 
 
 def _fields(value: Struct) -> dict[str, JSON]:
