@@ -87,7 +87,7 @@ BROKEN_FACTS = {
     "duplicate key inside": b'{"vars": {"a": {"b": 1, "b": 2}}}',
 }
 # There is no character to point at.
-WITHOUT_PLACE = {"empty", "50 MB"}
+WITHOUT_PLACE = {"empty"}
 FACTS_OF_TOML = {"huge number for a share", "just too deep", "5 MB"}
 
 

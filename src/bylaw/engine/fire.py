@@ -119,8 +119,11 @@ def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> M
     except (GuardError, RenderError, MissingFact):
         raise
     except Exception as problem:
-        message = f"{type(problem).__name__}: {problem}"
-        raise RenderError(GUARD_CRASH.name, message) from problem
+        raise _crash(problem) from problem
+
+
+def _crash(problem: Exception) -> RenderError:
+    return RenderError(GUARD_CRASH.name, f"{type(problem).__name__}: {problem}")
 
 
 def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str:
@@ -162,19 +165,23 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
 
 def _steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) -> tuple[Step, ...]:
     """The steps of a maker, if they are what it declared and may write where they write."""
-    made = _made_by(lambda seen, found: tuple(maker.make(seen, found)), view, match)
+    try:
+        made = tuple(maker.make(view, match))
+    except (GuardError, RenderError, MissingFact):
+        raise
+    except Exception as problem:
+        raise _crash(problem) from problem
     for step in made:
         if getattr(step, "op", None) is not maker.op:
             message = f"what was declared as {maker.op} is something else"
             raise RenderError(GUARD_CRASH.name, message)
-        _check_write(step, group)
+        if isinstance(step, StateSet):
+            _check_write(step, group)
     return made
 
 
-def _check_write(step: Step, group: OrderedGroup) -> None:
+def _check_write(step: StateSet, group: OrderedGroup) -> None:
     """A language writes to its own variables, and what JSON can say: else no record is exact."""
-    if not isinstance(step, StateSet):
-        return
     if not is_finite(step.value):
         raise RenderError(VALUE_NOT_FINITE.name, f"`{step.name}` would not be a finite number")
     if not belongs_to(step.space, group.dialect):

@@ -37,15 +37,19 @@ def deliveries(session: Session, event: Event, plans: Sequence[Plan]) -> list[Pl
 
 
 def _made(session: Session, plans: Sequence[Plan]) -> list[Notice]:
-    now = at_once(plans)
-    made = [
-        (step, plan)
+    told = [
+        (place, number)
         for place, plan in enumerate(plans)
         for number, step in enumerate(plan.steps)
-        if isinstance(step, Notify) and (place, number) in now
+        if step.__class__ is Notify
     ]
+    if not told:
+        return []
+    now = at_once(plans)
+    made = [(plans[p].steps[n], plans[p]) for p, n in told if (p, n) in now]
     notices = session.notices
     for step, plan in made:
+        assert isinstance(step, Notify)
         notices = notices.put(step, plan.uid, plan.rule)
     return list(notices.waiting[-len(made) :]) if made else []
 
