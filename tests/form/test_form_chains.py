@@ -25,6 +25,8 @@ class TestInsertOnMessage:
         said = session.submit(Message(role=Role.USER, text="hi"))
         [noted] = said.caused
 
+        assert said.verdict is noted.verdict is Verdict.ALLOW
+        assert said.steps == [("echo", insert("noted"))]
         assert said.trace == [("echo", "fired")]
         assert noted.event.cause == (echo.uid,)
         assert noted.trace == [("echo", "suppressed")]
@@ -126,6 +128,9 @@ class TestAChainOfDepth9:
         assert depth == MAX_CHAIN == 8
         # The ninth rule was asked and fired; its step was not performed, and that is on record.
         assert happened.event.type == "8"
+        assert happened.verdict is Verdict.ALLOW
+        assert ("link-8", "fired") in happened.trace
+        assert len(session.session.firings) == 9
         assert [plan.rule for plan in happened.decision.plans] == ["link-8"]
         assert happened.done == [(EventEmit(type="9"), "refused")]
         assert "at most 8" in happened.ending.failures[0].outcome.result["error"]

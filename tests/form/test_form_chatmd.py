@@ -240,6 +240,9 @@ class TestTwoParallelCallsUnderAQuotaOfOne:
 
         assert [first.verdict, second.verdict] == [Verdict.ALLOW, Verdict.DENY]
         assert second.reasons == [("policy:X/quota", "X: per_turn 1 is used up")]
+        assert first.trace == [("policy:X/quota", "guard_false")]
+        assert second.trace == [("policy:X/quota", "fired")]
+        assert first.steps == second.steps == []
         assert session.session.calls.pending_of("X") == 1
 
         session.submit(ToolAfter(tool="X", call="c1", status=CallStatus.CANCELLED))
@@ -283,6 +286,7 @@ class TestCompactionAndTheGuardAfterIt:
         assert session.session.history.tokens == 50
         end = session.submit(TurnStart(), TurnEnd())
 
+        assert end.verdict is Verdict.ALLOW
         assert end.steps == [("auto-compact", self.compact)]
         assert end.trace == [("auto-compact", "fired")]
         [history] = end.caused

@@ -170,6 +170,8 @@ class TestARequiredBlockMissingAtTurnEnd:
         end = session.submit(TurnStart(), TurnEnd(text="nothing"))
 
         assert end.verdict is Verdict.ALLOW
+        assert end.steps == []
+        assert session.session.turns.completed == 1
         assert end.trace == [("demo.blocks.has-checklist", "gated")]
         assert end.details == ["enabled"]
         assert_replays(session)

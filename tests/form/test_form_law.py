@@ -214,6 +214,9 @@ class TestALockLostAtStep1:
         message = session.submit(bus())
 
         assert message.verdict is Verdict.ALLOW
+        assert message.trace == [("locked", "fired")]
+        assert [step for _, step in message.steps] == [LOCK, RUN, TELL, UNLOCK]
+        assert session.session.firings[self.locked.uid].count == 1
         assert message.done == [
             (LOCK, "failed"),
             (BusWrite(channel=Channel.ERROR, text="it failed"), "ok"),
@@ -255,7 +258,9 @@ class TestContinueAfterAFailure:
         session = Driven(law(self.first, self.second, self.third))
         message = session.submit(bus())
 
+        assert message.verdict is Verdict.ALLOW
         assert message.trace == [("first", "fired"), ("second", "fired")]
+        assert set(session.session.firings) == {self.first.uid, self.second.uid}
         assert [plan.rule for plan in message.decision.plans] == ["first", "second"]
         assert [plan.group for plan in message.decision.plans] == ["law:runtime/rules#law"] * 2
         assert [step.op.value for step, _ in message.performed] == [
@@ -330,6 +335,7 @@ class TestABrokenFileInAFirstMatchGroup:
             assert message.reasons == [("does-not-load:b.yaml", "`b.yaml` does not load")]
             assert message.trace == [("does-not-load:b.yaml", "fired")]
             assert message.steps == []
+        assert session.session.firings[self.stand_in.uid].count == 2
         assert_replays(session)
 
     def test_events_of_every_kind_that_the_file_could_gate(self):

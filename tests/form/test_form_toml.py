@@ -45,11 +45,15 @@ class TestANoticeAfterToolFiredAtTurnStart:
         start = session.submit(TurnStart())
 
         assert [rule_id for rule_id, _ in start.steps] == ["high", "low"]  # by id at equal priority
+        assert start.verdict is Verdict.ALLOW
+        assert start.trace == [("high", "fired"), ("low", "fired")]
         assert start.done == []
         assert [n.text for n in session.session.notices.waiting] == ["a", "b"]
         before = session.submit(ToolBefore(tool="ls"))
         assert before.steps == []
         after = session.submit(AFTER)
+        assert after.verdict is Verdict.ALLOW
+        assert after.trace == []  # no rule was asked: the notices speak for their own
         assert after.steps == [("high", insert("a")), ("low", insert("b"))]
         assert [plan.delivers for plan in after.decision.plans] == [1, 2]
         assert session.session.notices.waiting == ()
