@@ -4,10 +4,19 @@ import json
 import unicodedata
 
 from bylaw.tools.codes import all_codes
-from bylaw.tools.printers import PRINTERS
+from bylaw.tools.printers import github, sarif, text
+from bylaw.tools.printers import json as json_printer
 
 # Line breaks are the printers' own; everything else that moves a cursor is made visible.
 MOVES_A_CURSOR = {"Cc", "Cs", "Zl", "Zp"}
+
+
+RENDERERS = {
+    "text": text.render,
+    "json": json_printer.render,
+    "github": github.render,
+    "sarif": sarif.render,
+}
 
 
 def check_diagnostics(diagnostics):
@@ -31,7 +40,7 @@ def check_span(span, source):
 
 def check_printed(diagnostics):
     """Each printer writes text that a terminal and a JSON reader take without harm."""
-    for name, render in PRINTERS.items():
+    for name, render in RENDERERS.items():
         printed = render(diagnostics)
         printed.encode("utf-8")
         if name in {"json", "sarif"}:

@@ -117,16 +117,6 @@ class Dialect(Protocol):
         """Everything that the book can start, for the person who must trust it."""
 
 
-def one_file_at_a_time(source: SourceFile) -> bool:  # noqa: ARG001 - the name of the seam's method
-    """`refuses_set` of a language in which every file stands for itself."""
-    return False
-
-
-def starts_nothing(book: Book) -> Sequence[Start]:  # noqa: ARG001 - the name of the seam's method
-    """`starts` of a language whose rules start nothing."""
-    return ()
-
-
 def uid_of(dialect: str, path: str, rule_id: str) -> str:
     """The name of a rule that is unique over all books."""
     return f"{dialect}:{path}#{rule_id}"

@@ -90,11 +90,11 @@ class _Deliberation:
             return
         self.halted = False
         told: set[TraceLine] = set()
-        for place, (number, line) in enumerate(lines_of(self.view.event)):
+        for place, line in enumerate(lines_of(self.view.event)):
             if place == MAX_LINES:
                 self.findings.cut_short(candidates.group.dialect)
                 break
-            self.view.line, self.view.line_number = line, number
+            self.view.line = line
             begun = len(self.findings.trace)
             self._read_once(candidates, spending)
             self.findings.forget_repeats(begun, told)

@@ -16,13 +16,9 @@ MAX_LINES = 10_000
 _LINE = re.compile(r"[^\n]+")
 
 
-def lines_of(event: Event) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, each with its number in the text, from 1."""
-    text: str = getattr(event, "text", "")
-    number, counted = 1, 0
-    for found in _LINE.finditer(text):
+def lines_of(event: Event) -> Iterator[str]:
+    """The lines that are not blank, one at a time: a text may have very many."""
+    for found in _LINE.finditer(getattr(event, "text", "")):
         line = found[0].removesuffix("\r")
         if line and not line.isspace():
-            number += text.count("\n", counted, found.start())
-            counted = found.start()
-            yield number, line
+            yield line

@@ -36,9 +36,8 @@ class View(Struct):
     event: Event
     slate: Slate
     now: int
-    # In a group that is read line by line: the line of the text, from 1.
+    # In a group that is read line by line: the line of the text.
     line: str = ""
-    line_number: int = 0
     visited: list[Visited] = []
 
     @classmethod

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from bylaw.model.calls import Calls
 from bylaw.model.deferred import Deferrals
+from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.history import History
 from bylaw.model.notices import Notices
 from bylaw.model.slate import Slate
@@ -32,7 +33,7 @@ class Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The events of a session, folded; nothing in it is ever changed in place."""
 
-    id: str = "default"
+    id: str = DEFAULT_SESSION
     seq: int = 0
     at: int = 0
     turns: Turns = Turns()
