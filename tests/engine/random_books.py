@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
-from bylaw.model.decision import Match, Needs, OnFailure
+from bylaw.model.decision import Match, Need, NeedName, Needs, OnFailure
 from bylaw.model.effects import EventEmit, Log, Notify, RulesEnable, StateSet, ToolCall
 from bylaw.model.errors import GuardError, RenderError
 from bylaw.model.event import (
@@ -119,7 +119,7 @@ def _crash(view):
 
 
 def _needs_script(view):
-    result = view.fact("scripts", "s1")
+    result = view.fact(Need(NeedName.SCRIPTS, "s1"))
     return Match({"value": str(result.value)}) if result.value else None
 
 

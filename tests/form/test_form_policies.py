@@ -79,12 +79,12 @@ class Correspondence:
     outcome: str
 
     def test(self, view):
-        changes = view.fact(NeedName.CHANGES, "base")
+        changes = view.fact(Need(NeedName.CHANGES, "base"))
         files = [file for file in changes.files if file.path.endswith(self.suffix)]
         if not files:
             return None
         hash_ = f"{self.policy}:{'+'.join(file.path for file in files)}"
-        entry = view.fact(NeedName.ENTRIES, hash_)
+        entry = view.fact(Need(NeedName.ENTRIES, hash_))
         digest = "+".join(file.digest for file in files)
         if self._outcome(entry, digest) != self.outcome:
             return None
@@ -199,7 +199,7 @@ def kept_promise(policy, view):
     named = re.findall(r"<promise>(.*?)</promise>", view.event.text)
     if policy not in [name.strip().removeprefix("✓").strip().lower() for name in named]:
         return None
-    for hash_, entry in view.fact(NeedName.ENTRIES, f"{POLICY_KEY}{policy}").items():
+    for hash_, entry in view.fact(Need(NeedName.ENTRIES, f"{POLICY_KEY}{policy}")).items():
         if entry.status is EntryStatus.QUEUED and entry.shown:
             files = hash_.partition(":")[2].split("+")
             return Match({"hash": hash_, "files": files, "digest": entry.digest, "shown": 0})

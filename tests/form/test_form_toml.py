@@ -114,7 +114,7 @@ DIGEST = "9f2c"
 
 def script(view):
     """A Lua condition: its result comes as a fact."""
-    result = view.fact(NeedName.SCRIPTS, DIGEST)
+    result = view.fact(Need(NeedName.SCRIPTS, DIGEST))
     if result.value is True:
         return Match()
     if result.value is False:

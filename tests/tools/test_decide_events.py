@@ -495,12 +495,12 @@ class TestFacts:
     def test_a_script_is_run(self):
         asked = []
 
-        def run(event, key):
-            asked.append(key)
-            return replace(event.facts, scripts={key: ScriptResult(value=True)})
+        def run(event, need):
+            asked.append(need.key)
+            return replace(event.facts, scripts={need.key: ScriptResult(value=True)})
 
         def truth(view):
-            return Match() if view.fact(NeedName.SCRIPTS, "d").value else None
+            return Match() if view.fact(Need(NeedName.SCRIPTS, "d")).value else None
 
         line = decided(
             [rule("r", START, Log(text="x"), guard=When(truth))],
@@ -515,7 +515,7 @@ class TestFacts:
     def test_asking_ends_after_four_rounds(self, gathered):
         keys = []
 
-        def gather(event, key):
+        def gather(event, need):
             return event.facts if gathered else None
 
         def ask(view):

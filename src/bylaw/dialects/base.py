@@ -7,7 +7,7 @@ is the same for all languages and stands outside of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -17,7 +17,7 @@ from bylaw.model.rule import Judgement, Limits, Origin, Rule, Trigger
 from bylaw.model.visible import clipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bylaw.model.decision import Match
     from bylaw.model.diagnostic import Diagnostic
@@ -33,12 +33,36 @@ FIRST = -(2**31)
 MAX_HEADLINE = 300  # characters of a finding in a reason
 
 
+class Beside(Protocol):
+    """The files below the folder of a rule file; whoever loads rules brings it."""
+
+    def read(self, path: str) -> str:
+        """The text of a file, by its path from that folder; BesideError says why not."""
+
+
+class BesideError(BylawError):
+    """A file that a rule names is not there, leaves the folder or cannot be read."""
+
+
+class NothingBeside:
+    """A rule file that comes without a folder."""
+
+    def read(self, path: str) -> str:
+        """Nothing is there."""
+        raise BesideError(f"`{path}` is not there")
+
+
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A text of a language, named from the root, with the digest of its bytes."""
+    """A text of a language, named from the root, with the digest of its bytes.
+
+    `known` is what the language noted when it last found this very text faultless.
+    """
 
     source: SourceFile
     digest: str
+    beside: Beside = field(default_factory=NothingBeside)
+    known: bytes = b""
 
     @property
     def path(self) -> str:
@@ -51,11 +75,13 @@ class Loaded:
     """What the files of one book give.
 
     The groups are there even if no file has rules. A file with an error is broken: it is
-    replaced as `when_broken` says, and none of its rules is kept.
+    replaced as `when_broken` says, and none of its rules is kept. `notes` are for the next time
+    that the same text is loaded, by the digest of the file, see `RuleFile.known`.
     """
 
     groups: tuple[Group, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    notes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

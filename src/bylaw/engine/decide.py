@@ -128,7 +128,7 @@ class _Deliberation:
             if rule.gates and (closed := closed_gates(rule, self.view)):
                 return self._pass_over(rule, TraceResult.GATED, describe(closed), closed)
             for need in rule.needs:
-                self.view.fact(need.name, need.key)
+                self.view.fact(need)
             match = _NO_VALUES if self.guards_hold else self._ask(rule)
         except MissingFact as missing:
             self.findings.need(missing.needs)
@@ -169,7 +169,7 @@ class _Deliberation:
         return limit_in_force(rule, self.view)
 
     def _is_live(self, rule: Rule) -> bool:
-        if self.disabled and rule.uid in self.disabled:
+        if not rule.enabled or (self.disabled and rule.uid in self.disabled):
             return False
         in_first_of_two = self.findings.comes_again and self.view.event.round == 1
         return not in_first_of_two or rule.on.rounds is not Rounds.LAST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.model.decision import NeedName
+from bylaw.model.decision import Need, NeedName
 from bylaw.model.errors import GuardError
 from bylaw.model.event import Bus
 from bylaw.model.rule import (
@@ -61,7 +61,7 @@ def _is_approved(gate: ApprovalGate, view: View) -> bool:
         return True
     message_id = _field(view, "msg_id")
     try:
-        approvals = view.fact(NeedName.APPROVALS, str(message_id))
+        approvals = view.fact(Need(NeedName.APPROVALS, str(message_id)))
     except GuardError:
         return False  # what cannot be known has not been approved
     assert isinstance(approvals, tuple)

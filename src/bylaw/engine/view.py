@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Self
 from msgspec import UNSET, Struct
 
 from bylaw.model.codes.engine import FACT_MISSING, FACT_UNKNOWN
-from bylaw.model.decision import Need, NeedName
+from bylaw.model.decision import NeedName
 from bylaw.model.errors import GuardError
 
 if TYPE_CHECKING:
+    from bylaw.model.decision import Need
     from bylaw.model.event import Event
     from bylaw.model.rule import Visited
     from bylaw.model.session import Session
@@ -45,12 +46,12 @@ class View(Struct):
         """The view of an event as it begins."""
         return cls(session, event, session.slate, max(session.at, event.at))
 
-    def fact(self, name: NeedName, key: str) -> object:
+    def fact(self, need: Need) -> object:
         """A fact of the event; MissingFact if nobody gathered it, GuardError if nobody can."""
-        found = _READERS[name](self.event.facts, key)
+        found = _READERS[need.name](self.event.facts, need.key)
         if found is not UNSET:
             return found
-        raise self.missing((Need(name, key),))
+        raise self.missing((need,))
 
     def missing(self, needs: tuple[Need, ...]) -> MissingFact | GuardError:
         """The question for facts, or why it makes no sense to ask."""

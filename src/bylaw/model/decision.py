@@ -20,11 +20,22 @@ class NeedName(StrEnum):
     SCRIPTS = "scripts"
 
 
+class ScriptCall(Struct, frozen=True, forbid_unknown_fields=True):
+    """A script to be run: its text, and the JSON of what it may read."""
+
+    script: str
+    input: bytes
+
+
 class Need(Struct, frozen=True, forbid_unknown_fields=True):
-    """One fact to gather: its name, and which one (a baseline, a hash, a message, a digest)."""
+    """One fact to gather: its name, and which one (a baseline, a hash, a message, a digest).
+
+    What is to be computed comes with the question: `call` for a script.
+    """
 
     name: NeedName
     key: str
+    call: ScriptCall | None = None
 
 
 class Needs(Struct, frozen=True, forbid_unknown_fields=True):

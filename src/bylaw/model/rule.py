@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from bylaw.model.decision import OnFailure, TraceResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from bylaw.model.decision import Match, Need, NeedName, Needs
+    from bylaw.model.decision import Match, Need, Needs
     from bylaw.model.effects import Step
     from bylaw.model.event import Event
     from bylaw.model.session import Session
@@ -51,7 +51,7 @@ class View(Protocol):
     def visited(self) -> Sequence[Visited]:
         """What became of the other rules of the group, for a rule that closes it."""
 
-    def fact(self, name: NeedName, key: str) -> object:
+    def fact(self, need: Need) -> object:
         """A fact of the event, or the question for it."""
 
 
@@ -217,7 +217,9 @@ class Rule:
     """One rule of any language; adjacent rules with one uid exclude each other.
 
     `rank` orders sorts of rules before `priority` does, see `procedure.SortKey`. `last` ends
-    the group, `goes_on` keeps a first-match group going. `free` steps cost no budget.
+    the group, `goes_on` keeps a first-match group going. `free` steps cost no budget. A rule
+    that is not `enabled` was switched off in its file; a `core` rule cannot be switched off.
+    `about` is what its author says of it, for people.
     """
 
     uid: str
@@ -236,3 +238,6 @@ class Rule:
     last: bool = False
     goes_on: bool = False
     free: bool = False
+    enabled: bool = True
+    core: bool = False
+    about: Mapping[str, str] = field(default_factory=dict)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # Gathering has to end, whatever a check asks for.
 MAX_ASKING = 4
 
-# The event and the key of a need → the event's facts with the answer, or None for unknown.
-Gatherer: TypeAlias = Callable[[Event, str], Facts | None]
+# The event and a need → the event's facts with the answer, or None for unknown.
+Gatherer: TypeAlias = Callable[[Event, Need], Facts | None]
 Gatherers: TypeAlias = Mapping[NeedName, Gatherer]
 NO_GATHERERS: Gatherers = MappingProxyType({})
 
@@ -49,7 +49,7 @@ def decide_with_facts(
 def _gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
     for need in needs:
         gather = gatherers.get(need.name)
-        facts = None if gather is None else gather(event, need.key)
+        facts = None if gather is None else gather(event, need)
         if facts is None:
             event = _with_unknown(event, f"{need.name}:{need.key}")
         else:
