@@ -5,7 +5,7 @@ from trees import clauses, compare, logic
 from worlds import JSON, value_of
 
 from bylaw.expr import condition_environment, guard_environment
-from bylaw.expr.condition_environment import SHAPES, ConditionView
+from bylaw.expr.condition_environment import SHAPES, view_of
 from bylaw.expr.conditions import parse_condition
 from bylaw.expr.guard_environment import CallCount, GuardView
 from bylaw.expr.guards import parse_guard
@@ -117,7 +117,7 @@ GUARDS = st.recursive(CONSTANTS | _parsed(parse_guard, READ_BY_GUARDS), guard_no
 _COUNTS = st.integers(0, 2**64 - 1)
 _MAYBE_TEXT = st.none() | TEXTS
 CONDITION_VIEWS = st.builds(
-    ConditionView, value_of(record(SHAPES)), st.dictionaries(TEXTS, _COUNTS, max_size=2), _COUNTS
+    view_of, value_of(record(SHAPES)), st.dictionaries(TEXTS, _COUNTS, max_size=2), _COUNTS
 )
 GUARD_VIEWS = st.builds(
     GuardView,

@@ -168,7 +168,8 @@ class Checker:
             variable = self.environment.variables.get(path)
             if variable is not None:
                 return variable.type
-            if self.environment.starts(path.split(".")[0]):
+            root = path.split(".")[0]
+            if root not in self.environment.variables and self.environment.starts(root):
                 self.unknown_dotted(node, path)
                 return ANY
         owner = self.infer(node.object)

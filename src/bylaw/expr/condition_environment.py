@@ -1,6 +1,8 @@
 """What a TOML condition may read: `context` in the whole catalogue of TR-A18, and the helpers.
 
 `ConditionView` is what compiled conditions read; whoever decides fills one in for each event.
+`context.turn.number` is the field `turn_number` of it, so that an event costs what its conditions
+read and no more; `context.turn` and `context` are fields of their own for who reads them whole.
 """
 
 from __future__ import annotations
@@ -83,13 +85,63 @@ SHAPES: dict[str, Type] = {
 }
 
 
-@dataclass(slots=True)
-class ConditionView:
-    """The context of an event, and the two totals that the windows in it do not hold."""
+# The fields of the view that stand for a part of `context`.
+PARTS = {
+    "turn": "turn",
+    "turn.number": "turn_number",
+    "turn.token_usage": "token_usage",
+    "turn.context_usage": "context_usage",
+    "turn.iteration_count": "iteration_count",
+    "history": "history",
+    "history.messages": "messages",
+    "history.tools": "tools",
+    "history.failures": "failures",
+    "history.total_tool_calls": "total_tool_calls",
+    "history.total_failures": "total_failures",
+    "user": "user",
+    "project": "project",
+    "state": "state",
+    "event": "event",
+    "result": "result",
+}
 
-    context: Mapping[str, Any]
+
+@dataclass(slots=True, kw_only=True)
+class ConditionView:
+    """The parts of the context, and two totals that the windows in it do not hold."""
+
+    context: Mapping[str, Any] = field(default_factory=dict)
+    turn: Mapping[str, Any] = field(default_factory=dict)
+    turn_number: int = 1
+    token_usage: float | None = None
+    context_usage: float | None = None
+    iteration_count: int = 0
+    history: Mapping[str, Any] = field(default_factory=dict)
+    messages: Sequence[Any] = ()
+    tools: Sequence[Any] = ()
+    failures: Mapping[str, int] = field(default_factory=dict)
+    total_tool_calls: int = 0
+    total_failures: int = 0
+    user: Mapping[str, Any] = field(default_factory=dict)
+    project: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+    event: Mapping[str, Any] | None = None
+    result: Mapping[str, Any] | None = None
     completed: Mapping[str, int] = field(default_factory=dict)
     message_total: int = 0
+
+
+def view_of(
+    context: Mapping[str, Any], completed: Mapping[str, int], message_total: int
+) -> ConditionView:
+    """The view of a whole context that was given."""
+    parts = {part: _part_of(context, path) for path, part in PARTS.items()}
+    return ConditionView(context=context, completed=completed, message_total=message_total, **parts)
+
+
+def _part_of(context: Mapping[str, Any], path: str) -> Any:
+    section, _, name = path.partition(".")
+    return context[section][name] if name else context[section]
 
 
 def _plainly(function: str) -> Emit:
@@ -109,7 +161,6 @@ def _method(name: str) -> Emit:
 _VALUE = Parameter("value")
 _TOOL_NAME = Parameter("name", ("str",))
 _NUMBER = Parameter("number", ("int", "float", "bool"))
-_FAILURES = 'context["history"]["failures"]'
 
 
 def _maybe(name: str, *kinds: str, how: str = "either") -> Parameter:
@@ -138,20 +189,18 @@ FUNCTIONS = {
         (_TOOL_NAME,), BOOL, lambda args, _, v: f"({args[0].code} in {v}completed)", inlined=True
     ),
     "tool_failed": Function(
-        (_TOOL_NAME,), BOOL, lambda args, _, v: f"({args[0].code} in {v}{_FAILURES})", inlined=True
+        (_TOOL_NAME,), BOOL, lambda args, _, v: f"({args[0].code} in {v}failures)", inlined=True
     ),
     "failure_count": Function(
         (_TOOL_NAME,),
         INT,
-        lambda args, _, v: f"{v}{_FAILURES}.get({args[0].code}, 0)",
+        lambda args, _, v: f"{v}failures.get({args[0].code}, 0)",
         inlined=True,
     ),
     "context_above_threshold": Function(
         (Parameter("threshold", ("int", "float")),),
         BOOL,
-        lambda args, site, v: (
-            f'lenient_greater({v}context["turn"]["context_usage"], {args[0].code}, B, {site})'
-        ),
+        lambda args, site, v: f"lenient_greater({v}context_usage, {args[0].code}, B, {site})",
     ),
     "message_count_above": Function(
         (Parameter("count", ("int", "float")),),
@@ -201,8 +250,18 @@ METHODS = {
     ),
 }
 
+
+def _type_of(path: str) -> Type:
+    section, _, name = path.partition(".")
+    fields = SHAPES[section].fields
+    return SHAPES[section] if not name or fields is None else fields[name]
+
+
 CONDITIONS = Environment(
-    {"context": Variable(record(SHAPES), "context")},
+    {
+        "context": Variable(record(SHAPES), "context"),
+        **{f"context.{path}": Variable(_type_of(path), part) for path, part in PARTS.items()},
+    },
     FUNCTIONS,
     METHODS,
     strict=False,

@@ -85,6 +85,7 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     by_name: Mapping[str, Tally] = {}
     all: Tally = Tally()
+    successes: Mapping[str, int] = {}
     failures: Mapping[str, int] = {}
     total_failures: int = 0
     pending: tuple[PendingCall, ...] = ()
@@ -140,7 +141,7 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             call=event.call,
             chars=size_of(event.args or begun.args) + size_of(event.result),
         )
-        return _count_failure(_count(self.drop(event), names, use, turn), event, names)
+        return _count_ending(_count(self.drop(event), names, use, turn), event, names)
 
     def end_turn(self, turn: int) -> Self:
         """What is still under way when its turn ends counts as a call."""
@@ -178,12 +179,15 @@ def _count(calls: _Calls, names: tuple[str, ...], use: ToolUse, turn: int) -> _C
     )
 
 
-def _count_failure(calls: _Calls, event: ToolAfter, names: tuple[str, ...]) -> _Calls:
+def _count_ending(calls: _Calls, event: ToolAfter, names: tuple[str, ...]) -> _Calls:
     if event.status not in FAILURES:
-        return calls
-    failed = {name: calls.failures.get(name, 0) + 1 for name in names}
+        return replace(calls, successes=_one_more(calls.successes, names))
     total = calls.total_failures + 1
-    return replace(calls, failures={**calls.failures, **failed}, total_failures=total)
+    return replace(calls, failures=_one_more(calls.failures, names), total_failures=total)
+
+
+def _one_more(counts: Mapping[str, int], names: tuple[str, ...]) -> dict[str, int]:
+    return {**counts, **{name: counts.get(name, 0) + 1 for name in names}}
 
 
 def _fill_in(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
@@ -193,4 +197,4 @@ def _fill_in(calls: _Calls, place: int, event: ToolAfter) -> _Calls:
     ended = replace(calls.tools[place], result=result, success=success)
     tools = (*calls.tools[:place], ended, *calls.tools[place + 1 :])
     names = (ended.name, *ended.also, event.tool, *event.also)
-    return _count_failure(replace(calls, tools=tools), event, names)
+    return _count_ending(replace(calls, tools=tools), event, names)

@@ -27,7 +27,7 @@ class ScriptCall(Struct, frozen=True, forbid_unknown_fields=True):
     input: bytes
 
 
-class Need(Struct, frozen=True, forbid_unknown_fields=True):
+class Need(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One fact to gather: its name, and which one (a baseline, a hash, a message, a digest).
 
     What is to be computed comes with the question: `call` for a script.

@@ -19,12 +19,13 @@ from bylaw.model.event import (
     EffectDone,
     HistoryChanged,
     Message,
+    Prompt,
     ToolAfter,
     ToolBefore,
     TurnEnd,
     TurnStart,
 )
-from bylaw.model.session import Firing, Session, Turns
+from bylaw.model.session import Firing, Session
 from bylaw.model.stops import blocks_stop, stop_digest
 from bylaw.model.values import as_text
 from bylaw.model.verdict import Verdict
@@ -101,7 +102,8 @@ def _end_call(session: Session, event: ToolAfter) -> Session:
 
 def _complete_turn(session: Session) -> Session:
     calls = session.calls.end_turn(session.turn)
-    return replace(session, calls=calls, turns=Turns(completed=session.turn, open=False))
+    turns = replace(session.turns, completed=session.turn, open=False)
+    return replace(session, calls=calls, turns=turns)
 
 
 def _carry_out(session: Session, event: Event, decision: Decision) -> Session:
@@ -150,6 +152,9 @@ def _conclude(session: Session, event: Event, decision: Decision) -> Session:
     match event:
         case ToolBefore():
             return _begin_call(session, event, decision)
+        case Prompt() if event.by_main_agent and decision.verdict < Verdict.DENY:
+            turns = replace(session.turns, before_prompt=session.turns.begun)
+            return replace(session, turns=turns)
         case TurnEnd() if event.by_main_agent and event.round == 1:
             return _complete_turn(session)
         case AgentStop() if blocks_stop(decision) and not (

@@ -16,10 +16,16 @@ from bylaw.model.vocabulary import Kind
 
 
 class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How many turns are complete, and whether one is running."""
+    """How many turns are complete, whether one is running, how many the last prompt found."""
 
     completed: int = 0
     open: bool = False
+    before_prompt: int = 0
+
+    @property
+    def begun(self) -> int:
+        """How many turns are complete or running."""
+        return self.completed + self.open
 
 
 class Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,10 +57,18 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.turns.completed + 1
 
     def turn_during(self, kind: Kind) -> int:
-        """As `turn`, but at the end of the session the number of the last turn."""
+        """As `turn`, but the next one at a prompt and the last one at the end of the session."""
+        if kind is Kind.PROMPT:
+            return self.turns.begun + 1
         if kind is Kind.SESSION_END and not self.turns.open:
             return max(self.turns.completed, 1)
         return self.turn
+
+    def turns_since_prompt(self, kind: Kind) -> int:
+        """How many turns are complete since the last prompt; none at a prompt itself."""
+        if kind is Kind.PROMPT:
+            return 0
+        return max(self.turns.completed - self.turns.before_prompt, 0)
 
     def ever_called(self, tool: str) -> bool:
         """The tool was executed in this session."""

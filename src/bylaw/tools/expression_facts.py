@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bylaw.expr.condition_environment import SHAPES, ConditionView
+from bylaw.expr.condition_environment import SHAPES, ConditionView, view_of
 from bylaw.expr.guard_environment import CallCount, GuardView, reserved_names
 from bylaw.expr.types import (
     ANY,
@@ -96,7 +96,7 @@ def condition_view(source: SourceFile) -> ConditionView:
     for tool in context["history"]["tools"]:
         if tool["success"]:
             completed[tool["name"]] = completed.get(tool["name"], 0) + 1
-    return ConditionView(context, completed, len(context["history"]["messages"]))
+    return view_of(context, completed, len(context["history"]["messages"]))
 
 
 def _read(source: SourceFile) -> Any:
