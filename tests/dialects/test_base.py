@@ -17,6 +17,7 @@ from bylaw.model.decision import Match
 from bylaw.model.diagnostic import error
 from bylaw.model.errors import BylawError
 from bylaw.model.event import ToolBefore
+from bylaw.model.facts import Facts
 from bylaw.model.procedure import Book, Flow, Group, SortKey
 from bylaw.model.rule import Limits
 from bylaw.model.session import Firing, Session
@@ -86,6 +87,17 @@ def test_a_language_that_can_gate_denies():
     )
     decision = decided(close([group("")], "lines", [rule])[0])
     assert decision.verdict is Verdict.DENY
+
+
+def test_no_switch_takes_a_stand_in_away():
+    broken = replaced(file("denny\n"))
+    book = Book(
+        dialect="lines", path="z", files=("z",), digest="",
+        groups=close([group("")], "lines", [broken]),
+    )  # fmt: skip
+    event = ToolBefore(tool="shell", seq=1, at=1, facts=Facts(disabled=(broken.uid,)))
+
+    assert decide(RuleSet([book]), Session(), event).verdict is Verdict.DENY
 
 
 def test_another_language_warns_once_a_session_and_its_other_rules_act():

@@ -174,6 +174,7 @@ def stand_in(dialect: Dialect, file: RuleFile, errors: Sequence[Diagnostic]) -> 
         judgement=Judgement(what.verdict, FixedReason(_why(file, line, errors))),
         rank=FIRST,
         free=True,
+        core=True,
     )
 
 

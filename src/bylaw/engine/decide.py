@@ -77,7 +77,7 @@ class _Deliberation:
         self.view = view
         self.findings = Findings(tracing=not guards_hold)
         self.guards_hold = guards_hold
-        self.disabled = view.event.facts.disabled or ()
+        self.disabled = frozenset(view.event.facts.disabled or ())
         self.halted = False
         self.visited: list[Visited] | None = None
 
@@ -169,7 +169,7 @@ class _Deliberation:
         return limit_in_force(rule, self.view)
 
     def _is_live(self, rule: Rule) -> bool:
-        if not rule.enabled or (self.disabled and rule.uid in self.disabled):
+        if not rule.core and (not rule.enabled or rule.uid in self.disabled):
             return False
         in_first_of_two = self.findings.comes_again and self.view.event.round == 1
         return not in_first_of_two or rule.on.rounds is not Rounds.LAST

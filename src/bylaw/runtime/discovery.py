@@ -7,7 +7,7 @@ stand in, so it refuses the whole set.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,12 +80,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Rule files in the order of their paths, what could not be found, where was looked."""
+    """Rule files in the order of their paths, what could not be found, where was looked.
+
+    `given` are the paths that a person gave, from `folder`; None: the books of the root.
+    """
 
     root: str
     found: tuple[Found, ...]
     refusals: tuple[Diagnostic, ...] = ()
     places: tuple[Place, ...] = ()
+    given: tuple[str, ...] | None = None
+    folder: str = ""
 
 
 def discover(root: str, settings: Configuration) -> Search:
@@ -98,12 +103,13 @@ def discover(root: str, settings: Configuration) -> Search:
     return search.result()
 
 
-def given(root: str, paths: Sequence[str]) -> Search:
-    """The files that a person gave; a folder stands for the rule files in it."""
+def given(root: str, paths: Sequence[str], folder: str = "") -> Search:
+    """The files that a person gave, from a folder; a folder stands for the rule files in it."""
     search = _Searching(root)
+    folder = folder or absolute(".")
     for path in paths:
-        search.take_given(path)
-    return search.result()
+        search.take_given(path, folder)
+    return replace(search.result(), given=tuple(paths), folder=folder)
 
 
 def name_from(root: str, location: str) -> str:
@@ -125,9 +131,9 @@ class _Searching:
         ordered = sorted(self._found.values(), key=lambda one: one.path)
         return Search(self._root, tuple(ordered), tuple(self._refusals), self._places)
 
-    def take_given(self, path: str) -> None:
+    def take_given(self, path: str, from_folder: str) -> None:
         try:
-            location = absolute(path)
+            location = absolute(path, from_folder)
         except LoadError as refused:
             self._refusals += refused.diagnostics
             return

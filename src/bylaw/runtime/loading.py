@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.base import Dialect, Loaded
     from bylaw.model.procedure import Group
+    from bylaw.model.rule import Rule
 
 # All rule files together; each alone has `reading.MAX_INPUT_BYTES`.
 MAX_ALL_BYTES = 64 * 1024 * 1024
@@ -37,12 +38,23 @@ EVERY = 64  # files between two words about the progress
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book with its language, its files as they were found, and those that did not load."""
+    """A book with its language and its files as they were found, and what it was made of.
+
+    `texts` are its files by path, `groups` the rules of those that load, `stand_ins` the rules
+    in place of the others.
+    """
 
     book: Book
     dialect: Dialect
     files: tuple[Found, ...]
-    broken: tuple[str, ...]
+    texts: Mapping[str, RuleFile]
+    groups: tuple[Group, ...]
+    stand_ins: Mapping[str, Rule]
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The files that did not load."""
+        return tuple(self.stand_ins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +188,9 @@ class _Shelf:
         findings = [*loaded.diagnostics, *(why for text in texts for why in text.errors)]
         self.diagnostics += findings
         errors = self._errors(dialect, files, findings)
-        stand_ins = [stand_in(dialect, files[path], errors[path]) for path in errors]
-        groups = [_without(group, errors) for group in loaded.groups]
-        book = Book(
-            dialect=dialect.name,
-            path=_path_of(list(files)),
-            files=tuple(files),
-            digest=_digest("".join(f"{one.digest} {one.path}\n" for one in files.values())),
-            groups=close(groups, dialect.when_broken.group, stand_ins),
-        )
-        return LoadedBook(book, dialect, tuple(text.found for text in texts), tuple(errors))
+        stand_ins = {path: stand_in(dialect, files[path], errors[path]) for path in errors}
+        groups = tuple(_without(group, errors) for group in loaded.groups)
+        return bind(dialect, [text.found for text in texts], files, groups, stand_ins)
 
     def _errors(
         self, dialect: Dialect, files: Mapping[str, RuleFile], findings: Iterable[Diagnostic]
@@ -201,6 +206,24 @@ class _Shelf:
             if dialect.refuses_set(files[path].source):
                 self.refusals += why
         return broken
+
+
+def bind(
+    dialect: Dialect,
+    found: Sequence[Found],
+    texts: Mapping[str, RuleFile],
+    groups: tuple[Group, ...],
+    stand_ins: Mapping[str, Rule],
+) -> LoadedBook:
+    """The book of these files, rules and stand-ins."""
+    book = Book(
+        dialect=dialect.name,
+        path=_path_of(list(texts)),
+        files=tuple(texts),
+        digest=_digest("".join(f"{one.digest} {one.path}\n" for one in texts.values())),
+        groups=close(groups, dialect.when_broken.group, tuple(stand_ins.values())),
+    )
+    return LoadedBook(book, dialect, tuple(found), texts, groups, stand_ins)
 
 
 def _load(dialect: Dialect, files: Sequence[RuleFile]) -> Loaded:
