@@ -43,5 +43,13 @@ def _guard_view(facts: Facts) -> GuardView:
     )
 
 
+def _condition_view(facts: Facts) -> ConditionView:
+    return ConditionView(
+        token_usage=facts["turn"]["token_usage"],
+        total_tool_calls=facts["history"]["total_tool_calls"],
+        result=facts["result"],
+    )
+
+
 _LOAD = {"chat": _load_guard, "toml": _load_condition}
-VIEW_OF = {"chat": _guard_view, "toml": ConditionView}
+VIEW_OF = {"chat": _guard_view, "toml": _condition_view}

@@ -6,8 +6,10 @@ Only this package imports Jinja, which takes a while: import it when a template 
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
 
@@ -44,7 +46,8 @@ _QUOTED = re.compile(r"'([^'`]*)'")
 _ESCAPE = re.compile(
     r"""\\(?:[\n\\'"abfnrtvxuUN]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""", re.DOTALL
 )
-_Path = tuple["str | int", ...]
+_PATH_NODES = (nodes.Name, nodes.Getattr, nodes.Getitem)
+Path: TypeAlias = tuple["str | int", ...]
 # Operators that conditions have too say what is wrong with codes of guards.
 _CODES = {
     guard_codes.GUARD_TYPE.name: codes.RENDER_TYPE,
@@ -60,21 +63,38 @@ class TemplateNames:
     shapes: Mapping[str, Shape]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Template:
-    """A template that loaded; compiled once, rendered often."""
+    """A template that loaded; compiled when it is first rendered, for many never are."""
 
     warnings: tuple[Diagnostic, ...]
     _text: TemplateText
-    _compiled: CompiledTemplate
-    _paths: tuple[tuple[int, _Path], ...]
+    _tree: nodes.Template
 
     def render(self, values: Mapping[str, object]) -> str:
         """Fill in plain values; the result is never read as a template again."""
+        compiled = self._compiled
         try:
-            return _collected(self._compiled.generate({**values, BUDGET: Budget(0)}))
+            return _collected(compiled.generate({**values, BUDGET: Budget(0)}))
         except Exception as problem:  # noqa: BLE001 - whatever Jinja raises is an action error
             raise self._failure(problem, values) from None
+
+    @cached_property
+    def reads(self) -> frozenset[Path]:
+        """The paths that it reads, each as far as it is written out."""
+        return frozenset(_read_by(self._tree))
+
+    @cached_property
+    def _compiled(self) -> CompiledTemplate:
+        try:
+            return SANDBOX.from_string(rewritten(deepcopy(self._tree)))
+        except (TemplateSyntaxError, RecursionError, MemoryError, SyntaxError):
+            raise RenderError(codes.RENDER_TOO_LARGE.name, _TOO_DEEP) from None
+
+    @cached_property
+    def _paths(self) -> tuple[tuple[int, Path], ...]:
+        found = ((node.lineno, path_of(node)) for node in self._tree.find_all(_PATH_NODES))
+        return tuple((at, path) for at, path in found if path)
 
     def _failure(self, problem: Exception, values: Mapping[str, object]) -> RenderError:
         code, reason = _reason(problem)
@@ -115,16 +135,16 @@ def load_template(source: SourceFile, span: Span, names: TemplateNames) -> Templ
     checker.check(tree)
     if checker.errors:
         raise LoadError(in_order(checker.errors)[:MAX_DIAGNOSTICS])
-    kinds = (nodes.Name, nodes.Getattr, nodes.Getitem)
-    found = ((node.lineno, path_of(node)) for node in tree.find_all(kinds))
-    paths = tuple((at, path) for at, path in found if path)
-    try:
-        compiled = SANDBOX.from_string(rewritten(tree))
-    except TemplateSyntaxError as problem:
-        raise _syntax_error(text, problem) from None
-    except (RecursionError, MemoryError, SyntaxError):
-        raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, 0) from None
-    return Template(tuple(in_order(checker.warnings)), text, compiled, paths)
+    return Template(tuple(in_order(checker.warnings)), text, tree)
+
+
+def _read_by(node: nodes.Node) -> Iterator[Path]:
+    path = path_of(node) if isinstance(node, _PATH_NODES) else None
+    if path:
+        yield path
+        return
+    for child in node.iter_child_nodes():
+        yield from _read_by(child)
 
 
 def _parsed(text: TemplateText) -> nodes.Template:
@@ -233,11 +253,11 @@ def _offset_of(traceback: TracebackType | None, compiled: CompiledTemplate) -> i
     return found
 
 
-def _extends(longer: _Path, path: _Path) -> bool:
+def _extends(longer: Path, path: Path) -> bool:
     return len(longer) > len(path) and longer[: len(path)] == path
 
 
-def _look_up(values: object, path: _Path) -> str | None:
+def _look_up(values: object, path: Path) -> str | None:
     for key in path:
         if not isinstance(values, dict) or key not in values:
             return None

@@ -1,0 +1,174 @@
+"""Where the context of a TOML rule comes from: session, event and slate (TR-061 to TR-066, TR-A18).
+
+Conditions read single parts of it, templates and scripts whole sections; all of them are made
+here. The windows of messages and calls are plain lists that are made when a rule reads them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, UnsetType
+
+from bylaw.expr.condition_environment import PARTS, SHAPES, ConditionView
+from bylaw.expr.expression_guard import Reader
+from bylaw.model.event import Prompt, ToolAfter, ToolBefore, TurnEnd
+from bylaw.model.iso_time import iso_time
+from bylaw.model.slate import variable_space
+from bylaw.model.values import as_text
+from bylaw.model.vocabulary import CallStatus, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.model.calls import Calls
+    from bylaw.model.event import Event
+    from bylaw.model.facts import Party
+    from bylaw.model.history import History
+
+DIALECT = "toml"
+# A call that timed out has this error, whatever its host says (TR-A22).
+TIMEOUT = "timeout"
+
+# What authors of such rules know the events by.
+_EVENT_TYPES = {
+    Kind.PROMPT: "query.start",
+    Kind.TURN_START: "agent.turn.start",
+    Kind.TURN_END: "agent.turn.end",
+    Kind.TOOL_BEFORE: "tool.call.pending",
+    Kind.SESSION_END: "session.end",
+}
+_CALL_TYPES = {
+    CallStatus.OK: "tool.call.success",
+    CallStatus.ERROR: "tool.call.failure",
+    CallStatus.TIMEOUT: "tool.call.timeout",
+}
+_PART_CODES = {
+    "turn_number": "s.turn_during(e.kind)",
+    "token_usage": "share_of(s.history.tokens, e.facts.token_budget)",
+    "context_usage": "share_of(s.history.tokens, e.facts.context_window)",
+    "iteration_count": "s.turns_since_prompt(e.kind)",
+    "messages": "messages_of(s.history)",
+    "tools": "tools_of(s.calls)",
+    "failures": "s.calls.failures",
+    "total_tool_calls": "s.calls.all.count",
+    "total_failures": "s.calls.total_failures",
+    "user": "party(e.facts.user)",
+    "project": "party(e.facts.project)",
+    "event": "event_of(e, n)",
+    "completed": "s.calls.successes",
+    "message_total": "s.history.length",
+}
+
+
+def condition_reader(plugin: str) -> Reader:
+    """The reader for the conditions of one plugin: they see its state."""
+    return Reader(ConditionView, partial(_codes, plugin), _NAMES)
+
+
+def part_reader(plugin: str) -> Reader:
+    """As `condition_reader`, but it gives a plain map of the parts that are asked for."""
+    return Reader(dict, partial(_codes, plugin), _NAMES)
+
+
+def _codes(plugin: str, kind: Kind) -> Mapping[str, str]:
+    codes = {
+        **_PART_CODES,
+        "result": "result_of(e)" if kind is Kind.TOOL_AFTER else "None",
+        "state": f"l.space({variable_space(DIALECT, plugin)!r})",
+    }
+    for section, shape in SHAPES.items():
+        if section not in codes:
+            parts = {name: codes[PARTS[f"{section}.{name}"]] for name in shape.fields or ()}
+            codes[section] = _map_of(parts)
+    return {**codes, "context": _map_of({section: codes[section] for section in SHAPES})}
+
+
+def _map_of(codes: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{name!r}: {code}" for name, code in codes.items()) + "}"
+
+
+def share_of(tokens: int, limit: int | UnsetType) -> float | None:
+    """How much of a limit is used, not clamped; None without a limit (TR-A19)."""
+    return tokens / limit if limit is not UNSET and limit else None
+
+
+def messages_of(history: History) -> list[dict[str, Any]]:
+    """The newest messages."""
+    return [{"role": said.role.value, "content": said.content} for said in history.messages]
+
+
+def tools_of(calls: Calls) -> list[dict[str, Any]]:
+    """The newest calls."""
+    return [
+        {
+            "name": use.name,
+            "arguments": use.arguments,
+            "result": use.result,
+            "success": use.success,
+            "timestamp": iso_time(use.timestamp),
+        }
+        for use in calls.tools
+    ]
+
+
+def party(found: Party | UnsetType) -> dict[str, Any]:
+    """A user or project; nobody has no id."""
+    if found is UNSET:
+        return {"id": None, "settings": {}}
+    return {"id": found.id, "settings": found.settings}
+
+
+def result_of(event: ToolAfter) -> dict[str, Any]:
+    """How the call ended."""
+    ok = event.status is CallStatus.OK
+    error = TIMEOUT if event.status is CallStatus.TIMEOUT else event.error
+    return {
+        "tool_name": event.tool,
+        "success": ok,
+        "result": event.result,
+        "error": None if ok else error,
+        "duration_ms": event.ms,
+    }
+
+
+def event_of(event: Event, now: int) -> dict[str, Any]:
+    """What happened, in the words of this language."""
+    failed = isinstance(event, ToolAfter) and event.status is not CallStatus.OK
+    return {
+        "type": _event_type(event),
+        "source": event.actor or None,
+        "severity": "error" if failed else "info",
+        "payload": _payload(event),
+        "timestamp": iso_time(now),
+    }
+
+
+def _event_type(event: Event) -> str:
+    return _CALL_TYPES[event.status] if isinstance(event, ToolAfter) else _EVENT_TYPES[event.kind]
+
+
+def _payload(event: Event) -> dict[str, Any]:
+    match event:
+        case Prompt():
+            return {"query": event.text}
+        case TurnEnd():
+            return {"text": event.text}
+        case ToolBefore():
+            return {"tool_name": event.tool, "call_id": event.call, "arguments": event.args}
+        case ToolAfter():
+            return {"tool_name": event.tool, "call_id": event.call, **_ending(event)}
+    return {}
+
+
+def _ending(event: ToolAfter) -> dict[str, Any]:
+    if event.status is CallStatus.OK:
+        return {"result_length": len(as_text(event.result))}
+    kind = TIMEOUT if event.status is CallStatus.TIMEOUT else "error"
+    return {"error_type": kind, "error_message": event.error}
+
+
+_NAMES = {
+    one.__name__: one for one in (share_of, messages_of, tools_of, party, result_of, event_of)
+}
