@@ -1,25 +1,30 @@
 """TOML text → values with a place for every key and value.
 
 The standard library reads the values and says what is wrong; `scan` finds the places in a text
-that it has accepted; here the two are put together.
+that it has accepted; here the two are put together. Places are found when they are asked for:
+most documents are in order, and nobody asks.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bylaw.dialects.toml.nodes import Array, Entry, Node, Table, Value
 from bylaw.dialects.toml.scan import scan
+from bylaw.dialects.toml.strings import character_places
 from bylaw.model.codes.toml import TOML_SYNTAX, TOML_TOO_LARGE
+from bylaw.model.embedded import Embedded
 from bylaw.model.errors import load_error
 from bylaw.model.source import BOM, SourceFile, Span
 
 if TYPE_CHECKING:
     from bylaw.dialects.toml.scan import Place
 
-__all__ = ["Array", "Entry", "Node", "Table", "Value", "load_toml"]
+__all__ = ["Array", "Document", "Entry", "Node", "Table", "Value", "load_toml", "read_toml"]
 
 # Far more than anyone writes. The standard reader needs time that grows with the square of the
 # parts of a dotted key.
@@ -30,8 +35,59 @@ _LONG_KEY = re.compile(f"(?:{_KEY_PART}){{{MAX_KEY_PARTS}}}")
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
+@dataclass(frozen=True)
+class Document:
+    """A TOML text and its plain values."""
+
+    source: SourceFile
+    values: dict[str, Any]
+
+    @cached_property
+    def table(self) -> Table:
+        """The values with their places."""
+        start = len(BOM) if self.source.text.startswith(BOM) else 0
+        table = _joined(scan(self.source, start), self.values)
+        assert isinstance(table, Table)
+        return table
+
+    def key_span(self, *path: str) -> Span:
+        """Where a key is written first."""
+        return self._entry(path).key
+
+    def value_span(self, *path: str) -> Span:
+        """Where a value is written; of a table its header."""
+        return self._entry(path).node.span
+
+    def string(self, *path: str | int) -> Embedded:
+        """Where the characters of a string value stand."""
+        node: Node = self.table
+        for step in path:
+            node = _inside(node, step)
+        return Embedded(self.source, character_places(self.source, node.span))
+
+    def _entry(self, path: tuple[str, ...]) -> Entry:
+        node: Node = self.table
+        for key in path[:-1]:
+            node = _inside(node, key)
+        assert isinstance(node, Table)
+        return node.entries[path[-1]]
+
+
+def _inside(node: Node, step: str | int) -> Node:
+    if isinstance(step, int):
+        assert isinstance(node, Array)
+        return node.items[step]
+    assert isinstance(node, Table)
+    return node.entries[step].node
+
+
 def load_toml(source: SourceFile) -> Table:
     """The document as a table, or LoadError."""
+    return read_toml(source).table
+
+
+def read_toml(source: SourceFile) -> Document:
+    """The document, or LoadError."""
     if len(source.text) > MAX_CHARS:
         headline = f"the text is longer than {MAX_CHARS:,} characters"
         raise load_error(TOML_TOO_LARGE, headline, source, Span(0, 1), help="split the file")
@@ -42,9 +98,7 @@ def load_toml(source: SourceFile) -> Table:
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
         said, span = _error_place(source, str(problem))
         raise load_error(TOML_SYNTAX, said, source, span) from None
-    table = _joined(scan(source, start), values)
-    assert isinstance(table, Table)
-    return table
+    return Document(source, values)
 
 
 def _refuse_long_keys(source: SourceFile) -> None:
