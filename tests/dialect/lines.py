@@ -1,10 +1,12 @@
 """A language of one rule a line, installed through its entry point: it proves the seam.
 
-# a comment
+# a comment; right above a rule it is what the rule is about
 deny tool shell if count_calls('shell') >= 2 because twice is enough
 on turn.start if turn_index == 3 say three turns
 on tool.after set seen = count_calls('shell')
 on agent.stop run make test
+off deny tool shell because this rule is switched off
+core deny tool shell because nobody can switch this rule off
 first      the first rule that matches ends the group
 core       nothing may run if this file does not load
 """
@@ -47,6 +49,7 @@ _EXAMPLE = Example("lines", "")
 BAD_LINE = Code("bad-line", "a line that is no rule", "", "", _EXAMPLE)
 UNKNOWN_KIND = Code("unknown-kind", "no such kind of event", "", "", _EXAMPLE)
 
+_MARKS = re.compile(r"(?:(?:off|core) )*")
 _DENY = re.compile(r"deny tool (?P<tool>\S+)(?: if (?P<guard>.+?))? because (?P<text>.+)")
 _ON = re.compile(r"on (?P<kind>\S+)(?: if (?P<guard>.+?))? (?P<verb>say|set|run) (?P<rest>.+)")
 _SET = re.compile(r"(?P<name>[a-z]\w*) = (?P<value>.+)")
@@ -87,7 +90,7 @@ def detect(source: SourceFile) -> bool:
 
 
 def refuses_set(source: SourceFile) -> bool:
-    return "core" in source.text.split("\n")
+    return any(f"{line} ".startswith("core ") for line in source.text.split("\n"))
 
 
 def starts(book):
@@ -131,12 +134,17 @@ class _File:
         at = self.source.offset_of_utf16(number, 0)
         if not line.strip() or line.startswith("#") or line in SWITCHES:
             return []
+        marks = _MARKS.match(line)[0]
+        at, line = at + len(marks), line.removeprefix(marks)
         place = partial(self._span, at)
         rule = partial(
             Rule,
             uid=uid_of(name, self.path, f"line-{number}"),
             id=f"line-{number}",
             origin=Origin(self.path, number, 1, self.digest),
+            enabled="off " not in marks,
+            core="core " in marks,
+            about=self._about(number),
         )
         if found := _DENY.fullmatch(line):
             return [self._deny(rule, found, place)]
@@ -145,6 +153,10 @@ class _File:
         span = Span(at, at + len(line))
         help_ = "write `deny tool …`, `on KIND …`, `first` or `core`"
         raise LoadError([error(BAD_LINE, "this is no rule", self.source, span, help=help_)])
+
+    def _about(self, number):
+        above = self.source.line_text(number - 1) if number > 1 else ""
+        return {"description": above[1:].strip()} if above.startswith("#") else {}
 
     def _span(self, at, found, part):
         return Span(*found.span(part)).shift(at)
