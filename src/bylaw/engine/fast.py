@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from bylaw.expr.compile import runtime_names
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
+from bylaw.model.errors import LoadError
 from bylaw.model.rule import ApprovalGate
 
 if TYPE_CHECKING:
@@ -64,7 +65,10 @@ def _pieces(rules: Iterable[Rule], kind: Kind) -> list[Piece] | None:
         if not isinstance(guard, ExpressionGuard) or _asks_for_facts(rule):
             return None
         prefix = readers.setdefault(id(guard.reader), f"v{len(readers)}_")
-        pieces.append(_piece(guard, prefix, kind, 1 << number))
+        try:
+            pieces.append(_piece(guard, prefix, kind, 1 << number))
+        except LoadError:  # it was taken as known to load: the slow path says what it means
+            return None
     return pieces
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.check import Checked, check
@@ -26,15 +27,24 @@ if TYPE_CHECKING:
 
 
 class Expression:
-    """A compiled expression. `function` is the bare code, for callers that handle its faults."""
+    """An expression that is compiled when it is first asked."""
 
-    __slots__ = ("_checked", "_compiled", "function", "span")
-
-    def __init__(self, checked: Checked, compiled: Compiled, span: Span) -> None:
-        self._checked = checked
-        self._compiled = compiled
+    def __init__(self, checked: Callable[[], Checked], span: Span) -> None:
+        self._check = checked
         self.span = span
-        self.function: Callable[[Any], Any] = compiled.function
+
+    @cached_property
+    def _checked(self) -> Checked:
+        return self._check()
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return compile_checked(self._checked)
+
+    @cached_property
+    def function(self) -> Callable[[Any], Any]:
+        """The bare code, for callers that handle its faults."""
+        return self._compiled.function
 
     @property
     def tree(self) -> Node:
@@ -107,9 +117,16 @@ def load_condition(
     return _load(source, parse_condition(source, span), span, environment)
 
 
+def known_condition(
+    source: SourceFile, span: Span, environment: Environment = CONDITIONS
+) -> Expression:
+    """A TOML condition that was found in order before: it is read when it is first asked."""
+    return Expression(lambda: check(source, parse_condition(source, span), environment), span)
+
+
 def _load(source: SourceFile, tree: Node, span: Span, environment: Environment) -> Expression:
     checked = check(source, tree, environment)
-    return Expression(checked, compile_checked(checked), span)
+    return Expression(lambda: checked, span)
 
 
 def warn_if_not_boolean(expression: Expression) -> list[Diagnostic]:

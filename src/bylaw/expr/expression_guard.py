@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from bylaw.model.decision import Match
@@ -55,12 +56,13 @@ class ExpressionGuard:
 
     expression: Expression
     reader: Reader
-    fields: frozenset[str] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The fields of the view that it reads."""
         # A literal that looks like a field only adds a field: reading more is harmless.
         mentioned = frozenset(_FIELD.findall(self.expression.code))
-        object.__setattr__(self, "fields", mentioned & _all_fields(self.reader))
+        return mentioned & _all_fields(self.reader)
 
     def test(self, view: View) -> Match | None:
         """A match without values, or none; GuardError if it cannot be evaluated."""
