@@ -8,3 +8,6 @@ DIALECT = str(Path(__file__).parent / "dialect")
 
 sys.path.insert(0, DIALECT)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [DIALECT, os.environ.get("PYTHONPATH")]))
+
+# A start must not know what an earlier one found; a test that wants a cache names its own.
+os.environ["XDG_CACHE_HOME"] = "none"

@@ -13,8 +13,9 @@ from bylaw.model.errors import LoadError
 from bylaw.model.event import ToolBefore
 from bylaw.model.session import Session
 from bylaw.model.verdict import Verdict
-from bylaw.runtime.loading import MAX_ALL_BYTES, load_paths, load_root
+from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.reading import MAX_INPUT_BYTES
+from bylaw.runtime.rule_texts import MAX_ALL_BYTES
 
 GOOD = "deny tool shell because no\n"
 BAD = "denny\n"

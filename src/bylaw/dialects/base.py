@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bylaw.model.errors import BylawError
@@ -34,7 +35,15 @@ MAX_HEADLINE = 300  # characters of a finding in a reason
 
 
 class Beside(Protocol):
-    """The files below the folder of a rule file; whoever loads rules brings it."""
+    """The files below the folder of a rule file; whoever loads rules brings it.
+
+    What was read belongs to the digest of the book, so a file that rules depend on is read at
+    every load, also if the text that names it is `known`.
+    """
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What was read so far, by path."""
 
     def read(self, path: str) -> str:
         """The text of a file, by its path from that folder; BesideError says why not."""
@@ -47,6 +56,8 @@ class BesideError(BylawError):
 class NothingBeside:
     """A rule file that comes without a folder."""
 
+    texts: Mapping[str, str] = MappingProxyType({})
+
     def read(self, path: str) -> str:
         """Nothing is there."""
         raise BesideError(f"`{path}` is not there")
@@ -56,7 +67,8 @@ class NothingBeside:
 class RuleFile:
     """A text of a language, named from the root, with the digest of its bytes.
 
-    `known` is what the language noted when it last found this very text faultless.
+    `known` is what the language noted when it last found this very text faultless. It knows of
+    nothing beside the text: what depends on the path or on other files is checked anew.
     """
 
     source: SourceFile

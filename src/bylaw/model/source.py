@@ -7,7 +7,7 @@ units, tree-sitter, `ast` and libyaml count bytes, people count lines and column
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 BOM = "\ufeff"
@@ -53,16 +53,6 @@ class SourceFile:
 
     path: str
     text: str
-    _line_starts: list[int] = field(init=False, repr=False, compare=False, default_factory=list)
-
-    def __post_init__(self) -> None:
-        starts = self._line_starts
-        starts.append(0)
-        find = self.text.find
-        at = find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = find("\n", at + 1)
 
     @classmethod
     def decode(cls, path: str, data: bytes) -> SourceFile:
@@ -74,6 +64,16 @@ class SourceFile:
             shown = cls(path, before + data[error.start :].decode("utf-8", "replace"))
             at = Span(len(before), len(before) + 1)
             raise EncodingError(shown, at, data[error.start]) from None
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        # Made when a place is asked for: most texts have nothing to tell.
+        starts, find = [0], self.text.find
+        at = find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = find("\n", at + 1)
+        return starts
 
     @cached_property
     def line_count(self) -> int:

@@ -8,21 +8,23 @@ that do not load, a file of unknown language, a broken file that its language ca
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from bylaw.dialects import dialect_named, dialect_names, dialects_for
 from bylaw.dialects.base import RuleFile, close, stand_in
-from bylaw.model.codes.books import OUTSIDE_ROOT, UNKNOWN_DIALECT, UNRECOGNISED_FILE
+from bylaw.model.codes.books import UNKNOWN_DIALECT, UNRECOGNISED_FILE
 from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.procedure import Book
 from bylaw.model.source import SourceFile, Span
-from bylaw.runtime.discovery import Found, Search, Why, discover, given, name_from
-from bylaw.runtime.reading import as_bytes, as_text, read_file, read_regular_file, too_large
+from bylaw.runtime.beside import Surroundings
+from bylaw.runtime.check_cache import CheckCache
+from bylaw.runtime.discovery import Found, Search, Why, discover, given
+from bylaw.runtime.reading import as_bytes
 from bylaw.runtime.root import find_root, read_configuration
+from bylaw.runtime.rule_texts import RuleText, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -30,10 +32,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.base import Dialect, Loaded
     from bylaw.model.procedure import Group
     from bylaw.model.rule import Rule
-
-# All rule files together; each alone has `reading.MAX_INPUT_BYTES`.
-MAX_ALL_BYTES = 64 * 1024 * 1024
-EVERY = 64  # files between two words about the progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,79 +88,25 @@ def load_root(root: str, tell: Callable[[str], None] | None = None) -> Library:
 def load(search: Search, tell: Callable[[str], None] | None = None) -> Library:
     """Everything that was found, as books."""
     say = tell or (lambda _: None)
-    shelf = _Shelf(search.refusals)
-    for text in _read_all(search, say):
+    shelf = _Shelf(search)
+    for text in read_all(search, say):
         shelf.take(text)
     books = tuple(shelf.books(say))
     diagnostics, refusals = in_order(shelf.diagnostics), in_order(shelf.refusals)
     return Library(search, books, tuple(diagnostics), tuple(refusals))
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A file as it could be read; `errors` say why not."""
-
-    found: Found
-    source: SourceFile
-    errors: tuple[Diagnostic, ...] = ()
-
-
-def _read_all(search: Search, say: Callable[[str], None]) -> Iterator[_Text]:
-    reader = _Reader()
-    for number, found in enumerate(search.found):
-        if number % EVERY == 0:
-            say(f"reading file {number + 1} of {len(search.found)}")
-        try:
-            yield _Text(found, reader.read(found))
-        except LoadError as refused:
-            (why,) = refused.diagnostics
-            yield _Text(found, why.source, (why,))
-
-
-class _Reader:
-    """Reads rule files as long as they are not too large together."""
-
-    def __init__(self) -> None:
-        self._left = MAX_ALL_BYTES
-        self._real: dict[str, str] = {}
-
-    def read(self, found: Found) -> SourceFile:
-        source = self._source(found)
-        self._left -= len(source.text)
-        if self._left < 0:
-            headline = f"the rule files together are larger than {MAX_ALL_BYTES:,} bytes"
-            raise LoadError([too_large(found.path, headline)])
-        return source
-
-    def _source(self, found: Found) -> SourceFile:
-        if not found.within:
-            return read_file(found.location, found.path)
-        if found.within not in self._real:
-            self._real[found.within] = _real(found.within)
-        if not name_from(self._real[found.within], _real(found.location)):
-            raise LoadError([_leads_out(found)])
-        return read_regular_file(found.location, found.path)
-
-
-def _real(path: str) -> str:
-    return as_text(os.path.realpath(as_bytes(path)))
-
-
-def _leads_out(found: Found) -> Diagnostic:
-    headline = f"`{found.path}` is a link that leads out of the root"
-    help_ = "copy the file into the repository, or name it on the command line"
-    return error(OUTSIDE_ROOT, headline, SourceFile(found.path, ""), Span(0, 0), help=help_)
-
-
 class _Shelf:
     """Texts by language, then books."""
 
-    def __init__(self, refusals: Sequence[Diagnostic]) -> None:
-        self.refusals = list(refusals)
-        self.diagnostics = list(refusals)
-        self._texts: dict[str, list[_Text]] = {}
+    def __init__(self, search: Search) -> None:
+        self.refusals = list(search.refusals)
+        self.diagnostics = list(search.refusals)
+        self._root = search.root
+        self._surroundings = Surroundings()
+        self._texts: dict[str, list[RuleText]] = {}
 
-    def take(self, text: _Text) -> None:
+    def take(self, text: RuleText) -> None:
         try:
             dialect = language_of(text.found, text.source)
         except LoadError as refused:
@@ -177,20 +121,28 @@ class _Shelf:
         for name in sorted(self._texts, key=dialect_names().index):
             dialect, texts = dialect_named(name), self._texts[name]
             assert dialect is not None
+            cache = CheckCache(dialect, self._root)
             for own in [[text] for text in texts] if dialect.one_book_per_file else [texts]:
                 say(f"checking {len(own)} files of {name}")
-                yield self._book(dialect, own)
+                yield self._book(dialect, own, cache)
+            cache.keep()
 
-    def _book(self, dialect: Dialect, texts: list[_Text]) -> LoadedBook:
-        files = {text.found.path: _rule_file(text) for text in texts}
+    def _book(self, dialect: Dialect, texts: list[RuleText], cache: CheckCache) -> LoadedBook:
+        files = {text.found.path: self._rule_file(text, cache) for text in texts}
         readable = [files[text.found.path] for text in texts if not text.errors]
         loaded = _load(dialect, readable)
+        cache.note(_notes(loaded, readable))
         findings = [*loaded.diagnostics, *(why for text in texts for why in text.errors)]
         self.diagnostics += findings
         errors = self._errors(dialect, files, findings)
         stand_ins = {path: stand_in(dialect, files[path], errors[path]) for path in errors}
         groups = tuple(_without(group, errors) for group in loaded.groups)
         return bind(dialect, [text.found for text in texts], files, groups, stand_ins)
+
+    def _rule_file(self, text: RuleText, cache: CheckCache) -> RuleFile:
+        digest = _digest(text.source.text)
+        beside = self._surroundings.of(text.found.location)
+        return RuleFile(text.source, digest, beside, cache.recall(digest))
 
     def _errors(
         self, dialect: Dialect, files: Mapping[str, RuleFile], findings: Iterable[Diagnostic]
@@ -220,7 +172,7 @@ def bind(
         dialect=dialect.name,
         path=_path_of(list(texts)),
         files=tuple(texts),
-        digest=_digest("".join(f"{one.digest} {one.path}\n" for one in texts.values())),
+        digest=_digest("\0".join(_parts(texts.values()))),
         groups=close(groups, dialect.when_broken.group, tuple(stand_ins.values())),
     )
     return LoadedBook(book, dialect, tuple(found), texts, groups, stand_ins)
@@ -267,13 +219,25 @@ def _unrecognised(found: Found, fitting: Sequence[Dialect]) -> Diagnostic:
     return error(UNRECOGNISED_FILE, headline, SourceFile(found.path, ""), Span(0, 0), help=help_)
 
 
-def _rule_file(text: _Text) -> RuleFile:
-    # The name of a broken file must be the found one, whatever its diagnostic calls it.
-    return RuleFile(SourceFile(text.found.path, text.source.text), _digest(text.source.text))
+def _notes(loaded: Loaded, files: Iterable[RuleFile]) -> dict[str, bytes]:
+    """What the language noted of files of which it found nothing to say."""
+    if not loaded.notes:
+        return {}
+    said = {one.source.path for one in loaded.diagnostics}
+    faulty = {file.digest for file in files if file.path in said}
+    return {digest: note for digest, note in loaded.notes.items() if digest not in faulty}
 
 
 def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256(as_bytes(text)).hexdigest()
+
+
+def _parts(files: Iterable[RuleFile]) -> Iterator[str]:
+    """Each rule file, and each file beside it that was read: rules depend on both."""
+    for file in files:
+        yield f"{file.digest} {file.path}"
+        for path, text in sorted(file.beside.texts.items()):
+            yield f"{_digest(text)}+{path}"
 
 
 def _without(group: Group, broken: Container[str]) -> Group:

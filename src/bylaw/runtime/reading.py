@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 
 from bylaw.model.codes.input import NOT_UTF8, TOO_LARGE, UNREADABLE_FILE
 from bylaw.model.diagnostic import Diagnostic, error
@@ -11,6 +11,7 @@ from bylaw.model.errors import LoadError
 from bylaw.model.source import EncodingError, SourceFile, Span
 
 MAX_INPUT_BYTES = 5 * 1024 * 1024
+_PIECE = 64 * 1024
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_WORDS: dict[type[Exception], str] = {
@@ -25,25 +26,60 @@ def read_file(path: str, name: str = "") -> SourceFile:
     """Read a file or a pipe that a person named; LoadError if that cannot be done."""
     name = name or path
     try:
-        with open(as_bytes(path), "rb") as stream:  # noqa: PTH123 - a Path takes no bytes
-            # One byte more than allowed tells "too large" without reading an endless pipe.
-            data = stream.read(MAX_INPUT_BYTES + 1)
+        descriptor = _open(path, 0)
+        try:
+            data = _read(descriptor, MAX_INPUT_BYTES)
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
     return decoded(name, data)
 
 
 def read_regular_file(path: str, name: str) -> SourceFile:
-    """Read a file that a search found: opening a pipe or a device there must not hang."""
+    """Read a file that a search found; LoadError if that cannot be done."""
     try:
-        # The folder may change under us, so the opened file is looked at, not the name.
-        with open(os.open(as_bytes(path), os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:  # noqa: PTH123 - a descriptor
-            if not S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise ValueError("it is no regular file")  # noqa: TRY301 - told like the others
-            data = stream.read(MAX_INPUT_BYTES + 1)
+        data = regular_bytes(path, MAX_INPUT_BYTES)
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
     return decoded(name, data)
+
+
+def regular_bytes(
+    path: str, at_most: int, *, links: bool = True, folder: int | None = None
+) -> bytes:
+    """What a regular file holds, or one byte more than `at_most`; OSError or ValueError if none.
+
+    Opening a pipe or a device does not hang. Without `links`, a link is an OSError with `ELOOP`.
+    A path may begin at an open folder.
+    """
+    descriptor = _open(path, os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW), folder)
+    try:
+        # The folder may change under us, so the opened file is looked at, not the name.
+        mode = os.fstat(descriptor).st_mode
+        if S_ISDIR(mode):
+            raise IsADirectoryError
+        if not S_ISREG(mode):
+            raise ValueError("it is no regular file")
+        return _read(descriptor, at_most)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: str, flags: int, folder: int | None = None) -> int:
+    if "\0" in path:
+        raise ValueError("embedded null byte")  # Python says it in many ways
+    return os.open(as_bytes(path), os.O_RDONLY | flags, dir_fd=folder)
+
+
+def _read(descriptor: int, at_most: int) -> bytes:
+    # One byte more than allowed tells "too large" without reading an endless pipe; a buffer of
+    # the whole limit would take longer to make than most files take to read.
+    pieces, left = [], at_most + 1
+    while left and (piece := os.read(descriptor, min(left, _PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def decoded(name: str, data: bytes) -> SourceFile:
@@ -67,6 +103,21 @@ def as_text(path: bytes) -> str:
     return path.decode("utf-8", "surrogateescape")
 
 
+def real_path(path: str) -> str:
+    """A path without links."""
+    return as_text(os.path.realpath(as_bytes(path)))
+
+
+def folder_of(path: str) -> str:
+    """The folder in which a file lies."""
+    return path.rpartition("/")[0] or "/"
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Whether a path is a folder or goes on below it; both without links, to be sure."""
+    return f"{path}/".startswith(folder.rstrip("/") + "/")
+
+
 def is_folder(path: str) -> bool:
     """Whether there is a folder, also behind a link."""
     return os.path.isdir(as_bytes(path))  # noqa: PTH112 - a Path takes no bytes
@@ -74,9 +125,13 @@ def is_folder(path: str) -> bool:
 
 def unreadable(name: str, wrong: OSError | ValueError, what: str = "") -> Diagnostic:
     """Why a file cannot be read, in plain words."""
-    why = _PLAIN_WORDS.get(type(wrong)) or getattr(wrong, "strerror", None) or str(wrong)
-    headline = f"cannot read {what or f'`{name}`'}: {why}"
+    headline = f"cannot read {what or f'`{name}`'}: {in_plain_words(wrong)}"
     return error(UNREADABLE_FILE, headline, SourceFile(name, ""), Span(0, 0))
+
+
+def in_plain_words(wrong: OSError | ValueError) -> str:
+    """Why the system or a decoder refused."""
+    return _PLAIN_WORDS.get(type(wrong)) or getattr(wrong, "strerror", None) or str(wrong)
 
 
 def too_large(name: str, headline: str, data: bytes = b"") -> Diagnostic:
