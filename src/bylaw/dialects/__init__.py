@@ -27,7 +27,7 @@ BUILT_IN: dict[str, str] = {}
 def dialect_named(name: str) -> Dialect | None:
     """The language of that name; None if there is none."""
     if name in BUILT_IN:
-        return _checked(name, import_module(BUILT_IN[name]))
+        return _built_in(name, BUILT_IN[name])
     entry = _installed().get(name)
     return None if entry is None else _load(entry)
 
@@ -66,6 +66,11 @@ def _entries(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - 
     from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and seldom needed
 
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+@cache
+def _built_in(name: str, module: str) -> Dialect:
+    return _checked(name, import_module(module))
 
 
 @cache
