@@ -164,6 +164,32 @@ def test_a_link_that_leads_out_is_not_followed(root, tmp_path_factory):
     assert len(uids(library)) == 3
 
 
+def test_neither_is_a_link_of_a_folder(root, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    put(outside, a=GOOD)
+    (root / "rules").symlink_to(outside)
+    (root / "inside").mkdir()
+    put(root / "inside", a=GOOD)
+    (root / "linked").symlink_to("inside")
+    books = "".join(f'[[book]]\npath = "{name}"\n' for name in ("rules", "linked"))
+    (root / "bylaw.toml").write_text(books)
+    library = load_root(str(root))
+
+    assert codes(library) == [("outside-root", "rules/a.lines")]
+    assert uids(library) == [
+        *("lines:builtin#does-not-load:rules/a.lines", "lines:linked/a.lines#line-1")
+    ]
+
+
+def test_links_that_lead_nowhere(root):
+    (root / "a.lines").symlink_to("gone.lines")
+    (root / "b.lines").symlink_to("c.lines")
+    (root / "c.lines").symlink_to("b.lines")
+    library = load_paths(["."])
+
+    assert codes(library) == [("unreadable-file", f"{name}.lines") for name in "abc"]
+
+
 def test_a_pipe_that_was_found_does_not_hang(root):
     os.mkfifo(root / "a.lines")
     library = load_paths(["."])
