@@ -189,7 +189,7 @@ class _Searching:
         """The files of a folder; names that begin with a dot are left to editors and tools."""
         try:
             with os.scandir(as_bytes(folder)) as entries:
-                inside = [as_text(entry.name) for entry in entries if not entry.is_dir()]
+                inside = [as_text(entry.name) for entry in entries if not _is_folder(entry)]
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as wrong:
@@ -212,6 +212,13 @@ class _Searching:
 
 def _below(top: str, place: Place) -> str:
     return f"{top}/{place.folder}" if place.folder else top
+
+
+def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a loop of links, which is told when it is read
+        return False
 
 
 def _may_be(location: str, dialect: str) -> bool:
