@@ -8,7 +8,7 @@ is the same for all languages and stands outside of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -32,6 +32,18 @@ BUILT_IN = "builtin"
 # Before every rank that a language gives to its own rules.
 FIRST = -(2**31)
 MAX_HEADLINE = 300  # characters of a finding in a reason
+
+
+class Visit(IntEnum):
+    """The order in which the groups of all languages are visited; it never changes a verdict."""
+
+    CONTEXT_COMMANDS = 1
+    CONTEXT_CHECKS = 2
+    CHATMD_POLICY = 3
+    LAW = 4
+    CHATMD_RULES = 5
+    TOML_RULES = 6
+    FILE_POLICIES = 7
 
 
 class Beside(Protocol):

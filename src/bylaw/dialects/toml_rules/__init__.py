@@ -1,0 +1,177 @@
+"""TOML rules: one file a rule with `[rule]`, `[condition]`, `[action]` → rules that observe.
+
+    text → read (reader.py) → the rule as written (written.py) → lowered (lowering.py)
+
+They never block (TR-A21): they notify, log, set state and emit events.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BesideError, Loaded, Start, Visit, WhenBroken
+from bylaw.dialects.toml import read_toml
+from bylaw.dialects.toml_rules.lowering import PROCEDURE, lowered
+from bylaw.dialects.toml_rules.reader import ID, read_rule
+from bylaw.dialects.toml_rules.written import from_note, to_note
+from bylaw.model.codes.toml_rules import (
+    BAD_SCRIPT,
+    DUPLICATE_RULE_ID,
+    LUA_SYNTAX,
+    NO_LUA,
+    RULE_FILE_NAME,
+)
+from bylaw.model.diagnostic import Severity, error, warning
+from bylaw.model.errors import LoadError
+from bylaw.model.procedure import Group
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.toml_rules.written import WrittenRule
+    from bylaw.model.codes import Code
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.procedure import Book
+    from bylaw.model.source import SourceFile
+
+name = "toml"
+spec = "TOML Rule Format (rule, condition, action)"
+suffixes = (".toml",)
+one_book_per_file = False
+GROUP = "rules"
+# Its author learns of it with the next thing that happens, whatever that is.
+when_broken = WhenBroken(
+    group=GROUP,
+    kinds=(
+        *(Kind.PROMPT, Kind.TURN_START, Kind.TURN_END, Kind.TOOL_BEFORE),
+        *(Kind.TOOL_AFTER, Kind.SESSION_END),
+    ),
+    verdict=Verdict.WARN,
+    once=True,
+)
+_CORE = re.compile(r"^[ \t]*core[ \t]*=[ \t]*true[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+SCRIPT_SUFFIX = ".lua"
+
+
+def detect(source: SourceFile) -> bool:
+    """Whether it has the section that every rule has."""
+    try:
+        return "rule" in read_toml(source).values
+    except LoadError:
+        return True  # to be told what is wrong with it
+
+
+def refuses_set(source: SourceFile) -> bool:
+    """Whether the file is core (TR-A12), even if it is no TOML."""
+    try:
+        rule = read_toml(source).values.get("rule")
+    except LoadError:
+        return _CORE.search(source.text) is not None
+    return isinstance(rule, dict) and rule.get("core") is True
+
+
+def starts(book: Book) -> Sequence[Start]:  # noqa: ARG001 - no rule of this language starts anything
+    """Nothing: scripts run in the worker of Bylaw itself."""
+    return ()
+
+
+def load(files: Sequence[RuleFile]) -> Loaded:
+    """The rules of all files."""
+    read = [_read(file) for file in files]
+    _refuse_duplicates(read)
+    good = [one for one in read if one.written is not None and not one.is_broken]
+    rules = [lowered(one.written, one.file, name, one.script) for one in good if one.written]
+    return Loaded(
+        groups=(Group(GROUP, Visit.TOML_RULES, PROCEDURE, tuple(rules)),),
+        diagnostics=tuple(finding for one in read for finding in one.findings),
+        notes={one.file.digest: one.note for one in good if one.note},
+    )
+
+
+@dataclass
+class _Read:
+    """A file, the rule in it, and what is wrong; `note` if nothing is wrong with its text."""
+
+    file: RuleFile
+    written: WrittenRule | None
+    findings: list[Diagnostic] = field(default_factory=list)
+    note: bytes = b""
+    script: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def refuse(self, code: Code, headline: str, *path: str, help_: str = "") -> None:
+        """Note an error about the value that stands at a path."""
+        span = read_toml(self.file.source).value_span(*path)
+        self.findings.append(error(code, headline, self.file.source, span, help=help_))
+
+
+def _read(file: RuleFile) -> _Read:
+    known = from_note(file.known) if file.known else None
+    if known is not None:
+        one = _Read(file, known, note=file.known)
+    else:
+        written, findings = read_rule(file.source)
+        note = to_note(written) if written and not findings else b""
+        one = _Read(file, written, findings, note)
+    if one.written is not None:
+        _check_file_name(one, one.written.id)
+        if one.written.script:
+            _read_script(one, one.written.script)
+    return one
+
+
+def _check_file_name(one: _Read, rule_id: str) -> None:
+    stem = one.file.path.rpartition("/")[2].removesuffix(suffixes[0])
+    if stem == rule_id or one.is_broken:
+        return
+    convention = not ID.fullmatch(stem)
+    headline = (
+        f"the file name `{stem}.toml` is not in kebab-case"
+        if convention
+        else f"the file is called `{stem}.toml`, its rule `{rule_id}`"
+    )
+    span = read_toml(one.file.source).value_span("rule", "id")
+    help_ = f"rename the file to `{rule_id}.toml`"
+    one.findings.append(warning(RULE_FILE_NAME, headline, one.file.source, span, help=help_))
+
+
+def _read_script(one: _Read, path: str) -> None:
+    from bylaw.expr.lua_syntax import lua_available, lua_problem  # noqa: PLC0415 - few rules have one
+
+    at = ("condition", "script")
+    if not path.endswith(SCRIPT_SUFFIX):
+        one.refuse(BAD_SCRIPT, f"`{path}` does not end in `{SCRIPT_SUFFIX}`", *at)
+        return
+    try:
+        one.script = one.file.beside.read(path)
+    except BesideError as problem:
+        help_ = "the path counts from the folder of this file, and must stay below it"
+        one.refuse(BAD_SCRIPT, str(problem), *at, help_=help_)
+        return
+    if not lua_available():
+        help_ = "install `bylaw[lua]`, or write an `expression`"
+        one.refuse(NO_LUA, "this rule needs Lua, which is not installed", *at, help_=help_)
+    elif problem_found := lua_problem(one.script):
+        headline = f"`{path}`, line {problem_found.line}: {problem_found.message}"
+        one.refuse(LUA_SYNTAX, headline, *at, help_="mend the script")
+
+
+def _refuse_duplicates(read: Sequence[_Read]) -> None:
+    """Two rules of one id: none of them is in force, and each names the other (TR-A13)."""
+    by_id: dict[str, list[_Read]] = {}
+    for one in read:
+        if one.written is not None and not one.is_broken:
+            by_id.setdefault(one.written.id, []).append(one)
+    for rule_id, same in by_id.items():
+        for one in same if len(same) > 1 else ():
+            others = ", ".join(f"`{other.file.path}`" for other in same if other is not one)
+            headline = f"the id `{rule_id}` is also that of {others}"
+            one.refuse(DUPLICATE_RULE_ID, headline, "rule", "id", help_="give each its own id")

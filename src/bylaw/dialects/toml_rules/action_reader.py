@@ -1,0 +1,148 @@
+"""The `[action]` of a rule file → the action as written, and findings about it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from bylaw.dialects.toml_rules.texts import check_template
+from bylaw.dialects.toml_rules.written import (
+    DEFAULT_LOG,
+    Action,
+    EmitEvent,
+    NotifySelf,
+    SetState,
+    WriteLog,
+)
+from bylaw.model.codes import toml_rules as codes
+from bylaw.model.vocabulary import Category, DeliverAt, Level, Priority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.dialects.toml_rules.section import Section
+
+TYPE = "type"
+# Every action with its fields; the first field of some is required.
+FIELDS = {
+    "notify_self": ("message", "category", "priority", "deliver_at"),
+    "log": ("message", "level"),
+    "set_state": ("key", "value"),
+    "emit_event": ("event_type", "payload"),
+}
+REQUIRED = {"notify_self": "message", "set_state": "key", "emit_event": "event_type"}
+_ALL_FIELDS = tuple(dict.fromkeys(field for fields in FIELDS.values() for field in fields))
+_MAX_INT = 2**63
+
+
+def read_action(section: Section) -> Action:
+    """The action; what is wrong with it is noted."""
+    findings = section.findings
+    findings.close((TYPE, *_ALL_FIELDS), section.name)
+    section.require(TYPE)
+    kind = section.text(TYPE, "log")
+    if kind not in FIELDS:
+        listed = ", ".join(f"`{one}`" for one in FIELDS)
+        headline = f"`{kind}` is no type of action"
+        findings.refuse(codes.NOT_A_CHOICE, headline, section.place(TYPE), f"use one of {listed}")
+        return WriteLog()
+    if isinstance(section.values.get(TYPE), str):  # else nothing says which fields belong to it
+        _check_fields(section, kind)
+    return _READERS[kind](section)
+
+
+def _check_fields(section: Section, kind: str) -> None:
+    for key in section.values:
+        if key in _ALL_FIELDS and key not in FIELDS[kind]:
+            headline = f"`{key}` does not belong to an action of type `{kind}`"
+            owners = " or ".join(f"`{one}`" for one, fields in FIELDS.items() if key in fields)
+            span = section.findings.document.key_span(section.name, key)
+            help_ = f"it belongs to {owners}"
+            section.findings.refuse(codes.FOREIGN_ACTION_FIELD, headline, span, help_)
+    required = REQUIRED.get(kind)
+    if required and section.values.get(required, "") == "":
+        state = "an empty" if required in section.values else "no"
+        headline = f"an action of type `{kind}` has {state} `{required}`"
+        span = section.place(required) if required in section.values else section.span
+        section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, f"add `{required}`")
+
+
+def _notify_self(section: Section) -> Action:
+    return NotifySelf(
+        message=_template(section, "message", ""),
+        category=section.choice("category", Category, Category.INFO),
+        priority=section.choice("priority", Priority, Priority.NORMAL),
+        deliver_at=section.choice("deliver_at", DeliverAt, DeliverAt.TURN_START),
+    )
+
+
+def _log(section: Section) -> Action:
+    return WriteLog(
+        message=_template(section, "message", DEFAULT_LOG),
+        level=section.choice("level", Level, Level.INFO),
+    )
+
+
+def _set_state(section: Section) -> Action:
+    value = section.values.get("value")
+    if isinstance(value, str):
+        value = _template(section, "value", "")
+    return SetState(key=section.text("key", "-"), value=_plain(section, value, ("value",)))
+
+
+def _emit_event(section: Section) -> Action:
+    payload = section.values.get("payload", {})
+    if not isinstance(payload, dict):
+        headline = "`payload` must be a table"
+        help_ = 'write `payload = { key = "value" }`'
+        section.findings.refuse(codes.WRONG_VALUE, headline, section.place("payload"), help_)
+        payload = {}
+    _check_templates(section, payload, ("payload",))
+    return EmitEvent(
+        event_type=section.text("event_type", "-"), payload=_plain(section, payload, ("payload",))
+    )
+
+
+_READERS: dict[str, Callable[[Section], Action]] = {
+    "notify_self": _notify_self,
+    "log": _log,
+    "set_state": _set_state,
+    "emit_event": _emit_event,
+}
+
+
+def _template(section: Section, key: str, default: str) -> str:
+    text = section.text(key, default)
+    if isinstance(section.values.get(key), str):
+        check_template(section, text, (key,))
+    return text
+
+
+def _check_templates(section: Section, value: Any, path: tuple[str | int, ...]) -> None:
+    """Check every text of a payload, at any depth; keys are no templates."""
+    if isinstance(value, str):
+        check_template(section, value, path)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_templates(section, item, (*path, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _check_templates(section, item, (*path, place))
+
+
+def _plain(section: Section, value: Any, path: tuple[str, ...]) -> Any:
+    """The value as JSON has it: a date or time is the text that TOML writes for it."""
+    if isinstance(value, dict):
+        return {key: _plain(section, item, path) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(section, item, path) for item in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    too_large = isinstance(value, int) and not -_MAX_INT <= value < _MAX_INT
+    if too_large or (isinstance(value, float) and not isfinite(value)):
+        headline = "this number cannot be stored"
+        help_ = "write a finite number of at most 64 bits"
+        section.findings.refuse(codes.WRONG_VALUE, headline, section.place(path[0]), help_)
+        return None
+    return value

@@ -1,0 +1,197 @@
+"""The text of a rule file → the rule as written, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.toml import read_toml
+from bylaw.dialects.toml_rules.action_reader import read_action
+from bylaw.dialects.toml_rules.section import Findings
+from bylaw.dialects.toml_rules.written import (
+    DEFAULT_PRIORITY,
+    DEFAULT_VERSION,
+    Hook,
+    WriteLog,
+    WrittenRule,
+)
+from bylaw.expr.expression import load_condition, warn_if_not_boolean
+from bylaw.model.codes import toml_rules as codes
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from bylaw.dialects.toml_rules.section import Section
+    from bylaw.dialects.toml_rules.written import Action
+    from bylaw.model.diagnostic import Diagnostic
+
+SECTIONS = ("rule", "condition", "action")
+RULE_KEYS = (
+    *("id", "name", "description", "version", "trigger"),
+    *("priority", "enabled", "core", "plugin_id"),
+)
+CONDITION_KEYS = ("expression", "script")
+FIRST_PRIORITY, LAST_PRIORITY = 1, 1000
+ID = re.compile(r"[a-z0-9-]+")
+_PART = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_VERSION = re.compile(
+    r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}"
+    rf"(?:-{_PART}(?:\.{_PART})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+)
+_HEADER = re.compile(r"^[ \t]*\[[ \t]*rule[ \t]*\]", re.MULTILINE)
+
+
+def read_rule(source: SourceFile) -> tuple[WrittenRule | None, list[Diagnostic]]:
+    """The rule, if nothing is wrong with the file, and the findings."""
+    try:
+        findings = Findings(read_toml(source))
+    except LoadError as refused:
+        return None, list(refused.diagnostics)
+    written = _Reading(findings).rule()
+    return (written, findings.found) if written else (None, findings.found)
+
+
+class _Reading:
+    """One file: the pipeline is `rule`."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.document = findings.document
+
+    def rule(self) -> WrittenRule | None:
+        self.findings.close(SECTIONS)
+        sections = {name: self.findings.section(name) for name in SECTIONS}
+        self._check_sections(sections)
+        rule, condition, action = sections.values()
+        expression, script = self._condition(condition)
+        read = read_action(action) if action else WriteLog()
+        return self._written(rule, expression, script, read) if rule else None
+
+    def _written(self, rule: Section, expression: str, script: str, action: Action) -> WrittenRule:
+        rule.require("id")
+        rule.require("trigger")
+        line, column = self._header_place()
+        return WrittenRule(
+            id=self._id(rule),
+            name=self._name(rule),
+            description=rule.text("description"),
+            version=self._version(rule),
+            trigger=rule.choice("trigger", Hook, Hook.TURN_START),
+            priority=self._priority(rule),
+            enabled=self._enabled(rule),
+            core=rule.boolean("core", default=False),
+            plugin_id=self._plugin(rule),
+            expression=expression,
+            script=script,
+            action=action,
+            line=line,
+            column=column,
+        )
+
+    def _check_sections(self, sections: dict[str, Section | None]) -> None:
+        values = self.document.values
+        begin = self.document.value_span("rule") if "rule" in values else Span(0, 0)
+        if "rule" not in values:
+            self.findings.refuse(codes.MISSING_KEY, "there is no `[rule]`", begin, "add it")
+        if "condition" not in values:
+            headline = "there is no `[condition]`: a rule has exactly one of `expression`, `script`"
+            self.findings.refuse(codes.CONDITION_COUNT, headline, begin, "add one of them")
+        if "action" not in values:
+            help_ = "add it, with a `type`"
+            self.findings.refuse(codes.MISSING_ACTION, "there is no `[action]`", begin, help_)
+        for name, keys in (("rule", RULE_KEYS), ("condition", CONDITION_KEYS)):
+            if sections[name]:
+                self.findings.close(keys, name)
+
+    def _id(self, rule: Section) -> str:
+        text = rule.text("id", "-")
+        if not ID.fullmatch(text):
+            help_ = "use lower case letters, digits and `-`"
+            headline = "the id is not in kebab-case"
+            self.findings.refuse(codes.BAD_RULE_ID, headline, rule.place("id"), help_)
+        return text
+
+    def _name(self, rule: Section) -> str:
+        name = rule.text("name", rule.text("id"))
+        if rule.values.get("name") == "":
+            headline = "an empty name counts as none"
+            help_ = "write a name, or delete the key"
+            self.findings.doubt(codes.EMPTY_NAME, headline, rule.place("name"), help_)
+            return rule.text("id")
+        return name
+
+    def _version(self, rule: Section) -> str:
+        version = rule.text("version", DEFAULT_VERSION)
+        if not _VERSION.fullmatch(version):
+            help_ = "write three numbers, such as `1.0.0`"
+            headline = "this is not a semantic version"
+            self.findings.refuse(codes.BAD_VERSION, headline, rule.place("version"), help_)
+        return version
+
+    def _priority(self, rule: Section) -> int:
+        priority = rule.integer("priority", DEFAULT_PRIORITY)
+        if not FIRST_PRIORITY <= priority <= LAST_PRIORITY:
+            headline = f"the priority is not between {FIRST_PRIORITY} and {LAST_PRIORITY}"
+            help_ = "the higher one is evaluated first"
+            self.findings.refuse(codes.PRIORITY_RANGE, headline, rule.place("priority"), help_)
+        return priority
+
+    def _enabled(self, rule: Section) -> bool:
+        enabled = rule.boolean("enabled", default=True)
+        if enabled or rule.values.get("core") is not True:
+            return enabled
+        headline = "a core rule cannot be disabled, so it is on"
+        help_ = "delete `enabled = false` or `core = true`"
+        self.findings.doubt(codes.CORE_STAYS_ON, headline, rule.place("enabled"), help_)
+        return True
+
+    def _plugin(self, rule: Section) -> str:
+        plugin = rule.text("plugin_id")
+        if rule.values.get("plugin_id") == "":
+            headline = "`plugin_id` must not be empty"
+            help_ = "write the id of the plugin, or delete the key"
+            self.findings.refuse(codes.WRONG_VALUE, headline, rule.place("plugin_id"), help_)
+        return plugin
+
+    def _condition(self, condition: Section | None) -> tuple[str, str]:
+        if condition is None:
+            return "", ""
+        given = [key for key in CONDITION_KEYS if key in condition.values]
+        if len(given) != 1:
+            what = "both `expression` and `script`" if given else "no `expression` and no `script`"
+            headline = f"`[condition]` has {what}"
+            help_ = "keep one of them" if given else "add one of them"
+            self.findings.refuse(codes.CONDITION_COUNT, headline, condition.span, help_)
+        texts = condition.text("expression"), condition.text("script")
+        if isinstance(condition.values.get("expression"), str):
+            self._check_expression(texts[0])
+        return texts
+
+    def _check_expression(self, text: str) -> None:
+        try:
+            found = _findings_about(SourceFile(self.document.source.path, text))
+        except LoadError as refused:
+            found = list(refused.diagnostics)
+        if found:
+            place = self.document.string("condition", "expression")
+            self.findings.found += [place.relocated(one) for one in found]
+
+    def _header_place(self) -> tuple[int, int]:
+        """Line and column of `[rule]`, found without looking for every place of the text."""
+        source = self.document.source
+        found = _HEADER.search(source.text)
+        if found is None or _may_be_in_a_string(source.text[: found.start()]):
+            at = self.document.value_span("rule").start
+        else:
+            at = found.end() - len(found[0].lstrip())
+        position = source.position(at)
+        return position.line, position.column
+
+
+def _findings_about(source: SourceFile) -> list[Diagnostic]:
+    expression = load_condition(source, Span(0, len(source.text)))
+    return [*expression.warnings, *warn_if_not_boolean(expression)]
+
+
+def _may_be_in_a_string(before: str) -> bool:
+    return '"""' in before or "'''" in before

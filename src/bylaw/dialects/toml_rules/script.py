@@ -1,0 +1,80 @@
+"""A Lua script → a guard that asks for its result.
+
+The script is not run here: the guard names what it would read, and whoever decides has it run in
+a process of its own and puts the result on the event.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET
+
+from bylaw.expr.context_values import CONTEXT, context_values
+from bylaw.model.codes.toml_rules import SCRIPT_FAILED, SCRIPT_KILLED
+from bylaw.model.decision import Match, Need, NeedName, ScriptCall
+from bylaw.model.errors import GuardError
+from bylaw.model.facts import ScriptResult
+
+if TYPE_CHECKING:
+    from bylaw.expr.context_values import ContextValues
+    from bylaw.expr.template import Path
+    from bylaw.model.rule import View
+
+_MATCHED = Match()
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+_NAME = rf"\b{CONTEXT}\b"
+_READ = re.compile(rf"{_NAME}\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?")
+
+
+@dataclass(frozen=True)
+class ScriptGuard:
+    """Holds when the script returned true."""
+
+    script: str
+    plugin: str
+
+    def test(self, view: View) -> Match | None:
+        """A match if the script said so; the question, if nobody ran it yet."""
+        written = _ENCODER.encode(self._values.read(view))
+        digest = sha256(self._digest + written).hexdigest()
+        need = Need(NeedName.SCRIPTS, digest, ScriptCall(self.script, written))
+        result = view.fact(need)
+        assert isinstance(result, ScriptResult)
+        return _MATCHED if _is_true(result) else None
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return sha256(self.script.encode()).digest()
+
+    @cached_property
+    def _values(self) -> ContextValues:
+        return context_values(self.plugin, paths_in(self.script))
+
+
+def _is_true(result: ScriptResult) -> bool:
+    if result.killed is not UNSET:
+        message = "the script was killed: it ran for too long or used too much"
+        raise GuardError(SCRIPT_KILLED.name, message)
+    if result.error is not UNSET:
+        raise GuardError(SCRIPT_FAILED.name, f"the script failed: {result.error}")
+    if result.value is not None and not isinstance(result.value, bool):
+        message = "the script returned something else than true, false or nil"
+        raise GuardError(SCRIPT_FAILED.name, message)
+    return result.value is True
+
+
+def paths_in(script: str) -> list[Path]:
+    """What a script may read of the context: all of it, unless every use is written out.
+
+    Words in comments and texts only add to it. `_ENV` reaches the context by any name.
+    """
+    found = list(_READ.finditer(script))
+    if "_ENV" in script or len(found) != len(re.findall(_NAME, script)):
+        return [(CONTEXT,)]
+    return [(CONTEXT, *filter(None, match.groups())) for match in found]

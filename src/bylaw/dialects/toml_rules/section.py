@@ -1,0 +1,119 @@
+"""One table of a rule file → its values, typed, and findings about those that are wrong.
+
+What is wrong is noted and a stand-in is returned, so that one run finds every problem of a file.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bylaw.model.codes.toml_rules import MISSING_KEY, NOT_A_CHOICE, UNKNOWN_KEY, WRONG_VALUE
+from bylaw.model.diagnostic import Diagnostic, error, warning
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bylaw.dialects.toml import Document
+    from bylaw.model.codes import Code
+    from bylaw.model.source import Span
+
+TEXT, BOOLEAN, INTEGER = "a text in quotes", "`true` or `false`", "a whole number"
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Findings:
+    """What is wrong with one document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.found: list[Diagnostic] = []
+
+    def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
+        """Note a reason to refuse the file."""
+        self.found.append(error(code, headline, self.document.source, span, help=help_))
+
+    def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
+        """Note what is allowed and probably not meant."""
+        self.found.append(warning(code, headline, self.document.source, span, help=help_))
+
+    def section(self, name: str) -> Section | None:
+        """A table of the document; None if it is not there or is no table."""
+        values = self.document.values.get(name)
+        if isinstance(values, dict):
+            return Section(self, name, values)
+        if values is not None:
+            headline = f"`{name}` must be a table"
+            span = self.document.value_span(name)
+            self.refuse(WRONG_VALUE, headline, span, f"write `[{name}]`, once")
+        return None
+
+    def close(self, known: Collection[str], *path: str) -> None:
+        """Refuse every key of a table that is not known."""
+        table = self.document.values
+        for step in path:
+            table = table[step]
+        for key in table:
+            if key not in known:
+                where = f" in `[{'.'.join(path)}]`" if path else ""
+                headline = f"`{brief(key)}` means nothing{where}"
+                span = self.document.key_span(*path, key)
+                self.refuse(UNKNOWN_KEY, headline, span, did_you_mean(key, known))
+
+
+class Section:
+    """The values of one table."""
+
+    def __init__(self, findings: Findings, name: str, values: dict[str, Any]) -> None:
+        self.findings = findings
+        self.name = name
+        self.values = values
+
+    @property
+    def span(self) -> Span:
+        """Its header."""
+        return self.findings.document.value_span(self.name)
+
+    def place(self, key: str) -> Span:
+        """Where the value of a key stands."""
+        return self.findings.document.value_span(self.name, key)
+
+    def require(self, key: str, code: Code = MISSING_KEY) -> None:
+        """Note that a key is missing, if it is."""
+        if key not in self.values:
+            self.findings.refuse(code, f"`[{self.name}]` has no `{key}`", self.span, "add it")
+
+    def text(self, key: str, default: str = "") -> str:
+        """A text."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, str) else self._wrong(key, TEXT, default)
+
+    def boolean(self, key: str, *, default: bool) -> bool:
+        """A switch."""
+        value = self.values.get(key, default)
+        return value if isinstance(value, bool) else self._wrong(key, BOOLEAN, default)
+
+    def integer(self, key: str, default: int) -> int:
+        """A whole number; a boolean is none here, whatever Python thinks."""
+        value = self.values.get(key, default)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        wrong: int = self._wrong(key, INTEGER, default)
+        return wrong
+
+    def choice(self, key: str, choices: type[Choice], default: Choice) -> Choice:
+        """One of a closed list."""
+        text = self.text(key, default.value)
+        if text in set(choices):
+            return choices(text)
+        listed = ", ".join(f"`{one.value}`" for one in choices)
+        headline = f"`{brief(text)}` is no `{key}`"
+        self.findings.refuse(NOT_A_CHOICE, headline, self.place(key), f"use one of {listed}")
+        return default
+
+    def _wrong(self, key: str, wanted: str, default: Any) -> Any:
+        headline = f"`{key}` must be {wanted}"
+        self.findings.refuse(WRONG_VALUE, headline, self.place(key), f"write {wanted}")
+        return default

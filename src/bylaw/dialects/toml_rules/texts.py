@@ -1,0 +1,86 @@
+"""Texts of actions: templates over the context of the rule, or plain texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bylaw.expr.condition_environment import SHAPES
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from bylaw.dialects.toml_rules.section import Section
+    from bylaw.expr.context_values import ContextValues
+    from bylaw.expr.template import Template
+    from bylaw.model.rule import View
+
+_NAMES = {
+    "context": {
+        section: None if shape.fields is None else dict.fromkeys(shape.fields)
+        for section, shape in SHAPES.items()
+    }
+}
+_TAGS = ("{{", "{%", "{#")
+
+
+def is_template(text: str) -> bool:
+    """Whether there is something to fill in."""
+    return any(tag in text for tag in _TAGS)
+
+
+def check_template(section: Section, text: str, path: tuple[str | int, ...]) -> None:
+    """Note what is wrong with a text of an action."""
+    if not is_template(text):
+        return
+    try:
+        found = list(_load(section.findings.document.source.path, text).warnings)
+    except LoadError as refused:
+        found = list(refused.diagnostics)
+    if found:
+        place = section.findings.document.string(section.name, *path)
+        section.findings.found += [place.relocated(one) for one in found]
+
+
+def _load(path: str, text: str) -> Template:
+    # Jinja takes a while to import, and many rules have no template.
+    from bylaw.expr.template import TemplateNames, load_template  # noqa: PLC0415 - see above
+
+    return load_template(SourceFile(path, text), Span(0, len(text)), TemplateNames(_NAMES))
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A text that is filled in when its rule fires."""
+
+    text: str
+    plugin: str
+
+    def make(self, view: View) -> str:
+        """The text for this event; RenderError if it cannot be made."""
+        if not is_template(self.text):
+            return self.text
+        return self._template.render({"context": self._context(view)})
+
+    @cached_property
+    def _template(self) -> Template:
+        return _load("<template>", self.text)
+
+    @cached_property
+    def _values(self) -> ContextValues:
+        from bylaw.expr.context_values import context_values  # noqa: PLC0415 - with the template
+
+        return context_values(self.plugin, self._template.reads)
+
+    def _context(self, view: View) -> dict[str, Any]:
+        """A key of the state that was never set is null (TR-A18); nobody's id is not there."""
+        from bylaw.expr.template.values import NullWhenMissing  # noqa: PLC0415 - with the template
+
+        context = self._values.read(view)
+        if "state" in context:
+            context["state"] = NullWhenMissing(context["state"])
+        for party in ("user", "project"):
+            if party in context and context[party]["id"] is None:
+                context[party] = {"settings": context[party]["settings"]}
+        return context

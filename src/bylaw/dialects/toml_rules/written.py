@@ -1,0 +1,101 @@
+"""A TOML rule as its author wrote it, with the defaults filled in: plain data that can be kept."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.model.vocabulary import Category, DeliverAt, Level, Priority
+
+DEFAULT_PRIORITY = 100
+DEFAULT_VERSION = "1.0.0"
+DEFAULT_LOG = "Rule triggered"
+
+
+class Hook(StrEnum):
+    """The triggers."""
+
+    QUERY_START = "on_query_start"
+    TURN_START = "on_turn_start"
+    TURN_END = "on_turn_end"
+    TOOL_CALL = "on_tool_call"
+    TOOL_COMPLETE = "on_tool_complete"
+    TOOL_FAILURE = "on_tool_failure"
+    SESSION_END = "on_session_end"
+
+
+class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class NotifySelf(_Part, frozen=True, kw_only=True, tag="notify_self"):
+    """Tell the agent something."""
+
+    message: str
+    category: Category = Category.INFO
+    priority: Priority = Priority.NORMAL
+    deliver_at: DeliverAt = DeliverAt.TURN_START
+
+
+class WriteLog(_Part, frozen=True, kw_only=True, tag="log"):
+    """Write a line to the log."""
+
+    message: str = DEFAULT_LOG
+    level: Level = Level.INFO
+
+
+class SetState(_Part, frozen=True, kw_only=True, tag="set_state"):
+    """Give a key of the state a value."""
+
+    key: str
+    value: Any = None
+
+
+class EmitEvent(_Part, frozen=True, kw_only=True, tag="emit_event"):
+    """Emit an event."""
+
+    event_type: str
+    payload: dict[str, Any] = {}
+
+
+Action: TypeAlias = NotifySelf | WriteLog | SetState | EmitEvent
+
+
+class WrittenRule(_Part, frozen=True, kw_only=True):
+    """One file. Of `expression` and `script` exactly one is there."""
+
+    id: str
+    name: str
+    description: str
+    version: str
+    trigger: Hook
+    priority: int
+    enabled: bool
+    core: bool
+    plugin_id: str
+    expression: str
+    script: str
+    action: Action
+    # Of the `[rule]` header.
+    line: int
+    column: int
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(WrittenRule)
+
+
+def to_note(rule: WrittenRule) -> bytes:
+    """The rule as bytes, for the next time that its file is loaded."""
+    return _ENCODER.encode(rule)
+
+
+def from_note(note: bytes) -> WrittenRule | None:
+    """The rule that `to_note` wrote; None for anything else."""
+    try:
+        return _DECODER.decode(note)
+    except msgspec.MsgspecError:
+        return None
