@@ -23,6 +23,7 @@ from bylaw.model.source import SourceFile, Span
 if TYPE_CHECKING:
     from bylaw.dialects.toml_rules.section import Section
     from bylaw.dialects.toml_rules.written import Action
+    from bylaw.model.codes import Code
     from bylaw.model.diagnostic import Diagnostic
 
 SECTIONS = ("rule", "condition", "action")
@@ -90,18 +91,21 @@ class _Reading:
 
     def _check_sections(self, sections: dict[str, Section | None]) -> None:
         values = self.document.values
-        begin = self.document.value_span("rule") if "rule" in values else Span(0, 0)
         if "rule" not in values:
-            self.findings.refuse(codes.MISSING_KEY, "there is no `[rule]`", begin, "add it")
+            self._miss(codes.MISSING_KEY, "there is no `[rule]`", "add it")
         if "condition" not in values:
             headline = "there is no `[condition]`: a rule has exactly one of `expression`, `script`"
-            self.findings.refuse(codes.CONDITION_COUNT, headline, begin, "add one of them")
+            self._miss(codes.CONDITION_COUNT, headline, "add one of them")
         if "action" not in values:
-            help_ = "add it, with a `type`"
-            self.findings.refuse(codes.MISSING_ACTION, "there is no `[action]`", begin, help_)
+            self._miss(codes.MISSING_ACTION, "there is no `[action]`", "add it, with a `type`")
         for name, keys in (("rule", RULE_KEYS), ("condition", CONDITION_KEYS)):
             if sections[name]:
                 self.findings.close(keys, name)
+
+    def _miss(self, code: Code, headline: str, help_: str) -> None:
+        # Only now, since it takes longer than reading the text.
+        begin = self.document.value_span("rule") if "rule" in self.document.values else Span(0, 0)
+        self.findings.refuse(code, headline, begin, help_)
 
     def _id(self, rule: Section) -> str:
         text = rule.text("id", "-")
