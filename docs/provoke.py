@@ -42,8 +42,10 @@ from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Kind, Op
 from bylaw.model.wire import EventError, decode_event
+from bylaw.runtime.in_memory import Engine
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.switches import read_switches
 from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.expression_facts import guard_view
 from bylaw.tools.printers import text
@@ -175,6 +177,30 @@ def _check_root(files: dict[str, str]) -> Sequence[Found]:
         for name, content in files.items():
             (Path(folder) / name).write_text(content, encoding="utf-8")
         return load_root(folder).diagnostics
+
+
+def _reload(example: Example) -> Sequence[Found]:
+    """Settings that do not load when they are loaded for the second time."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine = Engine(load_root(folder))
+        Path(folder, "bylaw.toml").write_text(example.text, encoding="utf-8")
+        return engine.reload().diagnostics
+
+
+def _switches(example: Example) -> Sequence[Found]:
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder, ".bylaw", "state")
+        state.mkdir(parents=True)
+        (state / "switches.json").write_text(example.text, encoding="utf-8")
+        return read_switches(folder).diagnostics
+
+
+def _state_link(example: Example) -> Sequence[Found]:
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder, example.text)
+        link.parent.mkdir()
+        link.symlink_to("/")
+        return read_switches(folder).diagnostics
 
 
 def _rule_file(example: Example) -> Sequence[Found]:
@@ -352,9 +378,12 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "pattern": _pattern,
     "pattern-pair": _pattern_pair,
     "pattern-set": _pattern_set,
+    "reload": _reload,
     "rule-file": _rule_file,
     "rule-folder": _rule_folder,
+    "state-link": _state_link,
     "suite": _suite,
+    "switches": _switches,
     "template": _template,
     "toml": _toml,
     "two-configurations": _two_configurations,

@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this nam
 if TYPE_CHECKING:
     from bylaw.model.decision import Decision
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.model.errors import BylawError, LoadError
+    from bylaw.model.errors import BylawError, LoadError, RuleError
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.model.verdict import Verdict
@@ -31,6 +31,7 @@ __all__ = [
     "EventError",
     "Library",
     "LoadError",
+    "RuleError",
     "Session",
     "Verdict",
     "__version__",
@@ -46,6 +47,7 @@ _HOMES = {
     "EventError": "bylaw.model.wire",
     "Library": "bylaw.runtime.loading",
     "LoadError": "bylaw.model.errors",
+    "RuleError": "bylaw.model.errors",
     "Session": "bylaw.model.session",
     "Verdict": "bylaw.model.verdict",
     "load": "bylaw.runtime.in_memory",

@@ -37,6 +37,10 @@ def load_error(
     return LoadError([error(code, headline, source, span, note=note, help=help)])
 
 
+class RuleError(BylawError):
+    """A rule that is not there, or that cannot be switched on or off."""
+
+
 class PolicyError(LoadError):
     """A file policy that was refused."""
 

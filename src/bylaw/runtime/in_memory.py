@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace as changed
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,14 +16,21 @@ from msgspec.structs import replace
 
 from bylaw.engine.index import RuleSet
 from bylaw.model.codes.events import EVENT_SYNTAX
+from bylaw.model.diagnostic import in_order
+from bylaw.model.errors import BylawError
 from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.wire import EventError, decode_event
-from bylaw.runtime.loading import Library, load_paths
+from bylaw.runtime.loading import Library, load_again, load_paths, load_root
 from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.reloading import reloaded
+from bylaw.runtime.root import find_root
 from bylaw.runtime.session_state import session_state
+from bylaw.runtime.switches import read_switches
+from bylaw.runtime.switching import Switchboard
 
 if TYPE_CHECKING:
     from bylaw.model.decision import Decision
+    from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import Event
     from bylaw.model.procedure import Book
     from bylaw.model.session import Session
@@ -32,8 +40,13 @@ if TYPE_CHECKING:
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 
-def load(paths: AnyPath | Iterable[AnyPath]) -> Library:
-    """The books of rule files and folders, with what is wrong in their `diagnostics`."""
+def load(paths: AnyPath | Iterable[AnyPath] | None = None) -> Library:
+    """The books of rule files and folders, with what is wrong in their `diagnostics`.
+
+    Without paths, those of the root: what its settings name and the convention finds.
+    """
+    if paths is None:
+        return load_root(find_root())
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     return load_paths([os.fspath(path) for path in given])
 
@@ -46,15 +59,62 @@ class Engine:
     """
 
     def __init__(self, books: Library | Iterable[Book]) -> None:
-        in_force = books.in_force() if isinstance(books, Library) else books
+        off: Iterable[str] = ()
+        self._library: Library | None = None
+        if isinstance(books, Library):
+            self._library, off = _with_switches(books)
+            books = books.in_force()
+        in_force = tuple(books)
+        self._switches = Switchboard(in_force, off)
         self._rehearsal = Rehearsal(RuleSet(in_force))
 
     def decide(self, event: Event | Mapping[str, object]) -> Decision:
         """The decision on an event, which then counts; EventError for what is no event."""
         given = _read(event) if isinstance(event, Mapping) else event
-        decision = self._rehearsal.submit(given).decision
+        decision = self._rehearsal.submit(self._switches.stamp(given)).decision
         # The trace is made late and reads the event, which the caller may change from now on.
         return replace(decision, trace=tuple(decision.trace))
+
+    def disable(self, rule: str) -> None:
+        """Switch off the rule with that id or uid, for all sessions of this engine.
+
+        RuleError if there is none, or more than one, or if it is core. Nothing is written;
+        `bylaw rules disable` switches a rule off for good.
+        """
+        self._switch(rule, on=False)
+
+    def enable(self, rule: str) -> None:
+        """Switch a rule on again; RuleError if there is none or if its own file has it off."""
+        self._switch(rule, on=True)
+
+    def reload(self) -> Library:
+        """Load the same files again, and their root's switches; sessions go on.
+
+        A file that does not load any more keeps its old rules, see `runtime.reloading`. What
+        is wrong is in the `diagnostics` of the result.
+        """
+        if self._library is None:
+            raise BylawError("these books were not loaded from files that could be loaded again")
+        library, off = _with_switches(reloaded(self._library, load_again(self._library.search)))
+        in_force, before = library.in_force(), self.disabled
+        is_new = library.books is not self._library.books
+        if is_new:
+            self._rehearsal.rules = RuleSet(in_force)
+        self._library = library
+        self._switches.renew(in_force, off)
+        if is_new or self.disabled != before:
+            self._record_change(before)
+        return library
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was wrong when the rules were last loaded."""
+        return () if self._library is None else self._library.diagnostics
+
+    @property
+    def disabled(self) -> tuple[str, ...]:
+        """The uids of the rules that are switched off."""
+        return self._switches.disabled
 
     @property
     def session(self) -> Session:
@@ -70,6 +130,29 @@ class Engine:
     def state(self) -> dict[str, JSON]:
         """The session as `bylaw decide --state` prints it."""
         return session_state(self.session)
+
+    def _switch(self, rule: str, *, on: bool) -> None:
+        before = self.disabled
+        self._switches.switch(rule, on=on)
+        if self.disabled != before:
+            self._record_change(before)
+
+    def _record_change(self, before: tuple[str, ...]) -> None:
+        event = self._switches.changed(before)
+        for session in tuple(self.sessions) or (DEFAULT_SESSION,):
+            self._rehearsal.submit(self._switches.stamp(replace(event, session=session)))
+
+
+def _with_switches(library: Library) -> tuple[Library, Iterable[str]]:
+    """The uids that are switched off in a root whose books were asked for.
+
+    If that cannot be read, no rule is off, and the library tells why.
+    """
+    if library.search.given is not None:
+        return library, ()
+    switches = read_switches(library.search.root)
+    findings = in_order([*library.diagnostics, *switches.diagnostics])
+    return changed(library, diagnostics=tuple(findings)), switches.disabled
 
 
 def _read(event: Mapping[str, object]) -> Event:

@@ -85,6 +85,13 @@ def load_root(root: str, tell: Callable[[str], None] | None = None) -> Library:
     return load(search, tell)
 
 
+def load_again(search: Search) -> Library:
+    """What a search finds now, by the same names as before."""
+    if search.given is None:
+        return load_root(search.root)
+    return load(given(search.root, search.given, search.folder))
+
+
 def load(search: Search, tell: Callable[[str], None] | None = None) -> Library:
     """Everything that was found, as books."""
     say = tell or (lambda _: None)

@@ -18,6 +18,7 @@ from bylaw.runtime.reading import (
     real_path,
     regular_bytes,
 )
+from bylaw.runtime.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def write_own(folder: str, name: str, data: bytes, room: tuple[str, int]) -> Non
     with suppress(OSError):
         _make(folder)
         with _opened(folder) as inside:
-            _replace(inside, name, data)
+            write_whole(inside, name, data, lasting=False)
             _remove_oldest(inside, *room)
 
 
@@ -80,20 +81,6 @@ def _opened(folder: str) -> Iterator[int]:
 def _refuse_foreign(found: os.stat_result) -> None:
     if found.st_uid != os.geteuid() or found.st_mode & _WRITABLE_BY_OTHERS:
         raise PermissionError
-
-
-def _replace(folder: int, name: str, data: bytes) -> None:
-    """Whoever reads meanwhile sees the old file or the new one."""
-    temporary = f"{name}.{os.urandom(8).hex()}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    try:
-        with open(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as stream:  # noqa: PTH123 - same
-            stream.write(data)
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
 
 
 def _remove_oldest(folder: int, prefix: str, at_most: int) -> None:

@@ -36,3 +36,11 @@ OUTSIDE_ROOT = Code(
     "Copy the file into the repository, or name it on the command line.",
     Example("configuration", '[[book]]\npath = "../rules.chatmd"\n'),
 )
+
+KEPT_OLD_RULES = Code(
+    "kept-old-rules",
+    "rules that were loaded again and do not load any more stay as they were",
+    "A slip while a rule file is edited must not switch off what was in force.",
+    "Mend what is wrong, then load the rules again.",
+    Example("reload", "discovr = false\n"),
+)

@@ -1,0 +1,128 @@
+"""The books in force × the same files loaded again → the books in force from now on.
+
+What loads is taken over: changed files, new ones, and that files are gone. A file that loaded
+before and does not load now keeps the rules that it had, and nothing stands in for it; a file
+that never loaded is replaced as at the start. Where no rule can stand in for what is wrong,
+everything stays as it was.
+
+A book is kept whole where its files settle together how its groups are read: rules of an old
+text and of new ones would be read in a way that nobody wrote down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.books import KEPT_OLD_RULES
+from bylaw.model.diagnostic import Diagnostic, in_order, warning
+from bylaw.model.source import SourceFile, Span
+from bylaw.runtime.loading import Library, LoadedBook, bind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from bylaw.model.procedure import Group
+
+
+def reloaded(old: Library, new: Library) -> Library:
+    """What is in force now; its books are those of `old` if nothing changed."""
+    before = {_key(one): one for one in old.books}
+    pairs = [(before.get(_key(one)), one) for one in new.books]
+    kept = {path for was, one in pairs for path in _kept(was, one)}
+    refusals = [one for one in new.refusals if one.source.path not in kept]
+    if refusals:
+        why = _whole_set(refusals[0].source)
+        return replace(old, diagnostics=tuple(in_order([*new.diagnostics, why])))
+    books = tuple(_merged(was, one) for was, one in pairs)
+    reports = (report for was, one in pairs for report in _reports(was, one))
+    return Library(
+        search=new.search,
+        books=old.books if _identical(old.books, books) else books,
+        diagnostics=tuple(in_order([*new.diagnostics, *reports])),
+        refusals=(),
+    )
+
+
+def _key(one: LoadedBook) -> tuple[str, str]:
+    return one.dialect.name, one.book.path if one.dialect.one_book_per_file else ""
+
+
+def _kept(old: LoadedBook | None, new: LoadedBook) -> list[str]:
+    """The files that loaded before and do not load now."""
+    if old is None:
+        return []
+    return [path for path in new.broken if path in old.texts and path not in old.stand_ins]
+
+
+def _merged(old: LoadedBook | None, new: LoadedBook) -> LoadedBook:
+    if old is None:
+        return new
+    kept = _kept(old, new)
+    if kept:
+        new = _mixed(old, new, kept) if _read_alike(old, new) else _as_before(old, new)
+    return old if _same(old, new) else new
+
+
+def _read_alike(old: LoadedBook, new: LoadedBook) -> bool:
+    """Whether rules of both may stand in one group."""
+    return _ways(old.groups) == _ways(new.groups)
+
+
+def _ways(groups: Iterable[Group]) -> list[tuple[object, ...]]:
+    return [(group.name, group.visit, group.procedure) for group in groups]
+
+
+def _mixed(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> LoadedBook:
+    """The new book with the old rules of some files."""
+    texts = {path: (old if path in kept else new).texts[path] for path in new.texts}
+    places = {path: place for place, path in enumerate(texts)}
+
+    def joined(was: Group, group: Group) -> Group:
+        rules = [*group.rules, *(rule for rule in was.rules if rule.origin.file in kept)]
+        return replace(group, rules=tuple(sorted(rules, key=lambda one: places[one.origin.file])))
+
+    groups = tuple(map(joined, old.groups, new.groups))
+    stand_ins = {path: rule for path, rule in new.stand_ins.items() if path not in kept}
+    return bind(new.dialect, new.files, texts, groups, stand_ins)
+
+
+def _as_before(old: LoadedBook, new: LoadedBook) -> LoadedBook:
+    """The rules of the old book, with stand-ins for the files that are none of its rules' own."""
+    texts = {path: old.texts[path] for path in old.texts if path not in old.stand_ins}
+    # A file that was mended is not taken over, so what stands in for it stays.
+    rules = {**old.stand_ins, **new.stand_ins}
+    stand_ins = {path: rules[path] for path in new.texts if path in rules and path not in texts}
+    texts |= {path: new.texts[path] for path in stand_ins}
+    found = {one.path: one for one in (*new.files, *old.files)}
+    texts = dict(sorted(texts.items()))
+    return bind(old.dialect, [found[path] for path in texts], texts, old.groups, stand_ins)
+
+
+def _same(old: LoadedBook, new: LoadedBook) -> bool:
+    # Equal texts give equal rules; what stands in for a file also tells why it does not load.
+    return old.book.digest == new.book.digest and old.stand_ins == new.stand_ins
+
+
+def _identical(old: tuple[LoadedBook, ...], new: tuple[LoadedBook, ...]) -> bool:
+    return len(old) == len(new) and all(map(lambda was, one: was is one, old, new))
+
+
+def _reports(old: LoadedBook | None, new: LoadedBook) -> Iterable[Diagnostic]:
+    """That old rules are in force, for each file that is kept."""
+    if old is None:
+        return
+    many = not old.dialect.one_book_per_file and not _read_alike(old, new)
+    for path in _kept(old, new):
+        what = f"all rules of `{old.dialect.name}`" if many else f"the rules of `{path}`"
+        yield _report(SourceFile(path, ""), f"{what} stay as they were until `{path}` loads")
+
+
+def _whole_set(source: SourceFile) -> Diagnostic:
+    headline = f"all rules stay as they were until `{source.path}` is mended"
+    return _report(SourceFile(source.path, ""), headline)
+
+
+def _report(source: SourceFile, headline: str) -> Diagnostic:
+    help_ = "mend what is wrong, then load the rules again"
+    return warning(KEPT_OLD_RULES, headline, source, Span(0, 0), help=help_)

@@ -1,0 +1,136 @@
+"""A root → its `.bylaw/state/`, open: what Bylaw keeps for a root and git does not.
+
+`.bylaw` may be a link inside of the root, the state folder is none. It is opened once and then
+used by its descriptor, so that nobody can put another folder in its place meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.state import UNSAFE_STATE_FOLDER
+from bylaw.model.errors import BylawError, LoadError, load_error
+from bylaw.model.source import SourceFile, Span
+from bylaw.runtime.discovery import name_from
+from bylaw.runtime.reading import as_bytes, real_path, regular_bytes
+from bylaw.runtime.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OURS = ".bylaw"
+STATE = f"{OURS}/state"
+PATIENCE_S = 10  # what is done under a lock takes milliseconds
+_BETWEEN_TRIES_S = 0.01
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_FOR_OTHERS = 0o077
+_IGNORE = ".gitignore"
+
+
+class StateFolder:
+    """An open state folder; names are those of files in it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._folder = descriptor
+
+    def read(self, name: str, at_most: int) -> bytes | None:
+        """What a file holds, or one byte more than `at_most`; None if there is no file."""
+        try:
+            return regular_bytes(name, at_most, links=False, folder=self._folder)
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Replace a file."""
+        write_whole(self._folder, name, data)
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """While this lasts, no other process has the lock of that name."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        lock = os.open(f"{name}.lock", flags, 0o600, dir_fd=self._folder)
+        try:
+            _wait_for(lock, name)
+            yield
+        finally:
+            os.close(lock)  # and with it the lock is gone
+
+
+@contextmanager
+def existing_state_folder(root: str) -> Iterator[StateFolder | None]:
+    """The state folder of a root, None if it has none; LoadError or OSError if it is not usable."""
+    try:
+        folder = os.open(as_bytes(f"{_place(root)}/state"), _FOLDER)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        yield StateFolder(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def state_folder(root: str) -> Iterator[StateFolder]:
+    """The state folder of a root, made if need be; LoadError or OSError if it is not usable."""
+    ours = _place(root)
+    _make(ours, 0o777)  # the rules in it are for everybody
+    _make(f"{ours}/state", 0o700)
+    folder = os.open(as_bytes(f"{ours}/state"), _FOLDER)
+    try:
+        _keep_to_ourselves(folder)
+        yield StateFolder(folder)
+    finally:
+        os.close(folder)
+
+
+def _place(root: str) -> str:
+    """Where `.bylaw` really lies."""
+    top = real_path(root)
+    ours = real_path(f"{top}/{OURS}")
+    if not name_from(top, ours):
+        raise _unsafe(f"`{OURS}` is a link that leads out of the root")
+    if os.path.islink(as_bytes(f"{ours}/state")):  # noqa: PTH114 - a Path takes no bytes
+        raise _unsafe(f"`{STATE}` is a link")
+    return ours
+
+
+def _unsafe(headline: str) -> LoadError:
+    help_ = "make it a folder of the repository"
+    nowhere = SourceFile(STATE, "")
+    return load_error(UNSAFE_STATE_FOLDER, headline, nowhere, Span(0, 0), help=help_)
+
+
+def _make(folder: str, mode: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(as_bytes(folder), mode)  # noqa: PTH102 - a Path takes no bytes
+
+
+def _keep_to_ourselves(folder: int) -> None:
+    """Nothing in it is for other users, nor for git."""
+    mode = os.fstat(folder).st_mode
+    if mode & _FOR_OTHERS:
+        os.fchmod(folder, mode & 0o700)
+    try:
+        os.stat(_IGNORE, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        write_whole(folder, _IGNORE, b"*\n")
+
+
+def _wait_for(lock: int, name: str) -> None:
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            flock(lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            if monotonic() >= until:
+                message = f"another process has been changing `{STATE}/{name}` for {PATIENCE_S} s"
+                raise BylawError(message) from None
+            sleep(_BETWEEN_TRIES_S)
+        else:
+            return

@@ -1,0 +1,121 @@
+"""`.bylaw/state/switches.json` → which rules a person switched off, by uid; and back.
+
+    {"version": 1, "disabled": {"UID": {"at": "2026-01-31T12:00:00+00:00"}}}
+
+A file that cannot be read switches nothing off, is reported, and is never written over.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, ValidationError, convert
+
+from bylaw.model.codes.state import BROKEN_SWITCHES, NEWER_SWITCHES
+from bylaw.model.errors import BylawError, LoadError, load_error
+from bylaw.model.source import SourceFile, Span
+from bylaw.model.strict_json import JsonError, read_json
+from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, in_plain_words, unreadable
+from bylaw.runtime.state_folder import STATE, existing_state_folder, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.values import JSON
+    from bylaw.runtime.state_folder import StateFolder
+
+FILE = "switches.json"
+SWITCHES = f"{STATE}/{FILE}"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """The rules that are switched off, by uid, and since when; what is wrong with the file."""
+
+    disabled: Mapping[str, str] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class _Switch(Struct, frozen=True, forbid_unknown_fields=True):
+    at: str
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    disabled: dict[str, _Switch]
+
+
+def read_switches(root: str) -> Switches:
+    """The switches of a root; none if the file cannot be read."""
+    try:
+        with existing_state_folder(root) as folder:
+            return Switches({} if folder is None else _read(folder))
+    except LoadError as refused:
+        return Switches(diagnostics=tuple(refused.diagnostics))
+    except (OSError, ValueError) as wrong:
+        return Switches(diagnostics=(unreadable(SWITCHES, wrong),))
+
+
+def switch_off(root: str, uid: str, at: str) -> None:
+    """Switch a rule off; LoadError if the file cannot be read, BylawError if not be written."""
+    _change(root, lambda disabled: {uid: at, **disabled})
+
+
+def switch_on(root: str, uid: str) -> None:
+    """Take a switch away; errors as for `switch_off`."""
+    _change(root, lambda disabled: {one: disabled[one] for one in disabled if one != uid})
+
+
+def _change(root: str, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    try:
+        with state_folder(root) as folder, folder.locked(FILE):
+            _write(folder, change(_read(folder)))
+    except (OSError, ValueError) as wrong:
+        raise BylawError(f"cannot change `{SWITCHES}`: {in_plain_words(wrong)}") from None
+
+
+def _write(folder: StateFolder, disabled: Mapping[str, str]) -> None:
+    switches = {uid: {"at": disabled[uid]} for uid in sorted(disabled)}
+    text = json.dumps({"version": VERSION, "disabled": switches}, indent=2, ensure_ascii=False)
+    try:
+        data = text.encode() + b"\n"
+    except UnicodeEncodeError:
+        raise ValueError("a rule is called after its file, whose name is not UTF-8") from None
+    if len(data) > MAX_INPUT_BYTES:  # it could not be read again
+        raise ValueError(f"it would be larger than {MAX_INPUT_BYTES:,} bytes")
+    folder.write(FILE, data)
+
+
+def _read(folder: StateFolder) -> dict[str, str]:
+    data = folder.read(FILE, MAX_INPUT_BYTES)
+    if data is None:
+        return {}
+    source = decoded(SWITCHES, data)
+    try:
+        value = read_json(source.text)
+    except JsonError as wrong:
+        raise _broken(source, wrong.told_of("the file is"), wrong.span) from None
+    return _checked(source, value)
+
+
+def _checked(source: SourceFile, value: JSON) -> dict[str, str]:
+    version = value.get("version") if isinstance(value, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        help_ = "use the newer Bylaw in this folder"
+        headline = f"`{SWITCHES}` has version {version}, and this Bylaw knows {VERSION}"
+        raise load_error(NEWER_SWITCHES, headline, source, Span(0, 0), help=help_)
+    try:
+        found = convert(value, _File)
+    except ValidationError as wrong:
+        raise _broken(source, str(wrong), Span(0, 0)) from None
+    return {uid: switch.at for uid, switch in found.disabled.items()}
+
+
+def _broken(source: SourceFile, why: str, span: Span) -> LoadError:
+    headline = f"`{SWITCHES}` cannot be read: {why[:1].lower()}{why[1:]}"
+    help_ = "mend or remove the file; until then no rule counts as switched off"
+    return load_error(BROKEN_SWITCHES, headline, source, span, help=help_)

@@ -1,0 +1,84 @@
+"""Whether a rule may be switched, and which rules a running engine has switched off.
+
+The switches of a program lie over those of its root: what it switched last counts, until the
+rule is gone. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.model.errors import RuleError
+from bylaw.model.event import RulesChanged
+from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.written_rules import find_rule, written_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.model.event import Event
+    from bylaw.model.procedure import Book
+    from bylaw.runtime.written_rules import WrittenRule
+
+
+def refuse_switch(rule: WrittenRule, *, on: bool) -> None:
+    """RuleError if the rule cannot be switched that way."""
+    if rule.core and not on:
+        message = f"`{rule.id}` is a core rule and cannot be switched off; see {rule.place}"
+        raise RuleError(message)
+    if on and not rule.enabled:
+        message = f"`{rule.id}` is off in its own file: set `enabled = true` there, {rule.place}"
+        raise RuleError(message)
+
+
+class Switchboard:
+    """Which rules are off, as every event of an engine is told."""
+
+    def __init__(self, books: Sequence[Book], off: Iterable[str]) -> None:
+        self._of_program: dict[str, bool] = {}
+        self.renew(books, off)
+
+    def renew(self, books: Sequence[Book], off: Iterable[str]) -> None:
+        """Other books are in force, or other switches of the root."""
+        self._rules = written_rules(books)
+        self._digest = _digest(books)
+        self._of_root = frozenset(off)
+        self._of_program = {u: on for u, on in self._of_program.items() if u in self._rules}
+        self._settle()
+
+    def switch(self, name: str, *, on: bool) -> None:
+        """Switch the rule with that id or uid; RuleError if that cannot be."""
+        rule = find_rule(self._rules, name)
+        refuse_switch(rule, on=on)
+        self._of_program[rule.uid] = on
+        self._settle()
+
+    def changed(self, before: Sequence[str]) -> RulesChanged:
+        """The event that tells of the change since these rules were off."""
+        was, is_ = set(before), set(self.disabled)
+        enabled, disabled = (was - is_) & self._rules.keys(), is_ - was
+        return RulesChanged(
+            digest=self._digest, enabled=tuple(sorted(enabled)), disabled=tuple(sorted(disabled))
+        )
+
+    def stamp(self, event: Event) -> Event:
+        """The event with the rules that are off, beside those that it names itself."""
+        if not self.disabled:
+            return event
+        disabled = dict.fromkeys((*(event.facts.disabled or ()), *self.disabled))
+        return replace(event, facts=replace(event.facts, disabled=tuple(disabled)))
+
+    def _settle(self) -> None:
+        on = {uid for uid, on in self._of_program.items() if on}
+        off = (self._of_root | self._of_program.keys()) - on
+        self.disabled = tuple(
+            uid for uid in sorted(off) if uid in self._rules and self._rules[uid].is_switched(off)
+        )
+
+
+def _digest(books: Iterable[Book]) -> str:
+    parts = (f"{book.digest} {book.dialect} {book.path}" for book in books)
+    return sha256(as_bytes("\0".join(sorted(parts)))).hexdigest()

@@ -1,0 +1,104 @@
+"""Books → the rules that people wrote, by uid; and an id or uid → the rule that is meant.
+
+One written rule may have become several adjacent rules with one uid; a built-in rule was written
+by nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.model.errors import RuleError
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief, clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping
+
+    from bylaw.model.procedure import Book
+    from bylaw.model.rule import Origin, Rule
+    from bylaw.model.vocabulary import CallStatus, Kind
+
+MAX_HINT = 500  # characters of what may have been meant
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRule:
+    """A rule as it stands in its file."""
+
+    uid: str
+    id: str
+    dialect: str
+    parts: tuple[Rule, ...]
+
+    @property
+    def origin(self) -> Origin:
+        """Where it stands."""
+        return self.parts[0].origin
+
+    @property
+    def place(self) -> str:
+        """File and line, for people."""
+        return f"{self.origin.file}:{self.origin.line}"
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of events that it looks at."""
+        return tuple(dict.fromkeys(kind for part in self.parts for kind in part.on.kinds))
+
+    @property
+    def status(self) -> tuple[CallStatus, ...]:
+        """The ends of calls that it looks at; none means all."""
+        if not all(part.on.status for part in self.parts):
+            return ()
+        return tuple(dict.fromkeys(status for part in self.parts for status in part.on.status))
+
+    @property
+    def core(self) -> bool:
+        """Whether it cannot be switched off."""
+        return any(part.core for part in self.parts)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is on in its own file; a core rule always is."""
+        return self.core or any(part.enabled for part in self.parts)
+
+    def is_off(self, disabled: Container[str]) -> bool:
+        """Whether it never fires while these uids are switched off."""
+        return not self.enabled or self.is_switched(disabled)
+
+    def is_switched(self, disabled: Container[str]) -> bool:
+        """Whether one of these switches is its own, and counts."""
+        return not self.core and self.uid in disabled
+
+
+def written_rules(books: Iterable[Book]) -> dict[str, WrittenRule]:
+    """All written rules by uid, in the order of the books and their groups."""
+    parts: dict[tuple[str, str], list[Rule]] = {}
+    for book in books:
+        ours = uid_of(book.dialect, BUILT_IN, "")
+        for group in book.groups:
+            for rule in group.rules:
+                if not rule.uid.startswith(ours):
+                    parts.setdefault((book.dialect, rule.uid), []).append(rule)
+    return {
+        uid: WrittenRule(uid, same[0].id, dialect, tuple(same))
+        for (dialect, uid), same in parts.items()
+    }
+
+
+def find_rule(rules: Mapping[str, WrittenRule], name: str) -> WrittenRule:
+    """The rule with that uid or id; RuleError if there is none, or more than one."""
+    if name in rules:
+        return rules[name]
+    found = [rule for rule in rules.values() if rule.id == name]
+    if not found:
+        known = rules if "#" in name else {rule.id for rule in rules.values()}
+        hint = did_you_mean(name, known) or "there are no rules"
+        raise RuleError(f"there is no rule `{brief(name)}`: {clipped(hint, MAX_HINT)}")
+    if len(found) > 1:
+        uids = ", ".join(f"`{rule.uid}`" for rule in found)
+        raise RuleError(f"{len(found)} rules are called `{name}`: {clipped(uids, MAX_HINT)}")
+    return found[0]
