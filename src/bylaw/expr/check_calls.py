@@ -142,9 +142,12 @@ def _check_rule_id(checker: Checker, rule_id: str, span: Span) -> None:
 
 def check_time(checker: Checker, tree: Node) -> None:
     """Time may only be compared, together with numbers, `+` and `-` (CM-A25)."""
+    times = [node for node in walk(tree) if _reads_time(checker, node)]
+    if not times:
+        return
     allowed = {id(call) for node in walk(tree) for call in _compared_times(checker, node)}
-    for node in walk(tree):
-        if _reads_time(checker, node) and id(node) not in allowed:
+    for node in times:
+        if id(node) not in allowed:
             headline = "time may only be compared, with numbers, `+` and `-`"
             help_ = "for a cool-down: `since_ms('rule') >= 5000`"
             checker.error(codes.TIME_OUTSIDE_COMPARISON, headline, node.span, help_)

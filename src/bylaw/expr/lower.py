@@ -70,11 +70,16 @@ class Lowering:
         self.depth = 0
         # Positions inside an f-string are not reliable before Python 3.12: its own span is used.
         self.text_span: Span | None = None
+        # Most expressions: then a column in bytes is an offset.
+        self.plain = piece.line_count == 1 and piece.text.isascii()
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
         """Where a node stands in the source."""
         if self.text_span is not None:
             return self.text_span
+        if self.plain:
+            end_offset = node.end_col_offset or 0
+            return Span(self.start + node.col_offset, self.start + end_offset)
         begin = self.piece.offset_of_bytes(node.lineno, node.col_offset)
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
         end = self.piece.offset_of_bytes(end_line, end_column)

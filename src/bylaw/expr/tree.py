@@ -183,12 +183,26 @@ class Comprehension(Node):
 
 def children(node: Node) -> Iterator[Node]:
     """The direct parts of a node, in source order of its fields."""
-    for spec in fields(node):
-        part = getattr(node, spec.name)
+    kind = type(node)
+    names = _PARTS.get(kind)
+    if names is None:
+        names = _PARTS[kind] = _parts_of(kind)
+    for name in names:
+        part = getattr(node, name)
         if isinstance(part, Node):
             yield part
         elif isinstance(part, tuple):
             yield from (item for item in part if isinstance(item, Node))
+
+
+_PARTS: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _parts_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields that may hold nodes."""
+    # Annotations are texts here; every class of node is called Node, Keyword or Clause in them.
+    words = ("Node", "Keyword", "Clause")
+    return tuple(one.name for one in fields(kind) if any(word in one.type for word in words))
 
 
 def walk(root: Node) -> Iterator[Node]:

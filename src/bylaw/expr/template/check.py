@@ -28,7 +28,7 @@ from bylaw.model.diagnostic import Diagnostic, error, warning
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from inspect import Signature
 
     from bylaw.expr.template.tokens import TemplateText
@@ -55,7 +55,9 @@ def too_deep(tree: nodes.Template) -> int | None:
     level: list[nodes.Node] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in node.iter_child_nodes()]
-    return _offset(level[0]) if level else None
+        if not level:
+            return None
+    return _offset(level[0])
 
 
 def _offset(node: nodes.Node) -> int:
@@ -147,12 +149,13 @@ class Checker:
             self._error(codes.TEMPLATE_NUMBER, "this number is too large", span, help_)
 
     def _name(self, node: nodes.Name, scope: Mapping[str, Shape]) -> None:
-        span = self.text.token_span(node.lineno)
         if node.name not in scope:
+            span = self.text.token_span(node.lineno)
             headline = f"`{node.name}` is not a name of this template"
             help_ = did_you_mean(node.name, scope)
             self._error(codes.TEMPLATE_UNKNOWN_NAME, headline, span, help_)
         elif scope[node.name] is _LOOP_SHAPE:
+            span = self.text.token_span(node.lineno)
             help_ = "use a part of it, such as `loop.index`"
             self._error(codes.TEMPLATE_FORBIDDEN, "`loop` alone is no value", span, help_)
 
@@ -161,23 +164,26 @@ class Checker:
     ) -> None:
         if not (isinstance(node.node, nodes.Name) and node.node.name in scope):
             self._visit(node.node, scope)
-        span = self.text.token_after(node.lineno)
         if node.attr.startswith("_"):
+            span = self.text.token_after(node.lineno)
             headline = f"`{node.attr}` is private and fails when it is rendered"
             note = warning(
                 codes.TEMPLATE_PRIVATE, headline, self.text.source, span, help="delete it"
             )
             self.warnings.append(note)
         elif not may_miss:
-            self._known(node.attr, _shape(node.node, scope), span)
+            self._known(
+                node.attr, _shape(node.node, scope), lambda: self.text.token_after(node.lineno)
+            )
 
     def _known_key(self, node: nodes.Getitem, scope: Mapping[str, Shape]) -> None:
         if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
-            span = self.text.token_span(node.arg.lineno)
-            self._known(node.arg.value, _shape(node.node, scope), span)
+            at = node.arg.lineno
+            self._known(node.arg.value, _shape(node.node, scope), lambda: self.text.token_span(at))
 
-    def _known(self, name: str, shape: Shape, span: Span) -> None:
+    def _known(self, name: str, shape: Shape, place: Callable[[], Span]) -> None:
         if shape is not None and name not in shape:
+            span = place()
             headline = f"`{name}` does not exist here and fails when it is rendered"
             help_ = did_you_mean(name, shape)
             source = self.text.source

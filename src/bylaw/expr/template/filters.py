@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ def arguments_of_test(name: str) -> Signature:
     return _arguments(TESTS[name], 1)
 
 
+@cache
 def _arguments(function: Callable[..., Any], given: int) -> Signature:
     parameters = list(signature(function).parameters.values())[given:]
     return Signature([each.replace(annotation=Parameter.empty) for each in parameters])

@@ -8,6 +8,7 @@ the budget of the rendering.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jinja2 import TemplateSyntaxError, pass_context
@@ -32,7 +33,7 @@ from bylaw.expr.template.values import (
 from bylaw.model.codes import templates as codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from jinja2.runtime import Context
 
@@ -104,20 +105,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
     ) -> TokenStream:
         # Jinja hands the line of a token to nodes, errors and compiled code. Here the "line" is
         # the offset of its first character, so that all of these know their exact place.
-        return TokenStream(self.lexer.wrap(located(self, source)), name, filename)
+        return TokenStream(self.lexer.wrap(located(source)), name, filename)
 
 
-def located(environment: Sandbox, source: str) -> Iterator[tuple[int, str, str]]:
+# Each template is read twice: for its tokens, and by the parser.
+@lru_cache(maxsize=1)
+def located(source: str) -> tuple[tuple[int, str, str], ...]:
     """The tokens of a template with the offset of each; lexer errors get an offset too."""
-    at = 0
+    at, found = 0, []
     try:
-        for _, kind, value in environment.lexer.tokeniter(source, None):
+        for _, kind, value in SANDBOX.lexer.tokeniter(source, None):
             start = source.index(value, at)  # what lies between was stripped: blanks only
             at = start + len(value)
-            yield start, kind, value
+            found.append((start, kind, value))
     except TemplateSyntaxError as problem:
         problem.lineno = at
         raise
+    return tuple(found)
 
 
 def _charged(filter_: Filter) -> Callable[..., Any]:

@@ -6,8 +6,9 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
-from bylaw.expr.template.sandbox import SANDBOX, located
+from bylaw.expr.template.sandbox import located
 from bylaw.model.source import SourceFile, Span
 
 _OPENS = ("variable_begin", "block_begin")
@@ -15,8 +16,7 @@ _CLOSES = ("variable_end", "block_end")
 _LINE_BREAK = re.compile("\r\n?")
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     start: int
     end: int
     kind: str
@@ -53,11 +53,11 @@ class TemplateText:
     @cached_property
     def tokens(self) -> list[_Token]:
         """All tokens but blanks, as far as they can be read."""
-        found = []
-        for start, kind, value in located(SANDBOX, self.text):
-            if kind != "whitespace":
-                found.append(_Token(start, start + len(value), kind, value))
-        return found
+        return [
+            _Token(start, start + len(value), kind, value)
+            for start, kind, value in located(self.text)
+            if kind != "whitespace"
+        ]
 
     def _index(self, offset: int) -> int:
         return max(0, bisect_right(self.tokens, offset, key=lambda token: token.start) - 1)
