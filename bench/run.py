@@ -8,6 +8,7 @@ import sys
 
 import decide
 import guards
+import load
 import patterns
 import start
 from install_peers import PEERS, missing_peers, pins
@@ -17,6 +18,7 @@ SECTIONS = {
     "guards of one bucket": guards.run,
     "decide": decide.run,
     "path patterns": patterns.run,
+    "load": load.run,
     "start": start.run,
 }
 

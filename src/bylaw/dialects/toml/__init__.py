@@ -33,6 +33,13 @@ MAX_KEY_PARTS = 100
 _KEY_PART = r"""(?:[\w-]{1,64}|"[^"\n]{0,64}"|'[^'\n]{0,64}')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(f"(?:{_KEY_PART}){{{MAX_KEY_PARTS}}}")
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+# What to do about the slips that are common, by how the standard reader begins to tell of them.
+_HELP = {
+    "Invalid value": "write texts in quotes, `true` and `false` in lower case",
+    "Cannot overwrite a value": "a key is written once",
+    "Cannot declare": "a section is written once",
+    "Duplicate inline table key": "a key is written once",
+}
 
 
 @dataclass(frozen=True)
@@ -97,12 +104,15 @@ def read_toml(source: SourceFile) -> Document:
         values = tomllib.loads(source.text[start:])
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
         said, span = _error_place(source, str(problem))
-        raise load_error(TOML_SYNTAX, said, source, span) from None
+        help_ = next((h for start, h in _HELP.items() if str(problem).startswith(start)), "")
+        raise load_error(TOML_SYNTAX, said, source, span, help=help_) from None
     return Document(source, values)
 
 
 def _refuse_long_keys(source: SourceFile) -> None:
-    found = _LONG_KEY.search(source.text)
+    # Counting dots takes a hundredth of the search, and few texts have that many.
+    many = source.text.count(".") >= MAX_KEY_PARTS
+    found = _LONG_KEY.search(source.text) if many else None
     if found is not None:
         headline = f"a key has more than {MAX_KEY_PARTS} parts"
         span = Span(found.start(), found.start() + 1)
