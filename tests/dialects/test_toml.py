@@ -109,6 +109,22 @@ def test_what_is_no_toml_is_refused_at_its_place(text, underlined):
 
 
 @pytest.mark.parametrize(
+    ("text", "said", "help_"),
+    [
+        ("a = 1\na = 2\n", "a key is written twice", "delete one of them"),
+        ("a = { b = 1, b = 2 }\n", "a key is written twice", "delete one of them"),
+        ("[a]\n[a]\n", "a section is written twice", "join the two"),
+        ("a = True\n", "this is no value", "write texts in quotes, `true` and `false`"),
+    ],
+)
+def test_common_slips_are_told_plainly(text, said, help_):
+    found = refused(text)
+
+    assert found.headline == f"this is not TOML: {said}"
+    assert found.help.startswith(help_)
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("a = 1\n" * 60_000, "toml-too-large"),

@@ -23,6 +23,7 @@ from bylaw.model.source import BOM, SourceFile, Span
 
 if TYPE_CHECKING:
     from bylaw.dialects.toml.scan import Place
+    from bylaw.model.errors import LoadError
 
 __all__ = ["Array", "Document", "Entry", "Node", "Table", "Value", "load_toml", "read_toml"]
 
@@ -33,12 +34,16 @@ MAX_KEY_PARTS = 100
 _KEY_PART = r"""(?:[\w-]{1,64}|"[^"\n]{0,64}"|'[^'\n]{0,64}')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(f"(?:{_KEY_PART}){{{MAX_KEY_PARTS}}}")
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-# What to do about the slips that are common, by how the standard reader begins to tell of them.
-_HELP = {
-    "Invalid value": "write texts in quotes, `true` and `false` in lower case",
-    "Cannot overwrite a value": "a key is written once",
-    "Cannot declare": "a section is written once",
-    "Duplicate inline table key": "a key is written once",
+# Common slips in our words, by how the standard reader begins to tell of them, and what to do.
+_TWICE = ("a key is written twice", "delete one of them")
+_COMMON = {
+    "Invalid value": (
+        "this is no value",
+        "write texts in quotes, `true` and `false` in lower case",
+    ),
+    "Cannot overwrite a value": _TWICE,
+    "Duplicate inline table key": _TWICE,
+    "Cannot declare": ("a section is written twice", "join the two"),
 }
 
 
@@ -103,9 +108,7 @@ def read_toml(source: SourceFile) -> Document:
     try:
         values = tomllib.loads(source.text[start:])
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
-        said, span = _error_place(source, str(problem))
-        help_ = next((h for start, h in _HELP.items() if str(problem).startswith(start)), "")
-        raise load_error(TOML_SYNTAX, said, source, span, help=help_) from None
+        raise _syntax_error(source, str(problem)) from None
     return Document(source, values)
 
 
@@ -119,16 +122,23 @@ def _refuse_long_keys(source: SourceFile) -> None:
         raise load_error(TOML_TOO_LARGE, headline, source, span, help="nest less deeply")
 
 
-def _error_place(source: SourceFile, message: str) -> tuple[str, Span]:
-    """What the standard reader says, and the character that it is about."""
+def _syntax_error(source: SourceFile, message: str) -> LoadError:
+    """What the standard reader says, at the character that it is about."""
     found = _ERROR_PLACE.search(message)
     said = message[: found.start()] if found else "this cannot be read as TOML"
-    said = f"this is not TOML: {said[:1].lower()}{said[1:]}"
+    said = said[:1].lower() + said[1:]
+    known = (ours for theirs, ours in _COMMON.items() if message.startswith(theirs))
+    said, help_ = next(known, (said, ""))
+    span = _error_place(source, found)
+    return load_error(TOML_SYNTAX, f"this is not TOML: {said}", source, span, help=help_)
+
+
+def _error_place(source: SourceFile, found: re.Match[str] | None) -> Span:
     end = len(source.text)
     if found is None or found[1] is None:
-        return said, Span(max(end - 1, 0), end)
+        return Span(max(end - 1, 0), end)
     at = source.offset_of_utf16(int(found[1]), 0) + int(found[2]) - 1
-    return said, Span(min(at, max(end - 1, 0)), min(at + 1, end))
+    return Span(min(at, max(end - 1, 0)), min(at + 1, end))
 
 
 def _joined(place: Place, value: Any) -> Node:
