@@ -120,18 +120,18 @@ def _child(sort: str) -> None:
     _ask_all(bylaw.Engine(bylaw.load("others")))  # other texts, so that every module is there
     os.environ["XDG_CACHE_HOME"] = home
     texts = [path.read_text() for path in sorted(Path("rules").iterdir())]
+    before = perf_counter()  # not behind the load, which leaves more for the collector to look at
+    for text in texts:
+        tomllib.loads(text)
     begin = perf_counter()
     library = bylaw.load("rules")
     loaded = perf_counter()
     _ask_all(bylaw.Engine(library))
     asked = perf_counter()
-    for text in texts:
-        tomllib.loads(text)
-    read = perf_counter()
     (one,) = library.books
     if library.diagnostics or sum(len(group.rules) for group in one.groups) != FILES:
         raise RuntimeError(f"not all rules loaded: {library.diagnostics[:3]}")
-    times = {sort: loaded - begin, f"{sort}, asked": asked - begin, "tomllib": read - asked}
+    times = {sort: loaded - begin, f"{sort}, asked": asked - begin, "tomllib": begin - before}
     print(json.dumps(times))
 
 
