@@ -54,7 +54,8 @@ when_broken = WhenBroken(
     verdict=Verdict.WARN,
     once=True,
 )
-_CORE = re.compile(r"^[ \t]*core[ \t]*=[ \t]*true[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+# In a text that is no TOML; `True` instead of `true` may be what is wrong with it.
+_CORE = re.compile(r"""^[^#\n]*?(?<![\w-])core["']?[ \t]*=(?![ \t]*false\b)""", re.MULTILINE)
 SCRIPT_SUFFIX = ".lua"
 
 
@@ -67,12 +68,12 @@ def detect(source: SourceFile) -> bool:
 
 
 def refuses_set(source: SourceFile) -> bool:
-    """Whether the file is core (TR-A12), even if it is no TOML."""
+    """Whether the file may be core (TR-A12): it says so, in whatever way."""
     try:
         rule = read_toml(source).values.get("rule")
     except LoadError:
         return _CORE.search(source.text) is not None
-    return isinstance(rule, dict) and rule.get("core") is True
+    return isinstance(rule, dict) and rule.get("core", False) is not False
 
 
 def starts(book: Book) -> Sequence[Start]:  # noqa: ARG001 - no rule of this language starts anything
@@ -129,17 +130,17 @@ def _read(file: RuleFile) -> _Read:
 
 
 def _check_file_name(one: _Read, rule_id: str) -> None:
-    stem = one.file.path.rpartition("/")[2].removesuffix(suffixes[0])
-    if stem == rule_id or one.is_broken:
+    file_name = one.file.path.rpartition("/")[2]
+    wanted = rule_id + suffixes[0]
+    if file_name == wanted or one.is_broken:
         return
-    convention = not ID.fullmatch(stem)
     headline = (
-        f"the file name `{stem}.toml` is not in kebab-case"
-        if convention
-        else f"the file is called `{stem}.toml`, its rule `{rule_id}`"
+        f"the file is called `{file_name}`, its rule `{rule_id}`"
+        if ID.fullmatch(file_name.removesuffix(suffixes[0]))
+        else f"the file name `{file_name}` is not in kebab-case with the ending `{suffixes[0]}`"
     )
     span = read_toml(one.file.source).value_span("rule", "id")
-    help_ = f"rename the file to `{rule_id}.toml`"
+    help_ = f"rename the file to `{wanted}`"
     one.findings.append(warning(RULE_FILE_NAME, headline, one.file.source, span, help=help_))
 
 

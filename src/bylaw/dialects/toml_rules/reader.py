@@ -72,9 +72,10 @@ class _Reading:
         rule.require("id")
         rule.require("trigger")
         line, column = self._header_place()
+        rule_id = self._id(rule)
         return WrittenRule(
-            id=self._id(rule),
-            name=self._name(rule),
+            id=rule_id,
+            name=self._name(rule, rule_id),
             description=rule.text("description"),
             version=self._version(rule),
             trigger=rule.choice("trigger", Hook, Hook.TURN_START),
@@ -115,14 +116,13 @@ class _Reading:
             self.findings.refuse(codes.BAD_RULE_ID, headline, rule.place("id"), help_)
         return text
 
-    def _name(self, rule: Section) -> str:
-        name = rule.text("name", rule.text("id"))
-        if rule.values.get("name") == "":
+    def _name(self, rule: Section, rule_id: str) -> str:
+        name = rule.text("name", rule_id)
+        if not name and "name" in rule.values:
             headline = "an empty name counts as none"
             help_ = "write a name, or delete the key"
             self.findings.doubt(codes.EMPTY_NAME, headline, rule.place("name"), help_)
-            return rule.text("id")
-        return name
+        return name or rule_id
 
     def _version(self, rule: Section) -> str:
         version = rule.text("version", DEFAULT_VERSION)
@@ -169,6 +169,9 @@ class _Reading:
         texts = condition.text("expression"), condition.text("script")
         if isinstance(condition.values.get("expression"), str):
             self._check_expression(texts[0])
+        if condition.values.get("script") == "":
+            headline, help_ = "the path of the script is empty", "write a path, or an `expression`"
+            self.findings.refuse(codes.BAD_SCRIPT, headline, condition.place("script"), help_)
         return texts
 
     def _check_expression(self, text: str) -> None:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
     from bylaw.model.source import Span
 
-TEXT, BOOLEAN, INTEGER = "a text in quotes", "`true` or `false`", "a whole number"
+# What a value must be, and how it is written.
+TEXT = ("a text", '"…"')
+BOOLEAN = ("`true` or `false`", "true")
+INTEGER = ("a whole number", "100")
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -109,11 +112,12 @@ class Section:
         if text in set(choices):
             return choices(text)
         listed = ", ".join(f"`{one.value}`" for one in choices)
-        headline = f"`{brief(text)}` is no `{key}`"
+        headline = f"`{brief(text)}` is no `{key}`" if text.strip() else f"`{key}` is empty"
         self.findings.refuse(NOT_A_CHOICE, headline, self.place(key), f"use one of {listed}")
         return default
 
-    def _wrong(self, key: str, wanted: str, default: Any) -> Any:
-        headline = f"`{key}` must be {wanted}"
-        self.findings.refuse(WRONG_VALUE, headline, self.place(key), f"write {wanted}")
+    def _wrong(self, key: str, wanted: tuple[str, str], default: Any) -> Any:
+        what, written = wanted
+        help_ = f"write it as in `{key} = {written}`"
+        self.findings.refuse(WRONG_VALUE, f"`{key}` must be {what}", self.place(key), help_)
         return default
