@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from provoke import provoke
 
 from bylaw.cli.frame import PROGRAM, bylaw
@@ -13,7 +14,7 @@ from bylaw.model.visible import clipped, visible
 from bylaw.tools.codes import all_codes
 
 if TYPE_CHECKING:
-    import click
+    from collections.abc import Iterator
 
     from bylaw.model.codes import Code, Example
 
@@ -84,10 +85,20 @@ def verbs_page() -> str:
     parts = [GENERATED, "# The command line", _fenced(_help(bylaw, None))]
     with bylaw.make_context(PROGRAM, [], resilient_parsing=True) as parent:
         for name in VERBS:
-            command = bylaw.get_command(parent, name)
-            assert command is not None
-            parts += [f"## bylaw {name}", _fenced(_help(command, parent, name))]
+            parts += _verb(bylaw, parent, name)
     return "\n\n".join(parts) + "\n"
+
+
+def _verb(group: click.Group, parent: click.Context, name: str) -> Iterator[str]:
+    """The help of a verb and of the verbs below it."""
+    command = group.get_command(parent, name)
+    assert command is not None
+    yield f"## {parent.command_path} {name}"
+    yield _fenced(_help(command, parent, name))
+    if isinstance(command, click.Group):
+        with command.make_context(name, [], parent, resilient_parsing=True) as context:
+            for below in command.list_commands(context):
+                yield from _verb(command, context, below)
 
 
 def _help(command: click.Command, parent: click.Context | None, name: str = PROGRAM) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BYLAW = [sys.executable, "-m", "bylaw"]
-PROMISED = {"check", "decide", "expr", "match", "completion"}
+PROMISED = {"check", "decide", "rules", "expr", "match", "completion"}
 
 
 def run(*words, command=BYLAW, **more):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, write
+from bylaw.cli.output import emit, in_color, write
 from bylaw.cli.progress import progress
 from bylaw.tools.check import check
 from bylaw.tools.printers import check as printer
@@ -49,8 +48,7 @@ def command(paths: tuple[str, ...], form: str) -> int:
 
 
 def _print_text(report: Report) -> None:
-    color = sys.stdout is not None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    write(printer.render(report, color=color))
+    write(printer.render(report, color=in_color(sys.stdout)))
 
 
 def _print_json(report: Report) -> None:

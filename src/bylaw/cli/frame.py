@@ -21,7 +21,32 @@ COMPLETION_VARIABLE = "_BYLAW_COMPLETE"
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 
-class LazyVerbs(click.Group):
+class Verbs(click.Group):
+    """A group that says which verb may have been meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or say which one may have been meant."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            raise click.UsageError(f"`{name}` is not a verb; {did_you_mean(name, known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with a line each."""
+        verbs = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Verbs"):
+            formatter.write_dl(
+                [(name, verb.get_short_help_str(100)) for name, verb in verbs if verb]
+            )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The verbs, in the order in which they were written."""
+        return list(self.commands)
+
+
+class LazyVerbs(Verbs):
     """A group that knows names and help of its verbs without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -35,15 +60,6 @@ class LazyVerbs(click.Group):
         command = import_module(VERBS[cmd_name].module).command
         assert isinstance(command, click.Command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, or say which one may have been meant."""
-        name = args[0]
-        if name not in VERBS and not name.startswith("-"):
-            raise click.UsageError(f"`{name}` is not a verb; {did_you_mean(name, VERBS)}", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """The verbs with their lines from the table."""

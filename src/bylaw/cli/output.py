@@ -1,13 +1,18 @@
-"""A value → one line of JSON on standard output, for the verbs that programs read."""
+"""A value → one line of JSON on standard output; a text → standard output, in colour or not."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from bylaw.model.visible import visible_in_json
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 always_json = click.option(
     "--format",
@@ -29,3 +34,8 @@ def write(text: str) -> None:
     if sys.stdout is None:  # whoever started us closed it
         raise BrokenPipeError
     sys.stdout.write(text)
+
+
+def in_color(stream: TextIO | None) -> bool:
+    """Whether a person looks at it who did not ask for plain text."""
+    return stream is not None and stream.isatty() and "NO_COLOR" not in os.environ

@@ -65,10 +65,6 @@ class WrittenRule:
         """Whether it is on in its own file; a core rule always is."""
         return self.core or any(part.enabled for part in self.parts)
 
-    def is_off(self, disabled: Container[str]) -> bool:
-        """Whether it never fires while these uids are switched off."""
-        return not self.enabled or self.is_switched(disabled)
-
     def is_switched(self, disabled: Container[str]) -> bool:
         """Whether one of these switches is its own, and counts."""
         return not self.core and self.uid in disabled

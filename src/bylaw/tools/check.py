@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects import dialect_named, dialect_names
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.model.diagnostic import Severity
 from bylaw.runtime.discovery import Found, Place, Why
 from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
 from bylaw.runtime.root import find_root
+from bylaw.runtime.written_rules import written_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,13 +65,10 @@ def languages() -> list[tuple[str, str]]:
 
 def _report(loaded: LoadedBook) -> BookReport:
     book = loaded.book
-    # One written rule may have become several with one uid; ours were written by nobody.
-    ours = uid_of(book.dialect, BUILT_IN, "")
-    uids = {rule.uid for group in book.groups for rule in group.rules}
     return BookReport(
         path=book.path,
         dialect=book.dialect,
-        rules=sum(not uid.startswith(ours) for uid in uids),
+        rules=len(written_rules([book])),
         files=len(book.files),
         trusted=not loaded.dialect.starts(book),
         why=", ".join(dict.fromkeys(_why(found) for found in loaded.files)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.model.diagnostic import Severity
-from bylaw.model.visible import width
 from bylaw.tools.check import languages
 from bylaw.tools.printers import json, text
-from bylaw.tools.printers.wording import shown
+from bylaw.tools.printers.table import aligned
+from bylaw.tools.printers.wording import number_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,8 @@ def as_data(report: Report) -> dict[str, object]:
 
 def render(report: Report, *, color: bool = False) -> str:
     """The books, what is wrong with them, and a line that sums up."""
-    books = _table([HEADINGS, *map(_row, report.books)]) if report.books else _nothing(report)
+    rows = [HEADINGS, *map(_row, report.books)]
+    books = _text(aligned(rows)) if report.books else _nothing(report)
     findings = text.render(report.diagnostics, color=color)
     return "\n".join(part for part in (books, findings, _summary(report)) if part)
 
@@ -58,8 +59,8 @@ def _nothing(report: Report) -> str:
         [
             f"no rule files in {shown(report.root)}",
             "",
-            *(["looked for:", _table(places)] if places else []),
-            *(["languages:", _table(spoken)] if spoken else []),
+            *(["looked for:", _text(aligned(places))] if places else []),
+            *(["languages:", _text(aligned(spoken))] if spoken else []),
             "any other file can be named in bylaw.toml:",
             "  [[book]]",
             '  path = "prompts/main.chatmd"',
@@ -68,28 +69,17 @@ def _nothing(report: Report) -> str:
     )
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell; the last is left as it is."""
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    return "".join(_line(row, widths) + "\n" for row in rows)
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (cell + " " * (to - width(cell)) for cell, to in zip(row, widths, strict=True))
-    return "  ".join(padded).rstrip()
+def _text(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _summary(report: Report) -> str:
-    counted = [_count(len(report.books), "book"), _count(_rules(report), "rule")]
+    counted = [number_of(len(report.books), "book"), number_of(_rules(report), "rule")]
     found = [one.severity for one in report.diagnostics]
     for severity, word in ((Severity.ERROR, "error"), (Severity.WARNING, "warning")):
-        counted.append(_count(found.count(severity), word))
+        counted.append(number_of(found.count(severity), word))
     return ", ".join(counted) + "\n"
 
 
 def _rules(report: Report) -> int:
     return sum(book.rules for book in report.books)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" + ("" if number == 1 else "s")

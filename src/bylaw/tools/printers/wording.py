@@ -1,4 +1,4 @@
-"""The words of a diagnostic → what may be shown: control characters visible, length bounded."""
+"""Words → what may be shown: control characters visible, length bounded, in the right number."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ MAX_WORDS = 1000
 def shown(words: str) -> str:
     """One line of bounded length without any unseen character."""
     return visible(clipped(words, MAX_WORDS))
+
+
+def number_of(number: int, word: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{number:,} {word}" + ("" if number == 1 else "s")

@@ -1,0 +1,167 @@
+"""`bylaw rules`: the rules of all languages → a list, one of them, or a switch."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.frame import HELP_OPTIONS, Verbs
+from bylaw.cli.output import emit, in_color, write
+from bylaw.cli.progress import progress
+from bylaw.dialects import dialect_names
+from bylaw.model.suggest import did_you_mean
+from bylaw.tools.printers import rules as printer
+from bylaw.tools.printers import text
+from bylaw.tools.rules import list_rules, show_rule, switch_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.model.diagnostic import Diagnostic
+
+PIPE_COLUMNS = 80
+
+_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: for programs.",
+)
+_rule = click.argument("name", metavar="ID")
+
+
+@click.group(
+    cls=Verbs,
+    name="rules",
+    context_settings=HELP_OPTIONS,
+    subcommand_metavar="VERB …",
+    options_metavar="",
+    epilog="""\b
+    Examples:
+      bylaw rules list
+      bylaw rules show token-usage-warning
+      bylaw rules disable token-usage-warning
+    """,
+)
+def command() -> None:
+    """List the rules of all languages, show one, switch one off or on.
+
+    The rules are those of the root: the nearest folder upwards that has bylaw.toml, else the
+    git work tree.
+    """
+
+
+@command.command("list", context_settings=HELP_OPTIONS)
+@click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
+@click.option("--dialect", metavar="NAME", default="", help="Only rules in this language.")
+@click.option("--off", is_flag=True, help="Only rules that are off, in their file or switched.")
+@_format
+def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
+    """List rules: where they stand, when they are asked, whether they are on.
+
+    A PATH is a rule file, or a folder whose rule files are meant; without one, the rules of
+    the root are listed. A file that does not load is listed as such. Exits 1 if a file was
+    refused, else 0.
+
+    \b
+    Examples:
+      bylaw rules list
+      bylaw rules list rules --off
+      bylaw rules list --dialect toml --format json
+    """
+    if dialect and dialect not in dialect_names():
+        hint = did_you_mean(dialect, dialect_names())
+        raise click.BadParameter(
+            f"`{dialect}` is not a rule language; {hint}", param_hint="--dialect"
+        )
+    with progress() as tell:
+        listing = list_rules(paths, dialect, off=off, tell=tell)
+    _tell(listing.diagnostics)
+    click.echo(printer.render_gone(listing), nl=False, err=True)
+    if form == "json":
+        emit(printer.listing_as_data(listing))
+    else:
+        write(printer.render_listing(listing, limit=_columns(), color=in_color(sys.stdout)))
+    return int(listing.has_errors)
+
+
+@command.command(context_settings=HELP_OPTIONS)
+@_rule
+@_format
+def show(name: str, form: str) -> int:
+    """Show a rule with its text.
+
+    ID is the id of a rule, or its uid where several rules have that id. Exits 1 if there is
+    no such rule, or if its switch cannot be read.
+
+    \b
+    Examples:
+      bylaw rules show token-usage-warning
+      bylaw rules show toml:rules/token-usage-warning.toml#token-usage-warning
+    """
+    with progress() as tell:
+        found = show_rule(name, tell)
+    _tell(found.diagnostics)
+    if form == "json":
+        emit(printer.shown_as_data(found))
+    else:
+        write(printer.render_shown(found, color=in_color(sys.stdout)))
+    return int(bool(found.diagnostics))
+
+
+@command.command(context_settings=HELP_OPTIONS)
+@_rule
+@_format
+def enable(name: str, form: str) -> int:
+    """Switch a rule on again.
+
+    A rule that is off in its own file can only be switched on there. Exits 1 if there is no
+    such rule or if it stays off.
+
+    \b
+    Examples:
+      bylaw rules enable token-usage-warning
+    """
+    return _switch(name, form, on=True)
+
+
+@command.command(context_settings=HELP_OPTIONS)
+@_rule
+@_format
+def disable(name: str, form: str) -> int:
+    """Switch a rule off until it is switched on again.
+
+    The switch is kept in .bylaw/state/switches.json below the root. A core rule cannot be
+    switched off. Exits 1 if there is no such rule or if it stays on.
+
+    \b
+    Examples:
+      bylaw rules disable token-usage-warning
+    """
+    return _switch(name, form, on=False)
+
+
+def _switch(name: str, form: str, *, on: bool) -> int:
+    with progress() as tell:
+        switched = switch_rule(name, on=on, tell=tell)
+    if form == "json":
+        emit(printer.switched_as_data(switched))
+    else:
+        write(printer.render_switched(switched))
+    return 0
+
+
+def _tell(diagnostics: Sequence[Diagnostic]) -> None:
+    click.echo(text.render(diagnostics, color=in_color(sys.stderr)), nl=False, err=True)
+
+
+def _columns() -> int:
+    """The width of the terminal; elsewhere one that every screen has."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return PIPE_COLUMNS
+    return shutil.get_terminal_size().columns

@@ -1,0 +1,62 @@
+"""Rows of cells → lines whose columns are aligned, and no wider than a screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import width
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+GAP = "  "
+ELLIPSIS = "…"
+# A cell that is cut shorter than this tells nothing any more.
+MIN_WIDTH = 8
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns as wide as their widest cell; the last is left as it is."""
+    widths = _widths(rows)
+    return [_line(row, widths) for row in rows]
+
+
+def fitted(
+    rows: Sequence[Sequence[str]], limit: int, ends: Collection[int], starts: Collection[int]
+) -> list[tuple[str, ...]]:
+    """The rows, cut to a width: columns of `ends` lose their end, those of `starts` their start."""
+    widths = _widths(rows)
+    too_wide = sum(widths) + len(GAP) * (len(widths) - 1) - limit
+    for _ in range(too_wide):
+        widest = max((*ends, *starts), key=lambda column: widths[column])
+        if widths[widest] <= MIN_WIDTH:
+            break
+        widths[widest] -= 1
+    return [
+        tuple(
+            cut(cell, widths[column], at_start=column in starts) for column, cell in enumerate(row)
+        )
+        for row in rows
+    ]
+
+
+def cut(text: str, limit: int, *, at_start: bool = False) -> str:
+    """As much of a visible text as fits, with an ellipsis where something is left out."""
+    if width(text) <= limit:
+        return text
+    kept, left = "", limit - width(ELLIPSIS)
+    for char in reversed(text) if at_start else text:
+        left -= width(char)
+        if left < 0:
+            break
+        kept += char
+    return ELLIPSIS + kept[::-1] if at_start else kept + ELLIPSIS
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(width, column)) for column in zip(*rows, strict=True)]
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (to - width(cell)) for cell, to in zip(row, widths, strict=True))
+    return GAP.join(padded).rstrip()

@@ -1,0 +1,231 @@
+"""The rules of a root, or of given files → what `bylaw rules` lists, shows and switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from bylaw.dialects.base import uid_of
+from bylaw.model.diagnostic import Severity
+from bylaw.model.errors import LoadError, RuleError
+from bylaw.runtime.loading import load_paths, load_root
+from bylaw.runtime.root import find_root
+from bylaw.runtime.switches import read_switches, switch_off, switch_on
+from bylaw.runtime.switching import refuse_switch
+from bylaw.runtime.written_rules import find_rule, written_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import SourceFile
+    from bylaw.runtime.loading import Library
+    from bylaw.runtime.switches import Switches
+    from bylaw.runtime.written_rules import WrittenRule
+
+    Tell: TypeAlias = Callable[[str], None]
+
+
+class State(StrEnum):
+    """Whether a rule takes part, and why not; `gone`: there is a switch but no rule."""
+
+    ON = "on"
+    CORE = "core"
+    OFF_IN_FILE = "off in file"
+    SWITCHED_OFF = "switched off"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRule:
+    """A rule, and since when it has a switch."""
+
+    rule: WrittenRule
+    since: str | None = None
+
+    @property
+    def switched(self) -> bool:
+        """Whether a switch has it off; a core rule has none that counts."""
+        return self.since is not None and not self.rule.core
+
+    @property
+    def state(self) -> State:
+        """What decides whether it takes part."""
+        if self.rule.core:
+            return State.CORE
+        if not self.rule.enabled:
+            return State.OFF_IN_FILE
+        return State.SWITCHED_OFF if self.switched else State.ON
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it never fires."""
+        return self.state in {State.OFF_IN_FILE, State.SWITCHED_OFF}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenFile:
+    """A file that does not load, and where the first thing is wrong with it."""
+
+    path: str
+    line: int
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rules by file and line; `gone` are switches of rules that are not there."""
+
+    rules: tuple[ListedRule, ...]
+    broken: tuple[BrokenFile, ...]
+    gone: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a file was refused."""
+        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRule:
+    """A rule with its text, the lines of its file from `line` on; what is wrong with its switch."""
+
+    listed: ListedRule
+    line: int
+    lines: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """What became of a rule, and whether that is news."""
+
+    uid: str
+    id: str
+    state: State
+    changed: bool
+
+
+def list_rules(
+    paths: Sequence[str], dialect: str = "", *, off: bool = False, tell: Tell | None = None
+) -> Listing:
+    """The rules of the given files, or else of the root; if asked for, only some of them."""
+    library = load_paths(paths, tell) if paths else load_root(find_root(), tell)
+    catalogue = _Catalogue(library)
+    return Listing(
+        rules=tuple(
+            one
+            for one in catalogue.listed()
+            if dialect in {"", one.rule.dialect} and (one.is_off or not off)
+        ),
+        broken=tuple(one for one in catalogue.broken() if dialect in {"", one.dialect}),
+        # Of some files only, most switches are those of other rules.
+        gone=() if paths else tuple(catalogue.gone()),
+        diagnostics=catalogue.diagnostics,
+    )
+
+
+def show_rule(name: str, tell: Tell | None = None) -> ShownRule:
+    """A rule of the root, by id or uid; RuleError if it is not there."""
+    catalogue = _Catalogue(load_root(find_root(), tell))
+    rule = catalogue.find(name)
+    line, lines = _written(rule, catalogue.source_of(rule), catalogue.rules.values())
+    return ShownRule(catalogue.with_switch(rule), line, lines, catalogue.switches.diagnostics)
+
+
+def switch_rule(name: str, *, on: bool, tell: Tell | None = None) -> Switched:
+    """Switch a rule of the root, for good; RuleError or LoadError if that cannot be."""
+    catalogue = _Catalogue(load_root(find_root(), tell))
+    if catalogue.switches.diagnostics:
+        raise LoadError(list(catalogue.switches.diagnostics))
+    if on and name not in catalogue.rules and name in catalogue.switches.disabled:
+        switch_on(catalogue.root, name)
+        return Switched(name, name, State.GONE, changed=True)
+    rule = catalogue.find(name)
+    refuse_switch(rule, on=on)
+    return _enabled(catalogue, rule) if on else _disabled(catalogue, rule)
+
+
+def _enabled(catalogue: _Catalogue, rule: WrittenRule) -> Switched:
+    listed = catalogue.with_switch(rule)
+    if listed.since is not None:
+        switch_on(catalogue.root, rule.uid)
+    return Switched(rule.uid, rule.id, ListedRule(rule).state, changed=listed.switched)
+
+
+def _disabled(catalogue: _Catalogue, rule: WrittenRule) -> Switched:
+    listed = catalogue.with_switch(rule)
+    if not listed.is_off:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        switch_off(catalogue.root, rule.uid, since)
+        return Switched(rule.uid, rule.id, State.SWITCHED_OFF, changed=True)
+    return Switched(rule.uid, rule.id, listed.state, changed=False)
+
+
+class _Catalogue:
+    """A library with the switches of its root."""
+
+    def __init__(self, library: Library) -> None:
+        self._books = library.books
+        self.root = library.search.root
+        self.rules = written_rules(one.book for one in library.books)
+        self.switches: Switches = read_switches(self.root)
+        self.diagnostics = (*library.diagnostics, *self.switches.diagnostics)
+
+    def find(self, name: str) -> WrittenRule:
+        """As `find_rule`; the rule may also be in a file that does not load."""
+        try:
+            return find_rule(self.rules, name)
+        except RuleError as wrong:
+            if not any(True for _ in self.broken()):
+                raise
+            message = f"{wrong}; there are files that do not load, `bylaw check` tells why"
+            raise RuleError(message) from None
+
+    def with_switch(self, rule: WrittenRule) -> ListedRule:
+        return ListedRule(rule, self.switches.disabled.get(rule.uid))
+
+    def listed(self) -> list[ListedRule]:
+        def place(one: ListedRule) -> tuple[object, ...]:
+            origin = one.rule.origin
+            return one.rule.dialect, origin.file, origin.line, origin.column
+
+        return sorted(map(self.with_switch, self.rules.values()), key=place)
+
+    def broken(self) -> Iterator[BrokenFile]:
+        for one in self._books:
+            for path, rule in one.stand_ins.items():
+                yield BrokenFile(path, rule.origin.line, one.book.dialect)
+
+    def gone(self) -> Iterator[str]:
+        """Switches without a rule, but for those whose rule may be in a broken file."""
+        broken = tuple(uid_of(one.dialect, one.path, "") for one in self.broken())
+        for uid in self.switches.disabled:
+            if uid not in self.rules and not uid.startswith(broken):
+                yield uid
+
+    def source_of(self, rule: WrittenRule) -> SourceFile:
+        texts = (one.texts.get(rule.origin.file) for one in self._books)
+        return next(text.source for text in texts if text is not None)
+
+
+def _written(
+    rule: WrittenRule, source: SourceFile, rules: Iterable[WrittenRule]
+) -> tuple[int, tuple[str, ...]]:
+    """The lines from the rule up to the next one; the whole file if it holds but one rule."""
+    file, line = rule.origin.file, rule.origin.line
+    starts = sorted({one.origin.line for one in rules if one.origin.file == file})
+    first = line if len(starts) > 1 else 1
+    after = next((start for start in starts if start > line), None)
+    lines = [source.line_text(n) for n in range(first, after or source.line_count + 1)]
+    while len(lines) > 1 and _is_blank(lines[-1], or_comment=after is not None):
+        lines.pop()
+    return first, tuple(lines)
+
+
+def _is_blank(line: str, *, or_comment: bool) -> bool:
+    # What stands right above the next rule most likely speaks of that one.
+    return not line.strip() or (or_comment and line.lstrip().startswith("#"))
