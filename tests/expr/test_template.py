@@ -804,3 +804,40 @@ def test_a_value_is_what_jinja_prints_or_an_error(expression):
         warnings.simplefilter("ignore", SyntaxWarning)  # Jinja's code subscripts numbers
 
         assert ours == plain.from_string(text).render(VALUES)
+
+
+NULL_BELOW = TemplateNames(NAMES.shapes, frozenset({("context", "state")}))
+
+
+@pytest.mark.parametrize(
+    ("text", "rendered"),
+    [
+        ("{{ context.state.never }} {{ context.state['never'] is none }}", "None True"),
+        ("{{ context.state[context.user.id] }} {{ context['state'].never }}", "None None"),
+        (
+            "{{ context.state.never | default('x') }} {{ context.state.never is defined }}",
+            "x False",
+        ),
+        ("{{ context.state.items }} {{ context.state.list[1:] }}", "3 [2, 3]"),
+        ("{{ 'never' in context.state }} {{ context.state | length }}", "False 5"),
+        ("{{ [context.state.list, context.state.never] | tojson }}", "[[1, 2, 3], null]"),
+    ],
+)
+def test_a_key_below_some_paths_is_null_when_it_is_missing(text, rendered):
+    assert load(text, NULL_BELOW).render(VALUES) == rendered
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{{ context.state.never.deeper }}", codes.RENDER_UNDEFINED),
+        ("{{ context.state._own }}", codes.RENDER_PRIVATE),
+        ("{{ context.user.never }}", codes.RENDER_UNDEFINED),
+        ("{{ context.state.never + 1 }}", codes.RENDER_TYPE),
+    ],
+)
+def test_nothing_else_becomes_null(text, code):
+    with pytest.raises(RenderError) as caught:
+        load(text, NULL_BELOW).render(VALUES)
+
+    assert caught.value.code == code.name

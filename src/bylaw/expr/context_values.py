@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bylaw.expr.expression_guard import Reader
-    from bylaw.expr.template import Path
+    from bylaw.expr.template.check import Path
     from bylaw.model.rule import View
 
 CONTEXT = "context"

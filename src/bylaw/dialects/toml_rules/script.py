@@ -23,7 +23,7 @@ from bylaw.model.facts import ScriptResult
 
 if TYPE_CHECKING:
     from bylaw.expr.context_values import ContextValues
-    from bylaw.expr.template import Path
+    from bylaw.expr.template.check import Path
     from bylaw.model.rule import View
 
 _MATCHED = Match()

@@ -22,6 +22,8 @@ _NAMES = {
         for section, shape in SHAPES.items()
     }
 }
+# A key that was never set is null (TR-A18).
+_NULL_BELOW = frozenset({("context", "state")})
 _TAGS = ("{{", "{%", "{#")
 
 
@@ -47,7 +49,8 @@ def _load(path: str, text: str) -> Template:
     # Jinja takes a while to import, and many rules have no template.
     from bylaw.expr.template import TemplateNames, load_template  # noqa: PLC0415 - see above
 
-    return load_template(SourceFile(path, text), Span(0, len(text)), TemplateNames(_NAMES))
+    names = TemplateNames(_NAMES, _NULL_BELOW)
+    return load_template(SourceFile(path, text), Span(0, len(text)), names)
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,8 @@ class Rendered:
         return context_values(self.plugin, self._template.reads)
 
     def _context(self, view: View) -> dict[str, Any]:
-        """A key of the state that was never set is null (TR-A18); nobody's id is not there."""
-        from bylaw.expr.template.values import NullWhenMissing  # noqa: PLC0415 - with the template
-
+        """What the template reads; nobody's id is not there, so that nobody prints it (TR-066)."""
         context = self._values.read(view)
-        if "state" in context:
-            context["state"] = NullWhenMissing(context["state"])
         for party in ("user", "project"):
             if party in context and context[party]["id"] is None:
                 context[party] = {"settings": context[party]["settings"]}

@@ -9,14 +9,15 @@ import re
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
 
 from bylaw.expr.arithmetic import reason_of
 from bylaw.expr.faults import Fault
 from bylaw.expr.limits import MAX_INT_BITS, Budget, OverBudget
-from bylaw.expr.template.check import Checker, Shape, path_of, rewritten, too_deep
+from bylaw.expr.template.check import Checker, Path, Shape, path_of, too_deep
+from bylaw.expr.template.rewrite import rewritten
 from bylaw.expr.template.sandbox import BUDGET, SANDBOX
 from bylaw.expr.template.tokens import TemplateText
 from bylaw.model.codes import expressions as guard_codes
@@ -47,7 +48,6 @@ _ESCAPE = re.compile(
     r"""\\(?:[\n\\'"abfnrtvxuUN]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""", re.DOTALL
 )
 _PATH_NODES = (nodes.Name, nodes.Getattr, nodes.Getitem)
-Path: TypeAlias = tuple["str | int", ...]
 # Operators that conditions have too say what is wrong with codes of guards.
 _CODES = {
     guard_codes.GUARD_TYPE.name: codes.RENDER_TYPE,
@@ -58,9 +58,13 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class TemplateNames:
-    """The names that a template may use, each with what is known below it; None is anything."""
+    """The names that a template may use, each with what is known below it; None is anything.
+
+    A key that is missing right below one of the paths `null_below` reads as null.
+    """
 
     shapes: Mapping[str, Shape]
+    null_below: frozenset[Path] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Template:
     warnings: tuple[Diagnostic, ...]
     _text: TemplateText
     _tree: nodes.Template
+    _null_below: frozenset[Path]
 
     def render(self, values: Mapping[str, object]) -> str:
         """Fill in plain values; the result is never read as a template again."""
@@ -87,7 +92,7 @@ class Template:
     @cached_property
     def _compiled(self) -> CompiledTemplate:
         try:
-            return SANDBOX.from_string(rewritten(deepcopy(self._tree)))
+            return SANDBOX.from_string(rewritten(deepcopy(self._tree), self._null_below))
         except (TemplateSyntaxError, RecursionError, MemoryError, SyntaxError):
             raise RenderError(codes.RENDER_TOO_LARGE.name, _TOO_DEEP) from None
 
@@ -135,7 +140,7 @@ def load_template(source: SourceFile, span: Span, names: TemplateNames) -> Templ
     checker.check(tree)
     if checker.errors:
         raise LoadError(in_order(checker.errors)[:MAX_DIAGNOSTICS])
-    return Template(tuple(in_order(checker.warnings)), text, tree)
+    return Template(tuple(in_order(checker.warnings)), text, tree, names.null_below)
 
 
 def _read_by(node: nodes.Node) -> Iterator[Path]:

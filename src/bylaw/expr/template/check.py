@@ -1,7 +1,4 @@
-"""The tree of a template → what is wrong with it; an allow-list of nodes, names, filters, tests.
-
-`rewritten` then puts our own bounded operations where Jinja has unbounded ones.
-"""
+"""The tree of a template → what is wrong with it; an allow-list of nodes, names, filters, tests."""
 
 from __future__ import annotations
 
@@ -10,19 +7,10 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, TypeAlias
 
 from jinja2 import nodes
-from jinja2.visitor import NodeTransformer
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
 from bylaw.expr.template.filters import FILTERS, TESTS, arguments_of_test
-from bylaw.expr.template.sandbox import (
-    EACH,
-    JOINED,
-    LOOP_ATTRIBUTES,
-    SANDBOX,
-    SLICED,
-    SOUGHT,
-    WEIGHED,
-)
+from bylaw.expr.template.sandbox import LOOP_ATTRIBUTES
 from bylaw.model.codes import templates as codes
 from bylaw.model.diagnostic import Diagnostic, error, warning
 from bylaw.model.suggest import did_you_mean
@@ -36,7 +24,10 @@ if TYPE_CHECKING:
     from bylaw.model.source import Span
 
 Shape: TypeAlias = "Mapping[str, Shape] | None"
+Path: TypeAlias = tuple["str | int", ...]
 
+# Tests of what may be missing.
+ASKING_TESTS = frozenset({"defined", "undefined"})
 _LOOP_SHAPE: Shape = dict.fromkeys(LOOP_ATTRIBUTES)
 
 # Nodes that are fine when their children are.
@@ -68,7 +59,7 @@ def _offset(node: nodes.Node) -> int:
     return inside.lineno if inside else 0
 
 
-def path_of(node: nodes.Node) -> tuple[str | int, ...] | None:
+def path_of(node: nodes.Node) -> Path | None:
     """The keys of a plain path such as `context.turn['number']`, or None."""
     keys: list[str | int] = []
     while not isinstance(node, nodes.Name):
@@ -219,7 +210,7 @@ class Checker:
         if node.name in TESTS:
             span = self.text.name_after(node.lineno, node.name)
             self._arguments(node, arguments_of_test(node.name), span)
-        self._operand(node.node, scope, may_miss=node.name in ("defined", "undefined"))
+        self._operand(node.node, scope, may_miss=node.name in ASKING_TESTS)
         for child in (*node.args, *(named.value for named in node.kwargs)):
             self._visit(child, scope)
 
@@ -308,46 +299,3 @@ def _shape(node: nodes.Node, scope: Mapping[str, Shape]) -> Shape:
     for key in path or ():
         shape = shape.get(str(key)) if shape is not None else None
     return shape
-
-
-class _Rewriter(NodeTransformer):
-    """Puts a filter of ours around what Jinja would do without a limit."""
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - Jinja's name
-        self.generic_visit(node)
-        return _filtered(nodes.List(node.nodes, lineno=node.lineno), JOINED)
-
-    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 - Jinja's name
-        self.generic_visit(node)
-        if not isinstance(node.arg, nodes.Slice):
-            return node
-        bounds = (node.arg.start, node.arg.stop, node.arg.step)
-        args = [bound or nodes.Const(None, lineno=node.lineno) for bound in bounds]
-        return _filtered(node.node, SLICED, *args)
-
-    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - Jinja's name
-        every_round = [*node.body, *([node.test] if node.test else [])]
-        cost = 1 + sum(1 + sum(1 for _ in part.find_all(nodes.Node)) for part in every_round)
-        self.generic_visit(node)
-        assert isinstance(node.iter, nodes.Expr), "the checker saw a path"
-        node.iter = _filtered(node.iter, EACH, nodes.Const(cost, lineno=node.lineno))
-        return node
-
-    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 - Jinja's name
-        self.generic_visit(node)
-        is_search = any(operand.op in ("in", "notin") for operand in node.ops)
-        node.expr = _filtered(node.expr, SOUGHT if is_search else WEIGHED)
-        for operand in node.ops:
-            operand.expr = _filtered(operand.expr, WEIGHED)
-        return node
-
-
-def _filtered(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
-    return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
-
-
-def rewritten(tree: nodes.Template) -> nodes.Template:
-    """The same template, with every unbounded operation replaced by a bounded one."""
-    _Rewriter().visit(tree)
-    tree.set_environment(SANDBOX)
-    return tree

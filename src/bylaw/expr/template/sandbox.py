@@ -24,6 +24,7 @@ from bylaw.expr.template.values import (
     charge_sought,
     fail,
     item,
+    item_or_null,
     loop_items,
     operate,
     require_plain,
@@ -44,6 +45,7 @@ WEIGHED = "of a comparison"
 SOUGHT = "sought in"
 SLICED = "[:]"
 EACH = "for each"
+OR_NULL = "or null"
 
 LOOP_ATTRIBUTES = frozenset(
     {"index", "index0", "revindex", "revindex0", "first", "last", "length", "previtem", "nextitem"}
@@ -68,6 +70,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             **{name: _charged(each) for name, each in FILTERS.items()},
             JOINED: _charged(Filter(joined, prints=True)),
             SLICED: _charged(Filter(sliced, prints=True)),
+            OR_NULL: _charged(Filter(item_or_null)),
             WEIGHED: _weighed,
             SOUGHT: _sought,
             EACH: _each,

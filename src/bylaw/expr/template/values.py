@@ -37,12 +37,6 @@ ORDERED = (str, list, tuple)
 _PLAIN = (*_SCALARS, *SIZED)
 
 
-class NullWhenMissing(dict[str, Any]):
-    """A map in which every key that is not there reads as null."""
-
-    __slots__ = ()
-
-
 class Missing(StrictUndefined):
     """A value that is not there: every use fails, also as a part of a list that is printed."""
 
@@ -99,9 +93,13 @@ def item(obj: object, key: object) -> object:
         return obj[key]
     if isinstance(obj, ORDERED) and isinstance(key, int) and -len(obj) <= key < len(obj):
         return obj[key]
-    if isinstance(obj, NullWhenMissing):
-        return None
     return Missing(_why_missing(obj, key))
+
+
+def item_or_null(obj: object, key: object) -> object:
+    """As `item`, but what is missing is null."""
+    found = item(obj, key)
+    return None if isinstance(found, Missing) else found
 
 
 def _why_missing(obj: object, key: object) -> str:

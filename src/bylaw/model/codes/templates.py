@@ -104,8 +104,8 @@ RENDER_UNDEFINED = Code(
     "render-undefined",
     "a template reads a value that is not there",
     "An empty place in a message would hide a mistake, so nothing is rendered.",
-    "Mend the name, or say what to use instead: `{{ context.state.note | default('none') }}`.",
-    _template("{{ context.state.note }}", '{"context": {"state": {}}}'),
+    "Mend the name, or say what to use instead: `{{ context.user.id | default('nobody') }}`.",
+    _template("for {{ context.user.id }}", '{"context": {"user": {"settings": {}}}}'),
 )
 RENDER_PRIVATE = Code(
     "render-private",
