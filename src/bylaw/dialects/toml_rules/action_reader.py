@@ -62,10 +62,11 @@ def _check_fields(section: Section, kind: str) -> None:
             section.findings.refuse(codes.FOREIGN_ACTION_FIELD, headline, span, help_)
     required = REQUIRED.get(kind)
     if required and section.values.get(required, "") == "":
-        state = "an empty" if required in section.values else "no"
-        headline = f"an action of type `{kind}` has {state} `{required}`"
-        span = section.place(required) if required in section.values else section.span
-        section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, f"add `{required}`")
+        is_empty = required in section.values
+        headline = f"an action of type `{kind}` has {'an empty' if is_empty else 'no'} `{required}`"
+        span = section.place(required) if is_empty else section.span
+        help_ = "write something between the quotes" if is_empty else f"add `{required}`"
+        section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, help_)
 
 
 def _notify_self(section: Section) -> Action:
