@@ -62,7 +62,7 @@ def command() -> None:
 @click.option("--off", is_flag=True, help="Only rules that are off, in their file or switched.")
 @_format
 def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
-    """List rules: where they stand, when they are asked, whether they are on.
+    """List rules: where they stand and whether they are on.
 
     A PATH is a rule file, or a folder whose rule files are meant; without one, the rules of
     the root are listed. A file that does not load is listed as such. Exits 1 if a file was
