@@ -13,7 +13,7 @@ from bylaw.expr.condition_reader import condition_reader
 from bylaw.expr.expression import known_condition
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
-from bylaw.model.rule import NO_LIMITS, Limits, Origin, PlanForm, Rule, Trigger
+from bylaw.model.rule import NO_LIMITS, Limits, Origin, PlanForm, Rounds, Rule, Trigger
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.vocabulary import CallStatus, Kind
 
@@ -28,16 +28,21 @@ PROCEDURE = Procedure(
     guard_error=GuardFault.SKIP,
     failed_step=StepFault.RECORD,
 )
+
+
+def _at(kind: Kind, *status: CallStatus) -> Trigger:
+    # An event that is submitted again, after a command changed the world, happened once.
+    return Trigger(kinds=(kind,), status=status, rounds=Rounds.FIRST)
+
+
 TRIGGERS = {
-    Hook.QUERY_START: Trigger(kinds=(Kind.PROMPT,)),
-    Hook.TURN_START: Trigger(kinds=(Kind.TURN_START,)),
-    Hook.TURN_END: Trigger(kinds=(Kind.TURN_END,)),
-    Hook.TOOL_CALL: Trigger(kinds=(Kind.TOOL_BEFORE,)),
-    Hook.TOOL_COMPLETE: Trigger(kinds=(Kind.TOOL_AFTER,), status=(CallStatus.OK,)),
-    Hook.TOOL_FAILURE: Trigger(
-        kinds=(Kind.TOOL_AFTER,), status=(CallStatus.ERROR, CallStatus.TIMEOUT)
-    ),
-    Hook.SESSION_END: Trigger(kinds=(Kind.SESSION_END,)),
+    Hook.QUERY_START: _at(Kind.PROMPT),
+    Hook.TURN_START: _at(Kind.TURN_START),
+    Hook.TURN_END: _at(Kind.TURN_END),
+    Hook.TOOL_CALL: _at(Kind.TOOL_BEFORE),
+    Hook.TOOL_COMPLETE: _at(Kind.TOOL_AFTER, CallStatus.OK),
+    Hook.TOOL_FAILURE: _at(Kind.TOOL_AFTER, CallStatus.ERROR, CallStatus.TIMEOUT),
+    Hook.SESSION_END: _at(Kind.SESSION_END),
 }
 # A session that is closed twice has ended once (TR-035).
 _ONCE = Limits(once=True)
