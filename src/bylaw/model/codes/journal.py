@@ -1,0 +1,41 @@
+"""Codes of the journal: why it cannot be used, and what is wrong with what it says."""
+
+from bylaw.model.codes import Code, Example
+
+JOURNAL_UNUSABLE = Code(
+    "journal-unusable",
+    "the journal cannot be opened or written",
+    "A decision that is not recorded cannot be explained nor replayed, so a gate that cannot "
+    "record stays closed.",
+    "Make the folder of the journal writable, or set another `path` in `[journal]`.",
+    Example("journal-folder", "journal.db"),
+)
+JOURNAL_FULL = Code(
+    "journal-full",
+    "the journal cannot grow: the disk is full",
+    "What cannot be recorded is not let through.",
+    "Make room on the disk, or erase old payloads with `bylaw journal purge`.",
+    Example("journal-pages", "40"),
+)
+JOURNAL_CORRUPT = Code(
+    "journal-corrupt",
+    "the file of the journal is damaged, or is no journal",
+    "What was recorded can no longer be believed, and nothing is written over it.",
+    "Move the file away; a new journal begins.",
+    Example("journal-bytes", "this is no database, it is a text that is long enough"),
+)
+JOURNAL_NEWER = Code(
+    "journal-newer",
+    "the journal was written by a newer version of Bylaw",
+    "Its format is not known here, and writing to it could damage it.",
+    "Use the newer version, or another journal.",
+    Example("journal-version", "999"),
+)
+JOURNAL_BUSY = Code(
+    "journal-busy",
+    "another process holds the journal",
+    "Events of one journal are recorded one after the other; a process that holds it for long "
+    "is stuck.",
+    "Wait until it has ended, then try again.",
+    Example("journal-busy", ""),
+)

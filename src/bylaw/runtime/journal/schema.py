@@ -1,0 +1,60 @@
+"""What is in the database, version by version; a version is never changed, only followed."""
+
+from __future__ import annotations
+
+# Written into the header of the file, so that nobody takes another database for a journal.
+APPLICATION_ID = 0x42594C57  # "BYLW"
+
+_FIRST = (
+    # The chain: digests and what is needed to find a record. Nothing here is ever erased.
+    """
+    CREATE TABLE records (
+        seq INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        verdict TEXT NOT NULL,
+        event BLOB NOT NULL,
+        decision BLOB NOT NULL,
+        rules BLOB NOT NULL,
+        version TEXT NOT NULL,
+        redacted INTEGER NOT NULL,
+        chain BLOB NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX records_of_session ON records (session, seq)",
+    # What the digests are of. A row that is gone was erased.
+    """
+    CREATE TABLE payloads (
+        seq INTEGER PRIMARY KEY,
+        event BLOB NOT NULL,
+        decision BLOB NOT NULL
+    ) STRICT
+    """,
+    # The newest state of each session, without its windows and without long texts.
+    "CREATE TABLE sessions (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, core BLOB NOT NULL) STRICT",
+    # The windows of messages and calls, an item a row.
+    """
+    CREATE TABLE windows (
+        session TEXT NOT NULL,
+        name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        item BLOB NOT NULL,
+        PRIMARY KEY (session, name, number)
+    ) STRICT, WITHOUT ROWID
+    """,
+    # Long texts of sessions, once each; `seq` is the record that last brought it.
+    "CREATE TABLE texts (digest BLOB PRIMARY KEY, seq INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
+    # Which files the rules of a digest were made of, and the text of each.
+    "CREATE TABLE rule_sets (digest BLOB PRIMARY KEY, files BLOB NOT NULL) STRICT",
+    "CREATE TABLE sources (digest BLOB PRIMARY KEY, text TEXT NOT NULL) STRICT",
+    # Decisions whose plans are being followed, and by which process.
+    """
+    CREATE TABLE open_plans (
+        seq INTEGER PRIMARY KEY, session TEXT NOT NULL, owner TEXT NOT NULL
+    ) STRICT
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+VERSION = len(MIGRATIONS)

@@ -1,0 +1,82 @@
+"""Books with their texts → what the journal keeps of them, once a digest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.runtime.journal.chain import digest
+from bylaw.runtime.reading import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.model.procedure import Book
+    from bylaw.runtime.loading import LoadedBook
+
+
+class SourceOf(Struct, frozen=True):
+    """A rule file by the digest of its text, and the files beside it that were read."""
+
+    dialect: str
+    path: str
+    text: bytes
+    beside: dict[str, bytes] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInForce:
+    """The digest of the rules that decide, and the texts that they were made of."""
+
+    digest: bytes
+    files: tuple[SourceOf, ...] = ()
+    texts: tuple[tuple[bytes, str], ...] = ()
+
+    def encoded_files(self) -> bytes:
+        """The list of files as it is stored."""
+        return msgspec.msgpack.encode(self.files)
+
+
+_FILES = msgspec.msgpack.Decoder(tuple[SourceOf, ...])
+
+
+def decoded_files(data: bytes) -> tuple[SourceOf, ...]:
+    """What `encoded_files` wrote."""
+    return _FILES.decode(data)
+
+
+def rules_of(books: Iterable[Book]) -> RulesInForce:
+    """Rules without their texts: of a program that made its books itself."""
+    return RulesInForce(_digest_of(tuple(books)))
+
+
+def rules_with_texts(books: Sequence[LoadedBook]) -> RulesInForce:
+    """Rules with all that they were loaded from."""
+    texts: dict[bytes, str] = {}
+    files = [
+        SourceOf(
+            one.dialect.name,
+            path,
+            _put(texts, file.source.text),
+            {name: _put(texts, text) for name, text in sorted(file.beside.texts.items())},
+        )
+        for one in books
+        for path, file in one.texts.items()
+    ]
+    in_force = tuple(one.book for one in books)
+    return RulesInForce(_digest_of(in_force), tuple(files), tuple(texts.items()))
+
+
+def _put(texts: dict[bytes, str], text: str) -> bytes:
+    key = digest(as_bytes(text))
+    texts[key] = text
+    return key
+
+
+def _digest_of(books: Iterable[Book]) -> bytes:
+    lines = sorted(f"{book.dialect} {book.path} {book.digest}" for book in books)
+    return sha256(as_bytes("\n".join(lines))).digest()

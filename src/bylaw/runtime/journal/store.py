@@ -1,0 +1,249 @@
+"""The journal as one thing: a session is read, decided on and written in one transaction."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from bylaw.model.decision import Decision, TraceResult
+from bylaw.model.session import Session
+from bylaw.model.wire import encode_event
+from bylaw.runtime.journal.chain import GENESIS, Header, digest, link
+from bylaw.runtime.journal.database import IN_MEMORY, Durability, open_database
+from bylaw.runtime.journal.errors import corrupt_journal, told_plainly
+from bylaw.runtime.journal.redaction import Redactor
+from bylaw.runtime.journal.snapshot import WINDOWS, Change, Kept, change, restore
+from bylaw.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bylaw.model.event import Event
+    from bylaw.runtime.journal.anchor import Anchor
+    from bylaw.runtime.journal.sources import RulesInForce
+
+# Sessions that a process keeps at hand; the others are read again.
+MAX_AT_HAND = 64
+# What of a trace is worth keeping; the rest follows from the rules and the event.
+_TELLING = frozenset(TraceResult) - {TraceResult.GUARD_FALSE, TraceResult.NOT_LIVE}
+_ENCODER = msgspec.json.Encoder()
+_QUIET = _ENCODER.encode(Decision())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event with its decision, as they may be stored, and the session that comes of them."""
+
+    event: Event
+    decision: Decision
+    session: Session
+    redacted: bool = False
+    # Whether plans of it have to be followed, by whom.
+    owner: str = ""
+
+
+def encode_decision(decision: Decision) -> bytes:
+    """A decision as it is stored: of the trace, what fired, failed, was limited or gated."""
+    quiet = not (decision.fired or decision.plans or decision.reasons)
+    if quiet and not isinstance(decision.trace, tuple):
+        return _QUIET  # made by the fast path: no guard held and none failed
+    trace = tuple(line for line in decision.trace if line.result in _TELLING)
+    return _ENCODER.encode(msgspec.structs.replace(decision, trace=trace))
+
+
+class Journal:
+    """An open journal. Safe to share between threads; other processes may write beside it."""
+
+    def __init__(
+        self,
+        path: str = IN_MEMORY,
+        *,
+        durability: Durability = Durability.PROCESS,
+        redactor: Redactor | None = None,
+        anchor: Anchor | None = None,
+    ) -> None:
+        self.path = path
+        self.redactor = redactor or Redactor()
+        self._anchor = anchor
+        self._lock = RLock()
+        self._connection = open_database(path, durability)
+        self._at_hand: OrderedDict[str, Kept] = OrderedDict()
+        self._known_rules: set[bytes] = set()
+        self._head: tuple[int, bytes] = (0, GENESIS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing can be recorded any more."""
+        with self._lock:
+            self._connection.close()
+
+    def transact(
+        self,
+        session: str,
+        rules: RulesInForce,
+        judge: Callable[[Session, int], Entry | None],
+    ) -> Entry | None:
+        """Have the next record of a session made from what the session is now, and write it.
+
+        `judge` is given the session and the number of the record. If it gives none, nothing
+        happened. JournalError if nothing can be written: then nothing was.
+        """
+        with self._lock, told_plainly(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                head = self._read_head()
+                kept = self._load(session)
+                entry = judge(kept.session, head[0] + 1)
+                if entry is None:
+                    self._connection.execute("ROLLBACK")
+                    return None
+                changed = change(kept, entry.session, head[0] + 1)
+                head = self._write(head, entry, rules, changed)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._at_hand.pop(session, None)
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._head = head
+            self._known_rules.add(rules.digest)
+            self._keep(session, changed.kept)
+        if self._anchor is not None:
+            self._anchor.move(*head)
+        return entry
+
+    def session(self, session: str) -> Session:
+        """The session as it stands."""
+        with self._lock, told_plainly(self.path):
+            return self._load(session).session
+
+    def close_plans(self, seq: int) -> None:
+        """All plans of a decision were followed to their end."""
+        with self._lock, told_plainly(self.path):
+            self._connection.execute("DELETE FROM open_plans WHERE seq = ?", (seq,))
+
+    def open_plans(self, session: str) -> list[tuple[int, str]]:
+        """Decisions of a session whose plans did not come to their end, with their owners."""
+        with self._lock, told_plainly(self.path):
+            found = self._connection.execute(
+                "SELECT seq, owner FROM open_plans WHERE session = ? ORDER BY seq", (session,)
+            )
+            return found.fetchall()
+
+    def _read_head(self) -> tuple[int, bytes]:
+        found = self._connection.execute(
+            "SELECT seq, chain FROM records ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        return found or (0, GENESIS)
+
+    def _load(self, session: str) -> Kept:
+        found = self._connection.execute(
+            "SELECT seq, core FROM sessions WHERE id = ?", (session,)
+        ).fetchone()
+        if found is None:
+            return Kept(Session(id=session))
+        seq, core = found
+        kept = self._at_hand.get(session)
+        return kept if kept is not None and kept.seq == seq else self._restore(session, seq, core)
+
+    def _restore(self, session: str, seq: int, core: bytes) -> Kept:
+        items = {name: self._items(session, name) for name in WINDOWS}
+        try:
+            return restore(core, seq, items, self._texts)
+        except (msgspec.MsgspecError, ValueError) as problem:
+            raise corrupt_journal(self.path, f"session `{session}` cannot be read") from problem
+
+    def _items(self, session: str, name: str) -> list[bytes]:
+        rows = self._connection.execute(
+            "SELECT item FROM windows WHERE session = ? AND name = ? ORDER BY number",
+            (session, name),
+        )
+        return [item for (item,) in rows]
+
+    def _texts(self, wanted: Iterable[bytes]) -> Mapping[bytes, str]:
+        found: dict[bytes, str] = {}
+        for key in wanted:
+            row = self._connection.execute(
+                "SELECT text FROM texts WHERE digest = ?", (key,)
+            ).fetchone()
+            if row:
+                found[key] = row[0]
+        return found
+
+    def _keep(self, session: str, kept: Kept) -> None:
+        self._at_hand[session] = kept
+        self._at_hand.move_to_end(session)
+        if len(self._at_hand) > MAX_AT_HAND:
+            self._at_hand.popitem(last=False)
+
+    def _write(
+        self, head: tuple[int, bytes], entry: Entry, rules: RulesInForce, changed: Change
+    ) -> tuple[int, bytes]:
+        event, decision = encode_event(entry.event), encode_decision(entry.decision)
+        header = Header(
+            seq=head[0] + 1,
+            session=entry.event.session,
+            at=entry.event.at,
+            kind=entry.event.kind.value,
+            verdict=entry.decision.verdict.value,
+            event=digest(event),
+            decision=digest(decision),
+            rules=rules.digest,
+            version=__version__,
+            redacted=entry.redacted,
+        )
+        chain = link(head[1], header)
+        run = self._connection.execute
+        run(
+            "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*msgspec.structs.astuple(header), chain),
+        )
+        run("INSERT INTO payloads VALUES (?, ?, ?)", (header.seq, event, decision))
+        if entry.owner:
+            run(
+                "INSERT INTO open_plans VALUES (?, ?, ?)", (header.seq, header.session, entry.owner)
+            )
+        self._write_session(header, changed)
+        if rules.digest not in self._known_rules:
+            self._write_rules(rules)
+        return header.seq, chain
+
+    def _write_session(self, header: Header, changed: Change) -> None:
+        run = self._connection.execute
+        run(
+            "INSERT INTO sessions VALUES (?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, core = excluded.core",
+            (header.session, header.seq, changed.core),
+        )
+        for name, number, item in changed.items:
+            run(
+                "INSERT INTO windows VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET item = excluded.item",
+                (header.session, name, number, item),
+            )
+        for name, first in changed.gone_before.items():
+            run(
+                "DELETE FROM windows WHERE session = ? AND name = ? AND number < ?",
+                (header.session, name, first),
+            )
+        for key, text in changed.texts.items():
+            run(
+                "INSERT INTO texts VALUES (?, ?, ?)"
+                " ON CONFLICT (digest) DO UPDATE SET seq = excluded.seq",
+                (key, header.seq, text),
+            )
+
+    def _write_rules(self, rules: RulesInForce) -> None:
+        run = self._connection.execute
+        run("INSERT OR IGNORE INTO rule_sets VALUES (?, ?)", (rules.digest, rules.encoded_files()))
+        for key, text in rules.texts:
+            run("INSERT OR IGNORE INTO sources VALUES (?, ?)", (key, text))
