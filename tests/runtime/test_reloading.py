@@ -1,7 +1,13 @@
 """Rules are loaded again while an engine runs: what loads is taken over, nothing else is lost."""
 
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import lines
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bylaw
 from bylaw.dialects.base import BesideError, Loaded
@@ -364,6 +370,115 @@ def language(monkeypatch):
             monkeypatch.setattr(lines, name, value)
 
     return change
+
+
+TEXTS = ("deny tool {name} because one\n", "# same\ndeny tool {name} because two\n", BAD, None)
+HISTORIES = st.lists(
+    st.fixed_dictionaries({name: st.sampled_from(TEXTS) for name in "abc"}), min_size=1, max_size=6
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(HISTORIES)
+def test_what_is_in_force_is_the_last_text_that_loaded(history):
+    """Each file by itself, whatever the others do: a small model of the whole module."""
+    with TemporaryDirectory() as folder:
+        put_all(folder, {"z": "deny tool z because z\n"})
+        engine = bylaw.Engine(bylaw.load(folder))
+        good = {}
+        for texts in history:
+            put_all(folder, texts)
+            library = engine.reload()
+            good = {
+                name: text if text != BAD else good[name]
+                for name, text in texts.items()
+                if text not in (BAD, None) or (text == BAD and name in good)
+            }
+            closed = sorted(
+                name for name, text in texts.items() if text == BAD and name not in good
+            )
+            for name in "abc":
+                said = [text for text in reasons(engine, name) if "does not load" not in text]
+                assert said == (re.findall("one|two", good[name]) if name in good else [])
+            assert len(reasons(engine, "other")) == len(closed)
+            broken = [path[-7] for one in library.books for path in one.broken]
+            assert broken == closed
+            if BAD not in texts.values():
+                assert library.in_force()[0].digest == bylaw.load(folder).in_force()[0].digest
+
+
+def put_all(folder, texts):
+    for name, text in texts.items():
+        path = Path(folder, f"{name}.lines")
+        if text is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(text.format(name=name))
+
+
+TOML_RULE = """\
+[rule]
+id = "{id}"
+trigger = "on_turn_start"
+{more}
+[condition]
+expression = "{expression}"
+[action]
+type = "log"
+message = "{message}"
+"""
+
+
+class TestTomlRules:
+    @pytest.fixture
+    def engine(self, root):
+        self.write(root, "a", more="core = true\nenabled = false\n")
+        self.write(root, "b")
+        return bylaw.Engine(bylaw.load("rules"))
+
+    def write(self, root, name, *, id_="", message="", more="", expression="True"):
+        text = TOML_RULE.format(
+            id=id_ or name, message=message or name, more=more, expression=expression
+        )
+        (root / "rules" / f"{name}.toml").write_text(text)
+
+    def logged(self, engine):
+        decision = engine.decide(TurnStart())
+        warned = [reason.file for reason in decision.reasons]
+        return sorted(step.text for plan in decision.plans for step in plan.steps), warned
+
+    def test_a_core_rule_is_always_on(self, engine):
+        """TR-A11, TR-027, TR-A40"""
+        with pytest.raises(bylaw.RuleError, match="`a` is a core rule"):
+            engine.disable("a")
+        engine.disable("b")
+
+        assert self.logged(engine) == (["a"], [])
+
+    def test_one_that_breaks_keeps_its_rule(self, engine, root):
+        """TR-A12"""
+        self.write(root, "a", expression="nope > 1", more="core = true\n")
+        self.write(root, "b", message="new")
+        library = engine.reload()
+
+        assert self.logged(engine) == (["a", "new"], [])
+        assert ("kept-old-rules", "rules/a.toml") in codes(library)
+
+    def test_an_id_that_two_files_have(self, engine, root):
+        """TR-A13"""
+        self.write(root, "c", id_="b", message="c")
+        library = engine.reload()
+
+        assert self.logged(engine) == (["a", "b"], ["rules/c.toml"])
+        assert [path for code, path in codes(library) if code == "duplicate-rule-id"] == [
+            "rules/b.toml", "rules/c.toml",
+        ]  # fmt: skip
+
+    def test_the_note_of_an_unchanged_text_changes_nothing(self, engine, root):
+        before = rule_set(engine)
+        engine.reload()
+
+        assert rule_set(engine) is before
 
 
 class TestLanguages:

@@ -80,7 +80,9 @@ def _mixed(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> LoadedBoo
 
     def joined(was: Group, group: Group) -> Group:
         rules = [*group.rules, *(rule for rule in was.rules if rule.origin.file in kept)]
-        return replace(group, rules=tuple(sorted(rules, key=lambda one: places[one.origin.file])))
+        # Sorting keeps the order within a file; a rule of no file comes first.
+        rules.sort(key=lambda one: places.get(one.origin.file, -1))
+        return replace(group, rules=tuple(rules))
 
     groups = tuple(map(joined, old.groups, new.groups))
     stand_ins = {path: rule for path, rule in new.stand_ins.items() if path not in kept}

@@ -68,8 +68,10 @@ class Switchboard:
         """The event with the rules that are off, beside those that it names itself."""
         if not self.disabled:
             return event
-        disabled = dict.fromkeys((*(event.facts.disabled or ()), *self.disabled))
-        return replace(event, facts=replace(event.facts, disabled=tuple(disabled)))
+        disabled = self.disabled
+        if event.facts.disabled:
+            disabled = tuple(dict.fromkeys((*event.facts.disabled, *disabled)))
+        return replace(event, facts=replace(event.facts, disabled=disabled))
 
     def _settle(self) -> None:
         on = {uid for uid, on in self._of_program.items() if on}
