@@ -129,12 +129,32 @@ def test_common_slips_are_told_plainly(text, said, help_):
     [
         ("a = 1\n" * 60_000, "toml-too-large"),
         (".".join("a" * 200) + " = 1", "toml-too-large"),
+        (".".join(["a" * 90] * 200) + " = 1", "toml-too-large"),
+        (".".join([r'"\""'] * 50_000) + " = 1", "toml-too-large"),
+        ("a = '''\n\"'''\n[" + " . ".join(["'\"'"] * 200) + "]", "toml-too-large"),
+        ("a = " + "[" * 150 + "]" * 150, "toml-too-large"),
+        ("[" + ".".join("a" * 99) + "]\nb = [{c = [1]}]", "toml-too-large"),
         ("a = " + "[" * 50_000, "toml-syntax"),
         ("a = " + "9" * 10_000, "toml-syntax"),
     ],
 )
 def test_what_is_too_much_is_refused(text, code):
     assert refused(text).code == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a = "' + "x." * 200 + '"',
+        'a = """' + 'x.y\\".' * 200 + '"""',
+        "# " + "a." * 200,
+        "a = [" + "1.5, " * 200 + "]",
+        "".join(f"k{n}.b.c = 1.5\n" for n in range(99)),
+        ".".join("a" * 100) + " = 1",
+    ],
+)
+def test_many_dots_make_no_long_key(text):
+    assert load(text).to_python() == tomllib.loads(text)
 
 
 KEYS = st.sampled_from(["a", "b-1", '"c d"', "'e.f'", '"g\\th"'])

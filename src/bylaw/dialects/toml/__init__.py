@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bylaw.dialects.toml.nodes import Array, Entry, Node, Table, Value
-from bylaw.dialects.toml.scan import scan
+from bylaw.dialects.toml.scan import long_key, scan
 from bylaw.dialects.toml.strings import character_places
 from bylaw.model.codes.toml import TOML_SYNTAX, TOML_TOO_LARGE
 from bylaw.model.embedded import Embedded
@@ -22,6 +22,8 @@ from bylaw.model.errors import load_error
 from bylaw.model.source import BOM, SourceFile, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bylaw.dialects.toml.scan import Place
     from bylaw.model.errors import LoadError
 
@@ -31,8 +33,7 @@ __all__ = ["Array", "Document", "Entry", "Node", "Table", "Value", "load_toml", 
 # parts of a dotted key.
 MAX_CHARS = 256 * 1024
 MAX_KEY_PARTS = 100
-_KEY_PART = r"""(?:[\w-]{1,64}|"[^"\n]{0,64}"|'[^'\n]{0,64}')[ \t]*\.[ \t]*"""
-_LONG_KEY = re.compile(f"(?:{_KEY_PART}){{{MAX_KEY_PARTS}}}")
+MAX_DEPTH = 100  # as of events, which carry what rules say
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 # Common slips in our words, by how the standard reader begins to tell of them, and what to do.
 _TWICE = ("a key is written twice", "delete one of them")
@@ -109,17 +110,35 @@ def read_toml(source: SourceFile) -> Document:
         values = tomllib.loads(source.text[start:])
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
         raise _syntax_error(source, str(problem)) from None
+    _refuse_depth(source, values)
     return Document(source, values)
 
 
 def _refuse_long_keys(source: SourceFile) -> None:
     # Counting dots takes a hundredth of the search, and few texts have that many.
     many = source.text.count(".") >= MAX_KEY_PARTS
-    found = _LONG_KEY.search(source.text) if many else None
-    if found is not None:
+    at = long_key(source.text, MAX_KEY_PARTS) if many else None
+    if at is not None:
         headline = f"a key has more than {MAX_KEY_PARTS} parts"
-        span = Span(found.start(), found.start() + 1)
-        raise load_error(TOML_TOO_LARGE, headline, source, span, help="nest less deeply")
+        raise load_error(
+            TOML_TOO_LARGE, headline, source, Span(at, at + 1), help="nest less deeply"
+        )
+
+
+def _refuse_depth(source: SourceFile, values: dict[str, Any]) -> None:
+    level: list[Any] = [values]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inner(outer) if _inner(inner)]
+        if not level:
+            return
+    headline = f"values are nested more than {MAX_DEPTH} levels deep"
+    raise load_error(TOML_TOO_LARGE, headline, source, Span(0, 1), help="nest less deeply")
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _syntax_error(source: SourceFile, message: str) -> LoadError:

@@ -21,6 +21,12 @@ _BASIC = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LITERAL = re.compile(r"'[^']*'")
 # A date and a time may be parted by a single space.
 _PLAIN = re.compile(r"\d{4}-\d\d-\d\d \d\d:[^\s,\]}#]*|[^\s,\]}#]+")
+_KEY_PIECES = (_BASIC, _LITERAL, _BARE_KEY)
+_TOKEN = re.compile(
+    rf"#[^\n]*|{_LONG_BASIC.pattern}|{_LONG_LITERAL.pattern}|(?P<dot>\.)"
+    rf"|(?P<piece>{'|'.join(piece.pattern for piece in _KEY_PIECES)}|[ \t]+)|[^\"']",
+    re.DOTALL,
+)
 
 
 @dataclass(slots=True)
@@ -46,6 +52,22 @@ class Place:
         assert self.entries is not None
         self.key_spans[key] = span
         self.entries[key] = place
+
+
+def long_key(text: str, most: int) -> int | None:
+    """Where a key begins that has more parts than allowed; the text may be anything.
+
+    It ends at a text without a closing quote: there the reader of the standard library ends too.
+    """
+    at = begin = dots = 0
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        dots += token.lastgroup == "dot"
+        if dots >= most:
+            return begin
+        if token.lastgroup is None:
+            begin, dots = at, 0
+    return None
 
 
 def scan(source: SourceFile, start: int) -> Place:
