@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from bylaw.expr.compile import runtime_names
+from bylaw.expr.compile import program_of, runtime_names
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
 from bylaw.model.errors import LoadError
@@ -163,5 +163,5 @@ def _compiled(reads: dict[str, str], body: list[str], names: dict[str, Any]) -> 
         ]
     )
     namespace = {**runtime_names(), **names}
-    exec(compile(source, "<bucket>", "exec"), namespace)  # noqa: S102 - as for one expression
+    exec(program_of(source, "<bucket>"), namespace)  # noqa: S102 - as for one expression
     return cast("Holding", namespace["holding"])

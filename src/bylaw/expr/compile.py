@@ -26,6 +26,7 @@ from bylaw.model.text_size import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
 
     from bylaw.expr.check import Checked
 
@@ -71,6 +72,13 @@ def runtime_names() -> dict[str, Any]:
     return dict(_RUNTIME)
 
 
+def program_of(code: str, name: str) -> CodeType:
+    """Source that was emitted, compiled without a word: it means what it says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns of `0 is None`
+        return compile(code, name, "exec")
+
+
 class Compiled:
     """A function over a view, its Python source, and the places that can fail."""
 
@@ -80,11 +88,8 @@ class Compiled:
         self.code = code
         self.sites = sites
         namespace = runtime_names()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of `0 is None`, which means what it says
-            program = compile(code, "<expression>", "exec")
         # The source is made of constants, declared names and the operators above only.
-        exec(program, namespace)  # noqa: S102
+        exec(program_of(code, "<expression>"), namespace)  # noqa: S102
         self.function: Callable[[Any], Any] = namespace["expression"]
 
 
