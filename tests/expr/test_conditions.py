@@ -86,6 +86,13 @@ def test_python_is_not_quoted(text, headline):
         ("'a' is not 'a'", "write `!=`"),
         ("_x", "read a declared value instead"),
         ("-" * 60 + "1", "split it into several rules"),
+        ("1 && 2", "write `and`"),
+        ("1 || 2", "write `or`"),
+        ("1 === 2", "write `==`"),
+        ("1 and !2", "write `not`"),
+        ("1 == 1\nand 2 == 2", "put brackets around an expression of several lines"),
+        ("1\n!= 2", "put brackets around an expression of several lines"),
+        ("1 +", ""),
     ],
 )
 def test_what_to_write_instead(text, help_):

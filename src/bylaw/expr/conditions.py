@@ -30,6 +30,9 @@ _IN_OUR_WORDS = [
     ("leading zeros", "a number does not begin with zeros"),
 ]
 _PLAINLY = "this is not an expression"
+# What people bring along from other languages.
+_WRITTEN_HERE = {"&&": "write `and`", "||": "write `or`", "===": "write `==`", "!": "write `not`"}
+_SEVERAL_LINES = "put brackets around an expression of several lines"
 _NESTED_BRACKETS = "too many nested"
 _LONG_NUMBER = "Exceeds the limit"
 
@@ -89,7 +92,14 @@ def _syntax_error(
             codes.MALFORMED_NUMBER, "a number is too large", source, Span(start, start + last + 1)
         )
     headline = next((ours for theirs, ours in _IN_OUR_WORDS if theirs in message), _PLAINLY)
-    return load_error(codes.EXPRESSION_SYNTAX, headline, source, Span(at, at + 1))
+    help_ = _what_to_do(piece.text, at - start) if headline == _PLAINLY else ""
+    return load_error(codes.EXPRESSION_SYNTAX, headline, source, Span(at, at + 1), help=help_)
+
+
+def _what_to_do(text: str, at: int) -> str:
+    near = text[max(at - 2, 0) : at + 2].replace("!=", "")
+    written = next((ours for theirs, ours in _WRITTEN_HERE.items() if theirs in near), "")
+    return written or (_SEVERAL_LINES if "\n" in text[:at] else "")
 
 
 def _statement(
