@@ -135,10 +135,12 @@ class _Shelf:
             cache.keep()
 
     def _book(self, dialect: Dialect, texts: list[RuleText], cache: CheckCache) -> LoadedBook:
-        files = {text.found.path: self._rule_file(text, cache) for text in texts}
-        readable = [files[text.found.path] for text in texts if not text.errors]
-        loaded = _load(dialect, readable)
-        cache.note(_notes(loaded, readable))
+        try:
+            files, loaded = self._loaded(dialect, texts, cache.recall)
+        except BylawError:
+            # A note may be to blame; the texts themselves decide.
+            files, loaded = self._loaded(dialect, texts, lambda _: b"")
+        cache.note(_notes(loaded, files.values()))
         findings = [*loaded.diagnostics, *(why for text in texts for why in text.errors)]
         self.diagnostics += findings
         errors = self._errors(dialect, files, findings)
@@ -146,10 +148,16 @@ class _Shelf:
         groups = tuple(_without(group, errors) for group in loaded.groups)
         return bind(dialect, [text.found for text in texts], files, groups, stand_ins)
 
-    def _rule_file(self, text: RuleText, cache: CheckCache) -> RuleFile:
+    def _loaded(
+        self, dialect: Dialect, texts: list[RuleText], recall: Callable[[str], bytes]
+    ) -> tuple[dict[str, RuleFile], Loaded]:
+        files = {text.found.path: self._rule_file(text, recall) for text in texts}
+        return files, _load(dialect, [files[one.found.path] for one in texts if not one.errors])
+
+    def _rule_file(self, text: RuleText, recall: Callable[[str], bytes]) -> RuleFile:
         digest = _digest(text.source.text)
         beside = self._surroundings.of(text.found.location)
-        return RuleFile(text.source, digest, beside, cache.recall(digest))
+        return RuleFile(text.source, digest, beside, recall(digest))
 
     def _errors(
         self, dialect: Dialect, files: Mapping[str, RuleFile], findings: Iterable[Diagnostic]
