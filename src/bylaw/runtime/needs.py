@@ -39,24 +39,26 @@ def decide_with_facts(
     asked = 0
     while isinstance(answer := decide(rules, session, event), Needs):
         if asked < MAX_ASKING:
-            event = _gathered(event, answer.needs, gatherers)
+            event = gathered(event, answer.needs, gatherers)
         else:
-            event = _with_unknown(event, NO_MORE_FACTS)
+            event = with_unknown(event, NO_MORE_FACTS)
         asked += 1
     return event, answer
 
 
-def _gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
+def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
+    """The event with these facts; what nobody can find out is unknown."""
     for need in needs:
         gather = gatherers.get(need.name)
         facts = None if gather is None else gather(event, need)
         if facts is None:
-            event = _with_unknown(event, f"{need.name}:{need.key}")
+            event = with_unknown(event, f"{need.name}:{need.key}")
         else:
             event = replace(event, facts=facts)
     return event
 
 
-def _with_unknown(event: Event, what: str) -> Event:
+def with_unknown(event: Event, what: str) -> Event:
+    """The event, saying that a fact cannot be had."""
     unknown = (*event.facts.unknown, what)
     return replace(event, facts=replace(event.facts, unknown=unknown))

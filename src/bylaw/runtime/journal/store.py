@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -17,10 +17,11 @@ from bylaw.runtime.journal.database import IN_MEMORY, Durability, open_database
 from bylaw.runtime.journal.errors import corrupt_journal, told_plainly
 from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.snapshot import WINDOWS, Change, Kept, change, restore
+from bylaw.runtime.owner import this_process
 from bylaw.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bylaw.model.event import Event
     from bylaw.runtime.journal.anchor import Anchor
@@ -138,6 +139,20 @@ class Journal:
                 "SELECT seq, owner FROM open_plans WHERE session = ? ORDER BY seq", (session,)
             )
             return found.fetchall()
+
+    def take_over(self, seq: int, owner: str) -> bool:
+        """Become the one who follows these plans; False if somebody else was quicker."""
+        with self._lock, told_plainly(self.path):
+            done = self._connection.execute(
+                "UPDATE open_plans SET owner = ? WHERE seq = ? AND owner = ?",
+                (this_process(), seq, owner),
+            )
+            return done.rowcount == 1
+
+    def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """The rows of a question to the database."""
+        with self._lock, told_plainly(self.path):
+            return self._connection.execute(statement, tuple(values)).fetchall()
 
     def _read_head(self) -> tuple[int, bytes]:
         found = self._connection.execute(

@@ -1,0 +1,48 @@
+"""Ops → who carries them out: what a host offers, and what Bylaw settles itself.
+
+A performer is given a finished step and says how it ended. What nobody offers is not carried out,
+and that is recorded like every other outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import monotonic_ns
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from bylaw.engine.causes import TOO_DEEP, too_deep
+from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.model.effects import SESSION_STEPS, EventEmit
+from bylaw.model.vocabulary import EffectStatus, Op
+
+if TYPE_CHECKING:
+    from bylaw.engine.plan import Due
+    from bylaw.model.event import Event
+
+# The step that is due, and the event in whose answer it stands.
+Performer: TypeAlias = "Callable[[Due, Event], StepOutcome]"
+Performers: TypeAlias = Mapping[Op, Performer]
+NO_PERFORMERS: Performers = MappingProxyType({})
+
+NOT_OFFERED = StepOutcome(EffectStatus.NOT_CARRIED_OUT, {"error": "the host cannot do this"})
+MS = 1_000_000
+
+
+def perform(due: Due, event: Event, performers: Performers) -> tuple[StepOutcome, int]:
+    """How a step ended, and how many milliseconds it took; a performer that breaks has failed."""
+    if too_deep(event, due.step.op):
+        return TOO_DEEP, 0
+    if isinstance(due.step, (*SESSION_STEPS, EventEmit)):
+        return DONE, 0  # the session, or the queue of events, takes it over
+    performer = performers.get(due.step.op)
+    if performer is None:
+        return NOT_OFFERED, 0
+    begun = monotonic_ns()
+    try:
+        outcome = performer(due, event)
+    except Exception as problem:  # noqa: BLE001 - whatever a host's code raises is its failure
+        outcome = StepOutcome(
+            EffectStatus.FAILED, {"error": f"{type(problem).__name__}: {problem}"}
+        )
+    return outcome, (monotonic_ns() - begun) // MS
