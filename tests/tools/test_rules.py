@@ -166,8 +166,11 @@ class TestShow:
         assert text.endswith("     | … 302 more lines\n")
         assert len(printer.shown_as_data(show_rule("line-1"))["text"].split("\n")) == 502
 
-    def test_a_broken_file_may_hold_what_is_sought(self, root):
-        put(root, "a.lines", "denny\n")
+    @pytest.mark.parametrize(
+        ("name", "text"), [("a.lines", "denny\n"), ("bylaw.toml", "discovr = true\n")]
+    )
+    def test_what_does_not_load_may_hold_what_is_sought(self, root, name, text):
+        put(root, name, text)
 
         with pytest.raises(RuleError, match=r"there are no rules; .* `bylaw check` tells why"):
             show_rule("line-2")

@@ -86,7 +86,7 @@ class Listing:
     @property
     def has_errors(self) -> bool:
         """Whether a file was refused."""
-        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+        return _has_errors(self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +176,13 @@ class _Catalogue:
         self.diagnostics = (*library.diagnostics, *self.switches.diagnostics)
 
     def find(self, name: str) -> WrittenRule:
-        """As `find_rule`; the rule may also be in a file that does not load."""
+        """As `find_rule`; a rule that is not found may be in a file that does not load."""
         try:
             return find_rule(self.rules, name)
         except RuleError as wrong:
-            if not any(True for _ in self.broken()):
+            if not _has_errors(self.diagnostics):
                 raise
-            message = f"{wrong}; there are files that do not load, `bylaw check` tells why"
-            raise RuleError(message) from None
+            raise RuleError(f"{wrong}; not every file loads, `bylaw check` tells why") from None
 
     def with_switch(self, rule: WrittenRule) -> ListedRule:
         return ListedRule(rule, self.switches.disabled.get(rule.uid))
@@ -210,6 +209,10 @@ class _Catalogue:
     def source_of(self, rule: WrittenRule) -> SourceFile:
         texts = (one.texts.get(rule.origin.file) for one in self._books)
         return next(text.source for text in texts if text is not None)
+
+
+def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    return any(one.severity is Severity.ERROR for one in diagnostics)
 
 
 def _written(
