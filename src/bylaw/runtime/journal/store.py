@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,14 @@ MAX_AT_HAND = 64
 _TELLING = frozenset(TraceResult) - {TraceResult.GUARD_FALSE, TraceResult.NOT_LIVE}
 _ENCODER = msgspec.json.Encoder()
 _QUIET = _ENCODER.encode(Decision())
+
+# Number and digest of a record.
+Head: TypeAlias = tuple[int, bytes]
+BEGINNING: Head = (0, GENESIS)
+_HEADS = """
+    SELECT r.seq, r.chain, s.seq FROM records r LEFT JOIN sessions s ON s.id = ?
+    ORDER BY r.seq DESC LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,6 @@ class Journal:
         self._connection = open_database(path, durability)
         self._at_hand: OrderedDict[str, Kept] = OrderedDict()
         self._known_rules: set[bytes] = set()
-        self._head: tuple[int, bytes] = (0, GENESIS)
 
     def __enter__(self) -> Self:
         return self
@@ -101,8 +108,7 @@ class Journal:
         with self._lock, told_plainly(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                head = self._read_head()
-                kept = self._load(session)
+                head, kept = self._load(session)
                 entry = judge(kept.session, head[0] + 1)
                 if entry is None:
                     self._connection.execute("ROLLBACK")
@@ -115,7 +121,6 @@ class Journal:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-            self._head = head
             self._known_rules.add(rules.digest)
             self._keep(session, changed.kept)
         if self._anchor is not None:
@@ -125,7 +130,7 @@ class Journal:
     def session(self, session: str) -> Session:
         """The session as it stands."""
         with self._lock, told_plainly(self.path):
-            return self._load(session).session
+            return self._load(session)[1].session
 
     def close_plans(self, seq: int) -> None:
         """All plans of a decision were followed to their end."""
@@ -154,23 +159,23 @@ class Journal:
         with self._lock, told_plainly(self.path):
             return self._connection.execute(statement, tuple(values)).fetchall()
 
-    def _read_head(self) -> tuple[int, bytes]:
-        found = self._connection.execute(
-            "SELECT seq, chain FROM records ORDER BY seq DESC LIMIT 1"
-        ).fetchone()
-        return found or (0, GENESIS)
-
-    def _load(self, session: str) -> Kept:
-        found = self._connection.execute(
-            "SELECT seq, core FROM sessions WHERE id = ?", (session,)
-        ).fetchone()
+    def _load(self, session: str) -> tuple[Head, Kept]:
+        """The last record of the journal, and the session as it stands."""
+        found = self._connection.execute(_HEADS, (session,)).fetchone()
         if found is None:
-            return Kept(Session(id=session))
-        seq, core = found
+            return BEGINNING, Kept(Session(id=session))
+        *head, seq = found
         kept = self._at_hand.get(session)
-        return kept if kept is not None and kept.seq == seq else self._restore(session, seq, core)
+        if seq is None:
+            kept = Kept(Session(id=session))
+        elif kept is None or kept.seq != seq:
+            kept = self._restore(session, seq)
+        return (head[0], head[1]), kept
 
-    def _restore(self, session: str, seq: int, core: bytes) -> Kept:
+    def _restore(self, session: str, seq: int) -> Kept:
+        (core,) = self._connection.execute(
+            "SELECT core FROM sessions WHERE id = ?", (session,)
+        ).fetchone()
         items = {name: self._items(session, name) for name in WINDOWS}
         try:
             return restore(core, seq, items, self._texts)
@@ -200,9 +205,7 @@ class Journal:
         if len(self._at_hand) > MAX_AT_HAND:
             self._at_hand.popitem(last=False)
 
-    def _write(
-        self, head: tuple[int, bytes], entry: Entry, rules: RulesInForce, changed: Change
-    ) -> tuple[int, bytes]:
+    def _write(self, head: Head, entry: Entry, rules: RulesInForce, changed: Change) -> Head:
         event, decision = encode_event(entry.event), encode_decision(entry.decision)
         header = Header(
             seq=head[0] + 1,
