@@ -230,6 +230,12 @@ REFUSED = [
         "context.state.list | list",
     ),
     ("{% for n in context.state.list recursive %}{% endfor %}", codes.TEMPLATE_LOOP, "for"),
+    ("{% for loop in context.state.list %}{% endfor %}", codes.TEMPLATE_LOOP, "loop"),
+    (
+        "{% for n in context.state.list if loop.index %}{% endfor %}",
+        codes.TEMPLATE_UNKNOWN_NAME,
+        "loop",
+    ),
     ("{{ contxt.turn }}", codes.TEMPLATE_UNKNOWN_NAME, "contxt"),
     ("{{ context.turn }} {{ turn }}", codes.TEMPLATE_UNKNOWN_NAME, "turn"),
     ("{{ loop.index }}", codes.TEMPLATE_UNKNOWN_NAME, "loop"),
@@ -239,6 +245,8 @@ REFUSED = [
     ("{{ 1 is divisibleby }}", codes.TEMPLATE_ARGUMENTS, "divisibleby"),
     ("{{ 'a\\d' }}", codes.TEMPLATE_SYNTAX, "\\d"),
     ("{{ '\\\\\\777' }}", codes.TEMPLATE_SYNTAX, "\\7"),
+    ("{{ '\\ud83d\\ude00' }}", codes.TEMPLATE_SYNTAX, "\\ud83d"),
+    ("{{ '\\\\\\U0000DFff' }}", codes.TEMPLATE_SYNTAX, "\\U0000DFff"),
     ("{{ 1 is not evn }}", codes.TEMPLATE_UNKNOWN_TEST, "evn"),
     ("é\r\n😀\r\n{{ a }}\r\n", codes.TEMPLATE_UNKNOWN_NAME, "a"),
 ]
@@ -548,6 +556,9 @@ def test_a_loop_is_bounded():
         "{% if context.result | upper == 'y' %}{% endif %}" * 300,
         "{% if context.result | replace('q', 'r') | length == 3 %}{% endif %}" * 200,
         "{{ '' if 1 else 2 }}" * 900,
+        "{{ context.result[:99999] | title | length }}",
+        "{{ context.result | trim(context.result) }}",
+        "{{ context.result | trim('wx' * 100) }}",
     ],
 )
 def test_the_steps_of_a_rendering_are_bounded(body):
@@ -559,6 +570,16 @@ def test_the_steps_of_a_rendering_are_bounded(body):
         "render-too-large",
     }
     assert time.perf_counter() - start < 3
+
+
+def test_asking_for_what_is_missing_costs_no_suggestions():
+    names = {f"key_{n}_" + "abcdefghij" * 5: n for n in range(20)}
+    values = {"context": {"state": {"list": [names] * 100}}}
+    body = "{{ '' if n.key_abcdefghijabcdefghijabcdefghij is defined else '' }}" * 100
+    start = time.process_time()
+
+    assert render("{% for n in context.state.list %}" + body + "{% endfor %}", values) == ""
+    assert time.process_time() - start < 3
 
 
 def test_the_test_of_a_loop_is_a_step_of_each_round():

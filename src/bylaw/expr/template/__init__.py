@@ -44,9 +44,14 @@ _TOO_DEEP = "this is nested too deeply for a template"
 _MAX_PATHS_SHOWN = 5
 
 _QUOTED = re.compile(r"'([^'`]*)'")
+# Half a character, such as `\ud83d`, is no text that could be written anywhere.
 _ESCAPE = re.compile(
-    r"""\\(?:[\n\\'"abfnrtvxuUN]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""", re.DOTALL
+    r"""\\(?:(?P<half>(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2})|[\n\\'"abfnrtvxuUN]"""
+    r"""|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|(?P<unknown>.))""",
+    re.DOTALL,
 )
+_HALF = ("a character", "write the character itself")
+_UNKNOWN = ("an escape", "write two backslashes for one")
 _PATH_NODES = (nodes.Name, nodes.Getattr, nodes.Getitem)
 # Operators that conditions have too say what is wrong with codes of guards.
 _CODES = {
@@ -190,12 +195,12 @@ def _check_tokens(text: TemplateText) -> None:
 
 
 def _check_escapes(text: TemplateText, start: int, literal: str) -> None:
-    """Refuse escapes that Python still reads, with a warning."""
+    """Refuse escapes that Python still reads, with a warning, and half characters."""
     for escape in _ESCAPE.finditer(literal):
-        if escape["unknown"]:
+        if escape["unknown"] or escape["half"]:
             span = text.in_file(start + escape.start(), start + escape.end())
-            headline = f"`{escape[0]}` is not an escape"
-            help_ = "write two backslashes for one"
+            what, help_ = _HALF if escape["half"] else _UNKNOWN
+            headline = f"`{escape[0]}` is not {what}"
             finding = error(codes.TEMPLATE_SYNTAX, headline, text.source, span, help=help_)
             raise LoadError([finding])
 

@@ -248,12 +248,23 @@ class Checker:
             span = self.text.to_end_of_tag(_leftmost(node.iter).lineno)
             help_ = "loop over a path such as `context.history.messages` or a slice of it"
             self._error(codes.TEMPLATE_LOOP, "a loop runs over a list of the values", span, help_)
-        targets = dict.fromkeys(name.name for name in _names_in(node.target))
-        inner: Mapping[str, Shape] = {**scope, **targets, "loop": _LOOP_SHAPE}
-        for child in (*([node.test] if node.test else []), *node.body):
-            self._visit(child, inner)
+        inner: Mapping[str, Shape] = {**scope, **self._targets(node.target)}
+        if node.test:
+            self._visit(node.test, inner)
+        for child in node.body:
+            self._visit(child, {**inner, "loop": _LOOP_SHAPE})
         for child in node.else_:
             self._visit(child, scope)
+
+    def _targets(self, target: nodes.Node) -> dict[str, Shape]:
+        """The names that a loop gives to its elements."""
+        names = list(_names_in(target))
+        for name in names:
+            if name.name == "loop":
+                span = self.text.token_span(name.lineno)
+                headline = "`loop` is what a loop knows of itself"
+                self._error(codes.TEMPLATE_LOOP, headline, span, "use another name")
+        return dict.fromkeys(name.name for name in names)
 
 
 def _in_parentheses(expected: Signature) -> str:

@@ -12,7 +12,7 @@ from jinja2 import Undefined
 from jinja2 import filters as jinja_filters
 from jinja2.tests import TESTS as JINJA_TESTS
 
-from bylaw.expr.limits import MAX_TEXT_CHARS
+from bylaw.expr.limits import COMPARISONS_A_STEP, MAX_TEXT_CHARS
 from bylaw.expr.template.values import (
     MAX_LOOP_ITEMS,
     ORDERED,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bylaw.expr.limits import Budget
 
 MAX_ROUND_DIGITS = 20
+_TITLED_A_STEP = 10  # characters: each word is made anew
 _TRUNCATE_LEEWAY = 5  # as in Jinja: a text is not cut to save this little
 
 
@@ -97,6 +98,21 @@ def _replaced(budget: Budget, value: Any, old: str, new: str, count: int = -1) -
     _bounded(len(text) + text.count(old) * max(0, len(new) - len(old)))
     # There are never more places than that, and Python counts within limits.
     return text.replace(old, new, max(-1, min(count, MAX_TEXT_CHARS + 1)))
+
+
+def _trimmed(budget: Budget, value: Any, chars: str | None = None) -> str:
+    text = text_of(budget, value)
+    if chars is not None and not isinstance(chars, str):
+        fail(codes.RENDER_TYPE, "`trim` takes a text of characters")
+    # Each character of the text may be looked for among all of these.
+    budget.charge(len(text) * len(chars or "") // COMPARISONS_A_STEP)
+    return text.strip(chars)
+
+
+def _titled(budget: Budget, value: Any) -> str:
+    text = _text(budget, value)
+    budget.charge(len(text) // _TITLED_A_STEP)
+    return jinja_filters.do_title(text)
 
 
 def _bounded(size: int) -> None:
@@ -174,9 +190,9 @@ FILTERS: dict[str, Filter] = {
     "replace": _prints(_replaced),
     "round": Filter(_rounded),
     "string": _prints(_text),
-    "title": _prints(lambda budget, value: jinja_filters.do_title(text_of(budget, value))),
+    "title": _prints(_titled),
     "tojson": _prints(_json),
-    "trim": _prints(lambda budget, value, chars=None: text_of(budget, value).strip(chars)),
+    "trim": _prints(_trimmed),
     "truncate": Filter(_truncated),
     "upper": _prints(lambda budget, value: text_of(budget, value).upper()),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jinja2 import StrictUndefined, Undefined
+from jinja2.utils import missing
 
 from bylaw.expr import condition_operators
 from bylaw.expr.faults import describe
@@ -42,6 +43,13 @@ class Missing(StrictUndefined):
 
     __slots__ = ()
     __repr__ = StrictUndefined.__str__
+
+    @property
+    def _undefined_message(self) -> str:
+        # Only now: whoever just asks whether something is there needs no suggestions.
+        if self._undefined_obj is missing:
+            return super()._undefined_message
+        return _why_missing(self._undefined_obj, self._undefined_name)
 
 
 def fail(code: Code, reason: str) -> NoReturn:
@@ -93,7 +101,7 @@ def item(obj: object, key: object) -> object:
         return obj[key]
     if isinstance(obj, ORDERED) and isinstance(key, int) and -len(obj) <= key < len(obj):
         return obj[key]
-    return Missing(_why_missing(obj, key))
+    return Missing(obj=obj, name=key)  # type: ignore[arg-type]  # kept for `_undefined_message`
 
 
 def item_or_null(obj: object, key: object) -> object:
