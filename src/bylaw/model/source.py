@@ -10,11 +10,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
+
 BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Struct, frozen=True, order=True, gc=False):
     """A piece of a source, `start` inclusive and `end` exclusive, in characters."""
 
     start: int
