@@ -125,7 +125,15 @@ NESTING = {
         "[x " + "for x in [1] " * 30 + "]",
         "[" * 12 + "1" + " for x in [1]]" * 12,
     ],
-    "expression-syntax": ["\0", "'\ud800'", "1\u202e+1", "(" * 99, "f'{f'{"],
+    "expression-syntax": [
+        "\0",
+        "'\ud800'",
+        "'\\ud800'",
+        "f'\\udfff{1}'",
+        "1\u202e+1",
+        "(" * 99,
+        "f'{f'{",
+    ],
 }
 GUARDS = {
     "unknown-function": ["__import__('os')"],

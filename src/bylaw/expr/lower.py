@@ -6,6 +6,7 @@ A node that is not in `_HANDLERS` is refused, whatever a future Python may add.
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
@@ -41,6 +42,8 @@ _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
 }  # fmt: skip
+# No text that comes from outside has one, and none that holds one can be written anywhere.
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Not: "not"}
 _COMPARE = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -123,6 +126,11 @@ class Lowering:
 
     def const(self, node: ast.Constant) -> Node:
         value = node.value
+        if isinstance(value, str) and _HALF_CHARACTER.search(value):
+            raise load_error(
+                codes.EXPRESSION_SYNTAX, "this text holds half a character", self.source,
+                self.span(node), help="write the character itself",
+            )  # fmt: skip
         if value is None or isinstance(value, bool | str):
             return Const(value, span=self.span(node))
         if not isinstance(value, int | float):
