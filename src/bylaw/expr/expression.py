@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from bylaw.expr.environment import Environment
     from bylaw.expr.tree import Node
+    from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
 
 
@@ -77,7 +78,7 @@ class Expression:
             raise self.explain(fault) from None
         except OverBudget:
             message = f"the evaluation took more than {MAX_STEPS:,} steps"
-            raise GuardError(codes.GUARD_BUDGET.name, message, self._text(self.span)) from None
+            raise self._failure(codes.GUARD_BUDGET, message) from None
 
     def test(self, view: object) -> bool:
         """Whether it holds for this view; anything but a boolean is a GuardError."""
@@ -85,7 +86,7 @@ class Expression:
         if value is True or value is False:
             return bool(value)
         message = f"the condition is {describe(value)}, not true or false"
-        raise GuardError(codes.GUARD_NOT_BOOLEAN.name, message, self._text(self.span))
+        raise self._failure(codes.GUARD_NOT_BOOLEAN, message)
 
     def explain(self, fault: Fault) -> GuardError:
         """The failed part as it is written, what went wrong there, and the values it met."""
@@ -99,6 +100,11 @@ class Expression:
             values = [f"found {value}" for value in values]
         message = f"in `{part}`: {fault.problem}" + (f"; {', '.join(values)}" if values else "")
         return GuardError(fault.code.name, message, part)
+
+    def _failure(self, code: Code, problem: str) -> GuardError:
+        """A problem of the whole expression."""
+        text = self._text(self.span)
+        return GuardError(code.name, f"in `{text}`: {problem}", text)
 
     def _text(self, span: Span) -> str:
         """A part as it is written, on one line and short enough for a message."""
