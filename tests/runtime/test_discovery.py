@@ -156,3 +156,11 @@ def test_a_name_that_is_not_utf8(root):
 
     (one,) = discover(str(root), Configuration()).found
     assert one.path == "rules/\udcff.toml"
+
+
+def test_a_folder_whose_files_were_given_before_is_not_empty(root):
+    put(root, "house/a.lines")
+    search = given(str(root), ["house/a.lines", "house", "./house"])
+
+    assert found(search) == [("house/a.lines", "", Why.GIVEN)]
+    assert search.refusals == ()

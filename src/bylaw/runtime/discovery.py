@@ -168,16 +168,20 @@ class _Searching:
 
     def _take_folder(self, folder: str, dialect: str) -> bool:
         """What the convention finds below a folder; and its own files, unless it is a root."""
-        before = len(self._found)
+        taken = list(self._files_of_folder(folder, dialect))
+        for location, language in taken:
+            self._add_from(folder, location, language)
+        return bool(taken)
+
+    def _files_of_folder(self, folder: str, dialect: str) -> Iterator[tuple[str, str]]:
         if not dialect:
             for place in CONVENTION:
                 for location in self._files(_below(folder, place), place.names):
-                    self._add_from(folder, location, place.dialect)
+                    yield location, place.dialect
         if dialect or not is_root(folder):
             for location in self._files(folder, "*"):
                 if _may_be(location, dialect):
-                    self._add_from(folder, location, dialect)
-        return len(self._found) > before
+                    yield location, dialect
 
     def _add_from(self, folder: str, location: str, dialect: str) -> None:
         name = name_from(self._root, location)
