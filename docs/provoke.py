@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import provoke_rules
 from msgspec.structs import replace
 
 from bylaw.cli.reading import read_source
@@ -30,6 +31,7 @@ from bylaw.expr.paths import (
     pattern,
 )
 from bylaw.expr.template import TemplateNames, load_template
+from bylaw.hosts.in_process import Engine
 from bylaw.model.decision import Match, Need, NeedName, Needs
 from bylaw.model.diagnostic import Diagnostic
 from bylaw.model.effects import StateSet
@@ -42,7 +44,6 @@ from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Kind, Op
 from bylaw.model.wire import EventError, decode_event
-from bylaw.runtime.in_memory import Engine
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.switches import read_switches
@@ -313,9 +314,9 @@ def _guard_error(
     return [GuardError(code, message)]
 
 
-def _run_script(event: Event, key: str) -> Facts:
+def _run_script(event: Event, need: Need) -> Facts:
     known = event.facts.scripts or {}
-    return replace(event.facts, scripts={**known, key: ScriptResult(value=True)})
+    return replace(event.facts, scripts={**known, need.key: ScriptResult(value=True)})
 
 
 def _pattern(example: Example) -> Sequence[Found]:
@@ -359,6 +360,7 @@ PROCEDURE = Procedure(
 )
 
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
+    **provoke_rules.READERS,
     "condition": _condition,
     "configuration": _configuration,
     "decide-crash": _crash,

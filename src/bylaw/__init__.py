@@ -12,6 +12,7 @@ from bylaw.version import __version__
 
 TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
 if TYPE_CHECKING:
+    from bylaw.hosts.in_process import Engine, load
     from bylaw.model.decision import Decision
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.errors import BylawError, LoadError, RuleError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
     from bylaw.model.verdict import Verdict
     from bylaw.model.wire import EventError
-    from bylaw.runtime.in_memory import Engine, load
     from bylaw.runtime.loading import Library
 
 __all__ = [
@@ -42,7 +42,7 @@ _HOMES = {
     "BylawError": "bylaw.model.errors",
     "Decision": "bylaw.model.decision",
     "Diagnostic": "bylaw.model.diagnostic",
-    "Engine": "bylaw.runtime.in_memory",
+    "Engine": "bylaw.hosts.in_process",
     "Event": "bylaw.model.event",
     "EventError": "bylaw.model.wire",
     "Library": "bylaw.runtime.loading",
@@ -50,7 +50,7 @@ _HOMES = {
     "RuleError": "bylaw.model.errors",
     "Session": "bylaw.model.session",
     "Verdict": "bylaw.model.verdict",
-    "load": "bylaw.runtime.in_memory",
+    "load": "bylaw.hosts.in_process",
 }
 
 

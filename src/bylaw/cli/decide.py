@@ -13,10 +13,12 @@ from bylaw.cli.output import always_json, emit
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import STANDARD_INPUT, opened
 from bylaw.engine.index import RuleSet
+from bylaw.model.decision import NeedName
 from bylaw.model.diagnostic import Severity
 from bylaw.model.errors import LoadError
 from bylaw.runtime.loading import load_paths
 from bylaw.runtime.reading import unreadable
+from bylaw.runtime.scripts import ScriptRunner
 from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.printers.text import render
 
@@ -93,8 +95,9 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
     \b
     Events may leave out session ("default"), seq (1, 2, 3 …) and at (one more than before).
     What an event causes is decided at once and stands in its "caused". A call that a rule
-    makes is judged, not run: it is under way until a tool.after with its call comes in. A
-    fact that a rule needs and the event does not have is unknown: give it in "facts".
+    makes is judged, not run: it is under way until a tool.after with its call comes in. Scripts
+    are run; any other fact that a rule needs and the event does not have is unknown: give it in
+    "facts".
     """
     with progress() as tell:
         library = load_paths(paths, tell)
@@ -102,13 +105,16 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
         click.echo(render(library.diagnostics), nl=False, err=True)
     if library.refusals:
         return MISTAKE
-    decider = EventDecider(RuleSet(library.in_force()), with_state=state)
     failed = any(one.severity is Severity.ERROR for one in library.diagnostics)
-    for line in _answers(decider, events):
-        failed |= "error" in line
-        emit(line)
-        # Whoever sent the event may wait for the answer before it sends the next.
-        sys.stdout.flush()
+    with ScriptRunner() as scripts:
+        gatherers = {NeedName.SCRIPTS: scripts.gather}
+        rules = RuleSet(library.in_force())
+        decider = EventDecider(rules, with_state=state, gatherers=gatherers)
+        for line in _answers(decider, events):
+            failed |= "error" in line
+            emit(line)
+            # Whoever sent the event may wait for the answer before it sends the next.
+            sys.stdout.flush()
     return MISTAKE if failed else 0
 
 

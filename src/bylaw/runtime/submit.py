@@ -116,6 +116,10 @@ class Runtime:
         self.performers = performers
         self._recovered: set[str] = set()
 
+    def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
+        """Other rules are in force from now on."""
+        self.rules, self.in_force = rules, in_force
+
     def submit(self, event: Event) -> Answer:
         """Record, decide and carry out one event and everything that comes of it."""
         try:

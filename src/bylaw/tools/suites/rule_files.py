@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects import dialect_names
 from bylaw.engine.index import RuleSet
+from bylaw.model.decision import NeedName
 from bylaw.runtime.loading import load_paths
+from bylaw.runtime.scripts import ScriptRunner
 from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.suites.deciding import Decided, Decider
 
@@ -25,5 +27,7 @@ def decide_files(paths: Sequence[str], events: bytes) -> Decided:
     library = load_paths(paths)
     if library.refusals:
         return Decided([], library.diagnostics)
-    decider = EventDecider(RuleSet(library.in_force()), with_state=True)
-    return Decided(list(decider.decide_stream(BytesIO(events))), library.diagnostics)
+    with ScriptRunner() as scripts:
+        gatherers = {NeedName.SCRIPTS: scripts.gather}
+        decider = EventDecider(RuleSet(library.in_force()), with_state=True, gatherers=gatherers)
+        return Decided(list(decider.decide_stream(BytesIO(events))), library.diagnostics)

@@ -1,6 +1,7 @@
-"""Books and events of a Python program → decisions, with sessions that live in memory.
+"""Books and events of a Python program → decisions and answers: the host for any agent loop.
 
-Nothing is performed: what a plan would cause is decided at once, as `bylaw decide` does it.
+`submit` records an event in the journal and carries out what follows from it; `decide` only
+rehearses, as `bylaw decide` does it: nothing is recorded, nothing is carried out.
 """
 
 from __future__ import annotations
@@ -9,32 +10,43 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace as changed
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from msgspec.structs import replace
 
 from bylaw.engine.index import RuleSet
+from bylaw.hosts.base import Loop
+from bylaw.hosts.python_host import PythonHost, Reply
 from bylaw.model.codes.events import EVENT_SYNTAX
+from bylaw.model.decision import NeedName
 from bylaw.model.diagnostic import in_order
 from bylaw.model.errors import BylawError
 from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.wire import EventError, decode_event
+from bylaw.runtime.journal.database import IN_MEMORY
+from bylaw.runtime.journal.sources import rules_of, rules_with_texts
+from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.loading import Library, load_again, load_paths, load_root
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.reloading import reloaded
 from bylaw.runtime.root import find_root
+from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.session_state import session_state
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.model.decision import Decision
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import Event
     from bylaw.model.procedure import Book
     from bylaw.model.session import Session
     from bylaw.model.values import JSON
+    from bylaw.runtime.journal.sources import RulesInForce
 
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -54,11 +66,18 @@ def load(paths: AnyPath | Iterable[AnyPath] | None = None) -> Library:
 class Engine:
     """Decides events under books; LoadError if the books must not be used.
 
-    Sessions are kept by the id that events name. `session` and `state` are those of events
-    that name none.
+    Sessions are kept by the id that events name. `session` and `state` are those of rehearsed
+    events that name none. `journal` is the path of a journal, or one that is open; without it,
+    what is submitted is recorded in memory. `tools` are those that rules may call.
     """
 
-    def __init__(self, books: Library | Iterable[Book]) -> None:
+    def __init__(
+        self,
+        books: Library | Iterable[Book],
+        journal: AnyPath | Journal | None = None,
+        *,
+        tools: Mapping[str, Callable[..., JSON]] | None = None,
+    ) -> None:
         off: Iterable[str] = ()
         self._library: Library | None = None
         if isinstance(books, Library):
@@ -66,7 +85,11 @@ class Engine:
             books = books.in_force()
         in_force = tuple(books)
         self._switches = Switchboard(in_force, off)
-        self._rehearsal = Rehearsal(RuleSet(in_force))
+        self._scripts = ScriptRunner()
+        self._rehearsal = Rehearsal(RuleSet(in_force), {NeedName.SCRIPTS: self._scripts.gather})
+        self._journal = journal
+        self._books = in_force
+        self._host = PythonHost(tools or {})
 
     def decide(self, event: Event | Mapping[str, object]) -> Decision:
         """The decision on an event, which then counts; EventError for what is no event."""
@@ -74,6 +97,40 @@ class Engine:
         decision = self._rehearsal.submit(self._switches.stamp(given)).decision
         # The trace is made late and reads the event, which the caller may change from now on.
         return replace(decision, trace=tuple(decision.trace))
+
+    def submit(self, event: Event | Mapping[str, object]) -> Reply:
+        """Record an event, decide it and carry out what follows; EventError for what is none.
+
+        If nothing can be recorded, a gate is denied and the reason says what to do.
+        """
+        given = _read(event) if isinstance(event, Mapping) else event
+        with self._host.collecting() as said:
+            (answer,) = self._loop.take([self._switches.stamp(given)])
+        return Reply(answer, said)
+
+    def close(self) -> None:
+        """End what runs beside the program, and close the journal."""
+        self._scripts.close()
+        if "_loop" in self.__dict__:
+            self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def _loop(self) -> Loop:
+        journal = self._journal
+        if not isinstance(journal, Journal):
+            journal = Journal(IN_MEMORY if journal is None else os.fspath(journal))
+        return Loop(self._host, self._rehearsal.rules, self._in_force(), journal)
+
+    def _in_force(self) -> RulesInForce:
+        if self._library is None:
+            return rules_of(self._books)
+        return rules_with_texts(self._library.books)
 
     def disable(self, rule: str) -> None:
         """Switch off the rule with that id or uid, for all sessions of this engine.
@@ -98,9 +155,11 @@ class Engine:
         library, off = _with_switches(reloaded(self._library, load_again(self._library.search)))
         in_force, before = library.in_force(), self.disabled
         is_new = library.books is not self._library.books
+        self._library = library
         if is_new:
             self._rehearsal.rules = RuleSet(in_force)
-        self._library = library
+            if "_loop" in self.__dict__:
+                self._loop.runtime.renew(self._rehearsal.rules, self._in_force())
         self._switches.renew(in_force, off)
         if is_new or self.disabled != before:
             self._record_change(before)
@@ -139,6 +198,8 @@ class Engine:
 
     def _record_change(self, before: tuple[str, ...]) -> None:
         event = self._switches.changed(before)
+        if "_loop" in self.__dict__:
+            self._loop.take([self._switches.stamp(event)])
         for session in tuple(self.sessions) or (DEFAULT_SESSION,):
             self._rehearsal.submit(self._switches.stamp(replace(event, session=session)))
 

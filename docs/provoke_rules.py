@@ -1,0 +1,118 @@
+"""Examples of rule files and scripts → what loading and deciding them says; see provoke.py."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import chdir
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.engine.index import RuleSet
+from bylaw.model.decision import NeedName
+from bylaw.model.errors import GuardError
+from bylaw.model.event import TurnStart
+from bylaw.model.facts import ScriptResult
+from bylaw.runtime.loading import load_paths
+from bylaw.runtime.rehearsal import Rehearsal
+from bylaw.runtime.scripts import ScriptRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.model.codes import Example
+    from bylaw.model.decision import Need
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.event import Event
+    from bylaw.model.facts import Facts
+    from bylaw.runtime.loading import Library
+    from bylaw.runtime.needs import Gatherer
+
+RULE = "a-rule.toml"
+SCRIPT = "scripts/a.lua"
+WITH_SCRIPT = f"""[rule]
+id = "a-rule"
+trigger = "on_turn_start"
+
+[condition]
+script = "{SCRIPT}"
+
+[action]
+type = "log"
+"""
+
+
+def _loaded(files: dict[str, str]) -> Library:
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for name, content in files.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(content, encoding="utf-8")
+        return load_paths(["."])
+
+
+def rule(example: Example) -> Sequence[Diagnostic]:
+    """A rule file."""
+    return _loaded({RULE: example.text}).diagnostics
+
+
+def rule_twice(example: Example) -> Sequence[Diagnostic]:
+    """The same rule in two files."""
+    return _loaded({RULE: example.text, "rules/a-rule.toml": example.text}).diagnostics
+
+
+def rule_named(example: Example) -> Sequence[Diagnostic]:
+    """A rule in a file of another name."""
+    return _loaded({"My_Rule.toml": example.text}).diagnostics
+
+
+def bad_lua(example: Example) -> Sequence[Diagnostic]:
+    """A script of a rule."""
+    return _loaded({RULE: WITH_SCRIPT, SCRIPT: example.text}).diagnostics
+
+
+def without_lua(example: Example) -> Sequence[Diagnostic]:
+    """A script of a rule where Lua is not installed."""
+    installed = sys.modules.pop("lupa", None)
+    sys.modules["lupa"] = None  # type: ignore[assignment]  # as if it were not there
+    try:
+        return bad_lua(example)
+    finally:
+        del sys.modules["lupa"]
+        if installed is not None:
+            sys.modules["lupa"] = installed
+
+
+def script(example: Example) -> Sequence[GuardError]:
+    """A script that is run."""
+    with ScriptRunner() as runner:
+        return _guard_error(example, runner.gather)
+
+
+def script_killed(example: Example) -> Sequence[GuardError]:
+    """A script that is killed."""
+
+    def kill(event: Event, need: Need) -> Facts:
+        return replace(event.facts, scripts={need.key: ScriptResult(killed=True)})
+
+    return _guard_error(example, kill)
+
+
+def _guard_error(example: Example, gather: Gatherer) -> Sequence[GuardError]:
+    library = _loaded({RULE: WITH_SCRIPT, SCRIPT: example.text})
+    rehearsal = Rehearsal(RuleSet(library.in_force()), {NeedName.SCRIPTS: gather})
+    (line,) = rehearsal.submit(TurnStart()).decision.trace
+    code, _, message = line.detail.partition(": ")
+    return [GuardError(code, message)]
+
+
+READERS: dict[str, Callable[[Example], Sequence[Diagnostic | GuardError]]] = {
+    "toml-rule": rule,
+    "toml-rule-bad-lua": bad_lua,
+    "toml-rule-named": rule_named,
+    "toml-rule-without-lua": without_lua,
+    "toml-rules-twice": rule_twice,
+    "toml-script": script,
+    "toml-script-killed": script_killed,
+}

@@ -1,0 +1,77 @@
+"""The one loop of all hosts: events in, each gathered for, submitted and performed, answers out.
+
+A host brings what is special to its world: who finds out facts, and who carries out effects. What
+is the same everywhere, scripts among it, is put together here.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from bylaw.model.decision import NeedName
+from bylaw.runtime.effects import CARRIES_OUT
+from bylaw.runtime.needs import NO_GATHERERS
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.submit import Runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.engine.index import RuleSet
+    from bylaw.model.event import Event
+    from bylaw.runtime.journal.sources import RulesInForce
+    from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.needs import Gatherers
+    from bylaw.runtime.performing import Performers
+    from bylaw.runtime.submit import Answer
+
+
+class Host(Protocol):
+    """One world."""
+
+    name: str
+    """As it stands in the table of effects."""
+
+    @property
+    def performers(self) -> Performers:
+        """Who carries out what; nothing that the table does not name."""
+
+    @property
+    def gatherers(self) -> Gatherers:
+        """Who finds out the facts of this world."""
+
+
+class Loop:
+    """Rules in force in one world, with a journal."""
+
+    def __init__(
+        self, host: Host, rules: RuleSet, in_force: RulesInForce, journal: Journal
+    ) -> None:
+        self.journal = journal
+        self._scripts = ScriptRunner()
+        own = {NeedName.SCRIPTS: self._scripts.gather}
+        allowed = CARRIES_OUT[host.name]
+        performers = {op: one for op, one in host.performers.items() if op in allowed}
+        self.runtime = Runtime(
+            rules,
+            in_force,
+            journal,
+            gatherers=MappingProxyType({**NO_GATHERERS, **host.gatherers, **own}),
+            performers=performers,
+        )
+
+    def take(self, events: Iterable[Event]) -> list[Answer]:
+        """Submit events in their order; a denied one does not keep the next from being asked."""
+        return [self.runtime.submit(event) for event in events]
+
+    def close(self) -> None:
+        """Let go of the script process and of the journal."""
+        self._scripts.close()
+        self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,126 @@
+"""The world of a Python program: messages are handed back, tools are functions, logs are logged."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import local
+from typing import TYPE_CHECKING
+
+from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.model.effects import Log, MessageInsert, OutputReplace, PromptShow, ToolCall
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import EffectStatus, Level, Op
+from bylaw.runtime.effects import PYTHON
+from bylaw.runtime.needs import NO_GATHERERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bylaw.engine.plan import Due
+    from bylaw.model.decision import Reason
+    from bylaw.model.event import Event
+    from bylaw.model.values import JSON
+    from bylaw.runtime.needs import Gatherers
+    from bylaw.runtime.performing import Performers
+    from bylaw.runtime.submit import Answer
+
+LOGGER = logging.getLogger("bylaw")
+_LEVELS = {
+    Level.DEBUG: logging.DEBUG,
+    Level.INFO: logging.INFO,
+    Level.WARNING: logging.WARNING,
+    Level.ERROR: logging.ERROR,
+}
+
+
+@dataclass(slots=True)
+class Said:
+    """What rules want to be put before the model or the person, in order."""
+
+    messages: list[MessageInsert] = field(default_factory=list)
+    prompts: list[PromptShow] = field(default_factory=list)
+    output: str | None = None
+
+
+class Reply:
+    """The answer to one event: a verdict with its reasons, and what is to be said."""
+
+    def __init__(self, answer: Answer, said: Said) -> None:
+        self.answer = answer
+        self.messages = tuple(said.messages)
+        self.prompts = tuple(said.prompts)
+        self.output = said.output
+
+    @property
+    def verdict(self) -> Verdict:
+        """What stands."""
+        return self.answer.verdict
+
+    @property
+    def denied(self) -> bool:
+        """Whether the thing must not happen; what a person has to decide is not let through."""
+        return self.verdict >= Verdict.ASK
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why."""
+        return self.answer.deciding.reasons
+
+
+class PythonHost:
+    """Collects what is said, calls the tools that the program gave."""
+
+    name = PYTHON
+
+    def __init__(self, tools: Mapping[str, Callable[..., JSON]]) -> None:
+        self._tools = tools
+        self._thread = local()
+
+    @property
+    def gatherers(self) -> Gatherers:
+        """A program gives its facts with its events."""
+        return NO_GATHERERS
+
+    @property
+    def performers(self) -> Performers:
+        """One method an effect."""
+        return {
+            Op.MESSAGE_INSERT: self._say,
+            Op.PROMPT_SHOW: self._say,
+            Op.OUTPUT_REPLACE: self._say,
+            Op.LOG: self._log,
+            Op.TOOL_CALL: self._call,
+        }
+
+    @contextmanager
+    def collecting(self) -> Iterator[Said]:
+        """What is said while this lasts, in this thread."""
+        said = self._thread.said = Said()
+        yield said
+
+    def _say(self, due: Due, _event: Event) -> StepOutcome:
+        said: Said = self._thread.said
+        match due.step:
+            case MessageInsert() as step:
+                said.messages.append(step)
+            case PromptShow() as step:
+                said.prompts.append(step)
+            case OutputReplace(text=str() as text):
+                said.output = text
+        return DONE
+
+    def _log(self, due: Due, _event: Event) -> StepOutcome:
+        assert isinstance(due.step, Log)
+        LOGGER.log(_LEVELS[due.step.level], "%s: %s", due.plan.rule, due.step.text)
+        return DONE
+
+    def _call(self, due: Due, _event: Event) -> StepOutcome:
+        assert isinstance(due.step, ToolCall)
+        tool = self._tools.get(due.step.tool)
+        if tool is None:
+            return StepOutcome(
+                EffectStatus.NOT_CARRIED_OUT, {"error": f"there is no tool `{due.step.tool}`"}
+            )
+        return StepOutcome(EffectStatus.OK, {"result": tool(**due.step.args)})

@@ -1,0 +1,19 @@
+"""Which effects each host can carry out, as data: checks and documentation are made from it.
+
+Effects that only change the session need nobody; an event that a rule emits is queued by Bylaw.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.vocabulary import Op
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PYTHON = "python"
+
+CARRIES_OUT: Mapping[str, frozenset[Op]] = {
+    PYTHON: frozenset({Op.MESSAGE_INSERT, Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE, Op.TOOL_CALL}),
+}
