@@ -1,6 +1,9 @@
 """TOML rules: what no page can say, with real files, links, folders and bytes."""
 
+import json
 import random
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -225,6 +228,62 @@ class TestNames:
         put(root, "rules/other.toml", rule("other"))
 
         assert fired(load_root(str(root))) == ["other"]
+
+
+class TestScripts:
+    """TR-055, TR-056, TR-057, TR-A03, TR-A37"""
+
+    SCRIPTED = rule(condition='script = "scripts/a.lua"')
+
+    def test_a_path_does_not_begin_at_the_working_directory(self, root, monkeypatch):
+        put(root, "house/a-rule.toml", self.SCRIPTED)
+        put(root, "house/scripts/a.lua", "return true\n")
+        put(root, "elsewhere/scripts/a.lua", "return false\n")
+        monkeypatch.chdir(root / "elsewhere")
+        library = load_paths(["../house/a-rule.toml"])
+
+        assert found(library) == []
+        assert fired(library) == ["a-rule"]
+
+    @pytest.mark.parametrize("linked", ["scripts", "scripts/a.lua"])
+    def test_a_link_that_leaves_the_folder_is_refused(self, linked, root):
+        put(root, "rules/a-rule.toml", self.SCRIPTED)
+        put(root, "outside/scripts/a.lua", "return true\n")
+        (root / "rules" / linked).parent.mkdir(exist_ok=True)
+        (root / "rules" / linked).symlink_to(root / "outside" / linked)
+        library = load_paths(["rules"])
+        (problem,) = library.diagnostics
+
+        assert problem.code == "bad-script"
+        assert problem.headline.endswith("is a link that leaves the folder of the rule file")
+        assert fired(library) == []
+
+    def test_a_link_that_stays_is_followed(self, root):
+        put(root, "rules/a-rule.toml", self.SCRIPTED)
+        put(root, "rules/shared/b.lua", "return true\n")
+        (root / "rules" / "scripts").mkdir()
+        (root / "rules" / "scripts" / "a.lua").symlink_to("../shared/b.lua")
+
+        assert fired(load_paths(["rules"])) == ["a-rule"]
+
+    def test_a_script_that_is_not_text_is_refused(self, root):
+        put(root, "rules/a-rule.toml", self.SCRIPTED)
+        put(root, "rules/scripts/a.lua", b"\x1bLua\xff")
+        (problem,) = load_paths(["rules"]).diagnostics
+
+        assert (problem.code, problem.underlined) == ("bad-script", '"scripts/a.lua"')
+
+    def test_without_lua_such_a_rule_is_refused(self, root):
+        put(root, "rules/a-rule.toml", self.SCRIPTED)
+        put(root, "rules/scripts/a.lua", "return true\n")
+        put(root, "rules/other.toml", rule("other"))
+        without = "import sys; sys.modules['lupa'] = None; from bylaw.cli import main; main()"
+        command = [sys.executable, "-c", without, "check", "rules", "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        told = json.loads(done.stdout)
+
+        assert [one["code"] for one in told["diagnostics"]] == ["no-lua"]
+        assert told["books"][0]["rules"] == 1
 
 
 ODD = st.sampled_from(

@@ -62,7 +62,7 @@ def _is_true(result: ScriptResult) -> bool:
         message = "the script was killed: it ran for too long or used too much"
         raise GuardError(SCRIPT_KILLED.name, message)
     if result.error is not UNSET:
-        raise GuardError(SCRIPT_FAILED.name, f"the script failed: {result.error}")
+        raise GuardError(SCRIPT_FAILED.name, result.error)
     if result.value is not None and not isinstance(result.value, bool):
         message = "the script returned something else than true, false or nil"
         raise GuardError(SCRIPT_FAILED.name, message)
