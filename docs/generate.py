@@ -1,4 +1,4 @@
-"""The codes and the verbs → docs/diagnostics/*.md and docs/cli.md. Run by `make docs`."""
+"""The codes, the verbs and the settings → the generated pages of docs/. Run by `make docs`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 from provoke import provoke
+from settings_page import settings_page
 
 from bylaw.cli.frame import PROGRAM, bylaw
 from bylaw.cli.verbs import VERBS
@@ -47,6 +48,7 @@ def pages() -> dict[Path, str]:
         **{DIAGNOSTICS / f"{name}.md": code_page(code) for name, code in codes.items()},
         DIAGNOSTICS / "README.md": index_page(codes),
         DOCS / "cli.md": verbs_page(),
+        DOCS / "configuration.md": f"{GENERATED}\n\n{settings_page()}",
     }
 
 

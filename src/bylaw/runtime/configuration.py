@@ -1,7 +1,6 @@
 """`bylaw.toml`, or `[tool.bylaw]` in `pyproject.toml` → settings, or what is wrong with them.
 
-The vocabulary is closed: an unknown key is an error. Tables that another part of Bylaw reads
-are known here by name only.
+The vocabulary is closed: an unknown key is an error. The tables are in `settings`.
 """
 
 from __future__ import annotations
@@ -10,31 +9,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.toml import Array, Table, load_toml
-from bylaw.model.codes.configuration import (
-    MISSING_SETTING,
-    TWO_CONFIGURATIONS,
-    UNKNOWN_SETTING,
-    WRONG_SETTING,
-)
+from bylaw.model.codes.configuration import MISSING_SETTING, TWO_CONFIGURATIONS, WRONG_SETTING
 from bylaw.model.diagnostic import Diagnostic, error
-from bylaw.model.errors import LoadError, load_error
+from bylaw.model.errors import load_error
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.suggest import did_you_mean
+from bylaw.runtime.settings import TABLES, Settings
+from bylaw.runtime.settings.key import keys_of
+from bylaw.runtime.settings.problems import Problems
+from bylaw.runtime.settings.reader import read_table, read_tables
+from bylaw.runtime.settings.tables import BookSettings, GeneralSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.dialects.toml import Entry, Node
-    from bylaw.model.codes import Code
+    from bylaw.dialects.toml import Node
 
 CONFIGURATION = "bylaw.toml"
 PROJECT = "pyproject.toml"
 IN_PROJECT = ("tool", "bylaw")
-
-_KEYS = ("discover", "book")
-_BOOK_KEYS = ("path", "dialect")
-# Each is read, and closed, by the part that it is about.
-OTHER_TABLES = ("journal", "command", "law", "stop", "hooks", "protect", "model")
+BOOK = "book"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +47,7 @@ class Configuration:
     source: SourceFile = field(default_factory=lambda: SourceFile(CONFIGURATION, ""))
     discover: bool = True
     books: tuple[NamedBook, ...] = ()
+    settings: Settings = field(default_factory=Settings)
 
 
 def read_settings(source: SourceFile, below: tuple[str, ...]) -> Configuration:
@@ -63,10 +57,9 @@ def read_settings(source: SourceFile, below: tuple[str, ...]) -> Configuration:
         span = Span(0, 0) if table is None else table.span
         help_ = "write `[tool.bylaw]`"
         raise load_error(WRONG_SETTING, "`bylaw` must be a table", source, span, help=help_)
-    reader = _Reader(source)
-    found = reader.read(table)
-    if reader.findings:
-        raise LoadError(reader.findings)
+    problems = Problems(source)
+    found = _read(source, table, problems)
+    problems.raise_if_any()
     return found
 
 
@@ -87,65 +80,38 @@ def two_configurations(project: SourceFile) -> Diagnostic:
     return error(TWO_CONFIGURATIONS, headline, project, span, help=help_)
 
 
-class _Reader:
-    """Checks the values and collects what is wrong with them."""
+def _read(source: SourceFile, table: Table, problems: Problems) -> Configuration:
+    general = {key.name for key in keys_of(GeneralSettings)}
+    known = (*general, BOOK, *TABLES)
+    for name, entry in table.entries.items():
+        if name not in known:
+            problems.unknown(name, "", entry.key, known)
+    own = {name: entry for name, entry in table.entries.items() if name in general}
+    books = table.get(BOOK)
+    return Configuration(
+        source,
+        read_table(GeneralSettings, own, problems).discover,
+        () if books is None else tuple(_books(books, problems)),
+        read_tables(table.entries, problems),
+    )
 
-    def __init__(self, source: SourceFile) -> None:
-        self.source = source
-        self.findings: list[Diagnostic] = []
 
-    def read(self, table: Table) -> Configuration:
-        for key, entry in table.entries.items():
-            self._check_key(key, entry)
-        discover, books = table.get("discover"), table.get("book")
-        return Configuration(
-            self.source,
-            discover is None or discover.to_python() is True,
-            () if books is None else tuple(self._books(books)),
-        )
+def _books(node: Node, problems: Problems) -> Iterator[NamedBook]:
+    if not isinstance(node, Array) or not all(isinstance(one, Table) for one in node.items):
+        problems.wrong(BOOK, "a list of tables: `[[book]]`", node.span)
+        return
+    for one in node.items:
+        assert isinstance(one, Table)
+        yield _book(one, problems)
 
-    def _check_key(self, key: str, entry: Entry) -> None:
-        known = (*_KEYS, *OTHER_TABLES)
-        if key not in known:
-            help_ = did_you_mean(key, known)
-            self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting", entry.key, help_)
-        elif key in OTHER_TABLES and not isinstance(entry.node, Table):
-            self._wrong(key, f"a table: `[{key}]`", entry.node.span)
-        elif key == "discover" and not isinstance(entry.node.to_python(), bool):
-            self._wrong(key, "`true` or `false`", entry.node.span)
 
-    def _books(self, node: Node) -> Iterator[NamedBook]:
-        if not isinstance(node, Array) or not all(isinstance(one, Table) for one in node.items):
-            self._wrong("book", "a list of tables: `[[book]]`", node.span)
-            return
-        for one in node.items:
-            assert isinstance(one, Table)
-            yield from self._book(one)
-
-    def _book(self, table: Table) -> Iterator[NamedBook]:
-        before = len(self.findings)
-        for key, entry in table.entries.items():
-            self._check_book_key(key, entry)
-        if "path" not in table.entries:
-            help_ = 'add `path = "…"`, a file or folder from the root'
-            self._refuse(MISSING_SETTING, "this book has no `path`", table.span, help_)
-        if len(self.findings) == before:
-            path, dialect = table.entries["path"].node, table.get("dialect")
-            name = "" if dialect is None else str(dialect.to_python())
-            span = path.span if dialect is None else dialect.span
-            yield NamedBook(str(path.to_python()), name, path.span, span)
-
-    def _check_book_key(self, key: str, entry: Entry) -> None:
-        value = entry.node.to_python()
-        if key not in _BOOK_KEYS:
-            help_ = did_you_mean(key, _BOOK_KEYS)
-            self._refuse(UNKNOWN_SETTING, f"`{key}` is not a setting of a book", entry.key, help_)
-        elif not isinstance(value, str) or not value:
-            self._wrong(key, "a text in quotes that is not empty", entry.node.span)
-
-    def _wrong(self, key: str, wanted: str, span: Span) -> None:
-        headline = f"`{key}` has a value of the wrong type"
-        self._refuse(WRONG_SETTING, headline, span, f"write {wanted}")
-
-    def _refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        self.findings.append(error(code, headline, self.source, span, help=help_))
+def _book(table: Table, problems: Problems) -> NamedBook:
+    read = read_table(BookSettings, table.entries, problems, "a book")
+    path, dialect = table.get("path"), table.get("dialect")
+    if path is None:
+        help_ = 'add `path = "…"`, a file or folder from the root'
+        problems.refuse(MISSING_SETTING, "this book has no `path`", table.span, help_)
+    path_span = table.span if path is None else path.span
+    return NamedBook(
+        read.path, read.dialect, path_span, path_span if dialect is None else dialect.span
+    )

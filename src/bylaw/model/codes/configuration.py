@@ -18,6 +18,25 @@ WRONG_SETTING = Code(
     Example("configuration", 'discover = "false"\n'),
 )
 
+UNUSABLE_SETTING = Code(
+    "unusable-setting",
+    "a key of the configuration has a value that cannot be used",
+    "The value has the right type, but it is out of range, not one of the possible words, or leads "
+    "out of the root. Using another one in its place would hide that.",
+    "Write a value as the help line says.",
+    Example("configuration", '[law]\npolicy_mode = "lenient"\n'),
+)
+
+UNBOUNDED_PATTERN = Code(
+    "unbounded-pattern",
+    "a regular expression of the configuration can be kept busy by a text",
+    "Patterns of `redact` meet every text that is stored, also those that somebody wrote to do "
+    "harm. What tries again and again after an open repeat can take for ever.",
+    "Say how often at most, such as `{1,100}`. Only the last part of a pattern, a character or a "
+    "class, may be repeated without an end.",
+    Example("configuration", "[journal]\nredact = ['(a+)+b']\n"),
+)
+
 MISSING_SETTING = Code(
     "missing-setting",
     "a table of the configuration lacks a key that it needs",

@@ -1,0 +1,194 @@
+"""The forms of values in `bylaw.toml`: switches, numbers, choices, texts, lists of texts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from posixpath import normpath
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.toml import Array
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from enum import StrEnum
+
+    from bylaw.dialects.toml import Node
+    from bylaw.runtime.settings.problems import Problems
+
+MAX_ITEMS = 100  # of a list
+MAX_CHARS = 1000  # of a text
+
+_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ADDRESS = re.compile(
+    r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[1-9][0-9]{0,4})?(?:/[\w./~%-]*)?", re.ASCII
+)
+
+
+class Flag:
+    """A switch."""
+
+    words = "`true` or `false`"
+
+    def read(self, key: str, node: Node, problems: Problems) -> bool:
+        """Nothing is converted."""
+        value = node.to_python()
+        if not isinstance(value, bool):
+            problems.wrong(key, self.words, node.span)
+        return value is True
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number of a range."""
+
+    least: int
+    most: int
+
+    @property
+    def words(self) -> str:
+        """The range."""
+        return f"a whole number from {self.least:,} to {self.most:,}"
+
+    def read(self, key: str, node: Node, problems: Problems) -> int:
+        """The number."""
+        value = node.to_python()
+        if not isinstance(value, int) or isinstance(value, bool):
+            problems.wrong(key, self.words, node.span)
+            return self.least
+        if not self.least <= value <= self.most:
+            problems.unusable(key, "it is out of range", node.span, f"write {self.words}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a closed list of words."""
+
+    choices: type[StrEnum]
+
+    @property
+    def words(self) -> str:
+        """All of them."""
+        return " or ".join(f'`"{one}"`' for one in self.choices)
+
+    def read(self, key: str, node: Node, problems: Problems) -> StrEnum:
+        """The word."""
+        value = node.to_python()
+        if isinstance(value, str) and value in set(self.choices):
+            return self.choices(value)
+        if isinstance(value, str):
+            help_ = did_you_mean(value, self.choices)
+            problems.unusable(key, "there is no such choice", node.span, help_)
+        else:
+            problems.wrong(key, self.words, node.span)
+        return next(iter(self.choices))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of some kind; `understand` gives its plain form, or ValueError says why not."""
+
+    words: str
+    understand: Callable[[str], str]
+
+    def read(self, key: str, node: Node, problems: Problems) -> str:
+        """The text in its plain form."""
+        value = node.to_python()
+        if not isinstance(value, str):
+            problems.wrong(key, self.words, node.span)
+            return ""
+        try:
+            return self.understand(_plain(value))
+        except ValueError as wrong:
+            problems.unusable(key, str(wrong), node.span, f"write {self.words}")
+            return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts of one kind."""
+
+    item: Text
+
+    @property
+    def words(self) -> str:
+        """What each of them is."""
+        return f"a list, each {self.item.words}"
+
+    def read(self, key: str, node: Node, problems: Problems) -> tuple[str, ...]:
+        """The texts; whatever is wrong with any of them is told."""
+        items = items_of(key, node, problems, self.words)
+        return tuple(self.item.read(key, one, problems) for one in items)
+
+
+def items_of(key: str, node: Node, problems: Problems, words: str) -> tuple[Node, ...]:
+    """The items of a list that is not too long."""
+    if not isinstance(node, Array):
+        problems.wrong(key, words, node.span)
+        return ()
+    if len(node.items) > MAX_ITEMS:
+        why = f"it has more than {MAX_ITEMS} items"
+        problems.unusable(key, why, node.span, "join some of them")
+        return ()
+    return node.items
+
+
+def _plain(text: str) -> str:
+    if not text:
+        raise ValueError("it is empty")
+    if len(text) > MAX_CHARS:
+        raise ValueError(f"it is longer than {MAX_CHARS:,} characters")
+    if visible(text) != text:
+        raise ValueError("it has a character that cannot be seen")
+    return text
+
+
+def _path(text: str) -> str:
+    if text.startswith(("/", "~")):
+        raise ValueError(f"`{brief(text)}` does not begin at the root")
+    if ".." in text.split("/"):
+        raise ValueError(f"`{brief(text)}` may leave the root")
+    return normpath(text)
+
+
+def _file(text: str) -> str:
+    path = _path(text)
+    if path == "." or text.endswith("/"):
+        raise ValueError(f"`{brief(text)}` is a folder")
+    return path
+
+
+def _program(text: str) -> str:
+    if not _PROGRAM.fullmatch(text):
+        raise ValueError(f"`{brief(text)}` is no name of a program")
+    return text
+
+
+def _variable(text: str) -> str:
+    if not _VARIABLE.fullmatch(text):
+        raise ValueError(f"`{brief(text)}` is no name of a variable")
+    return text
+
+
+def _address(text: str) -> str:
+    if "@" in text:  # said without the text: it may be a password
+        raise ValueError("no name of a user and no password belongs into this file")
+    if not _ADDRESS.fullmatch(text):
+        raise ValueError(f"`{brief(text)}` is no address")
+    return text
+
+
+def _any(text: str) -> str:
+    return text
+
+
+PATH = Text("a path from the root that does not leave it", _path)
+FILE = Text("a path of a file, from the root, that does not leave it", _file)
+PROGRAM = Text("the name of a program, without a folder", _program)
+VARIABLE = Text("the name of an environment variable", _variable)
+ADDRESS = Text("an address such as `https://example.org/v1`", _address)
+NAME = Text("a text in quotes that is not empty", _any)

@@ -1,0 +1,43 @@
+"""A table of `bylaw.toml` → its values; whatever is wrong is collected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bylaw.dialects.toml import Table
+from bylaw.runtime.settings import TABLES, Settings
+from bylaw.runtime.settings.key import keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.dialects.toml import Entry
+    from bylaw.runtime.settings.problems import Problems
+
+T = TypeVar("T")
+
+
+def read_tables(entries: Mapping[str, Entry], problems: Problems) -> Settings:
+    """All tables; one that is not there has its defaults."""
+    found: dict[str, Any] = {}
+    for name, kind in TABLES.items():
+        node = entries[name].node if name in entries else None
+        if isinstance(node, Table):
+            found[name] = read_table(kind, node.entries, problems, f"`[{name}]`")
+        elif node is not None:
+            problems.wrong(name, f"a table: `[{name}]`", node.span)
+    return Settings(**found)
+
+
+def read_table(
+    kind: type[T], entries: Mapping[str, Entry], problems: Problems, where: str = ""
+) -> T:
+    """The values of one table; `where` is what people call it."""
+    keys = {key.name: key for key in keys_of(kind)}
+    values: dict[str, Any] = {}
+    for name, entry in entries.items():
+        if name in keys:
+            values[name] = keys[name].form.read(name, entry.node, problems)
+        else:
+            problems.unknown(name, where, entry.key, keys)
+    return kind(**values)
