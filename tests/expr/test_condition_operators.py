@@ -72,3 +72,33 @@ values = st.recursive(plain, lambda part: st.lists(part) | st.dictionaries(st.te
 def test_equality_is_that_of_python(left, right):
     assert equal(left, right, Budget(0), 0) == (left == right)
     assert equal(left, left, Budget(0), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("'a' in ['a'] == ['a']", True),
+        ("'a' in ['a'] != ['b'] == None", False),
+        ("1 in () == ()", False),
+        ("2 not in () == ()", True),
+        ("'b' in ('a', 'b') in [('a', 'b')]", True),
+    ],
+)
+def test_a_list_of_constants_may_stand_within_a_chain(text, value):
+    assert value_of_condition(text) is value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("('a' * 99999)[:3]", "aaa"),
+        ("('ab' * 49999)[-3:]", "bab"),
+        ("('a' * 99999 + 'b')[::-1][:2]", "ba"),
+        ("len(('a,' * 9999).split(','))", 10_000),
+        ("len(('a,' * 49999).split(',', 3))", 4),
+        ("'a b c'.split(None, -7)", ["a", "b", "c"]),
+        ("'a b c'.split(None, 10 ** 30)", ["a", "b", "c"]),
+    ],
+)
+def test_only_what_is_made_is_paid_for(text, value):
+    assert value_of_condition(text) == value

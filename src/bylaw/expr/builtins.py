@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bylaw.expr.arithmetic import arithmetic, bounded
 from bylaw.expr.condition_operators import each, equal, key, less
 from bylaw.expr.faults import Fault, fail, fail_inside
-from bylaw.expr.limits import MAX_INT_BITS, MAX_ROUND_DIGITS, MAX_TEXT_CHARS
+from bylaw.expr.limits import MAX_INT_BITS, MAX_ITEMS, MAX_ROUND_DIGITS
 from bylaw.expr.rendering import as_text
 from bylaw.expr.weight import SCALARS, charge_search, grown, in_order, weigh
 from bylaw.model.codes import expressions as codes
@@ -238,8 +238,8 @@ def _split(budget: Budget, site: int, value: str, sep: Any = None, maxsplit: Any
     if sep == "":
         fail(codes.GUARD_VALUE, site, "a separator is not empty", sep)
     charge_search(value, sep or " ", budget)
-    # A list of this many parts is refused before it is kept; a text is short enough to split.
-    parts = value.split(sep, _as_count(maxsplit))
+    # One part more than allowed tells that there are too many.
+    parts = value.split(sep, maxsplit if 0 <= maxsplit < MAX_ITEMS else MAX_ITEMS)
     grown(parts, len(parts), budget, site)
     return parts
 
@@ -275,11 +275,6 @@ def _replace(budget: Budget, site: int, value: str, old: Any, new: Any, count: A
     times = found if count < 0 else min(count, found)
     grown(value, max(len(value), len(value) + times * (len(new) - len(old))), budget, site)
     return value.replace(old, new, times)
-
-
-def _as_count(number: int) -> int:
-    """How often, as Python takes it; no text has more parts than it may have characters."""
-    return min(max(number, -1), MAX_TEXT_CHARS)
 
 
 def _count_items(budget: Budget, site: int, value: Any, wanted: Any) -> int:

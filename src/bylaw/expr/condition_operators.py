@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bylaw.expr.arithmetic import arithmetic
 from bylaw.expr.faults import fail, fail_inside
-from bylaw.expr.limits import MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS
+from bylaw.expr.limits import COMPARISONS_A_STEP, MAX_INT_BITS, MAX_ITEMS, MAX_TEXT_CHARS
 from bylaw.expr.weight import (
     COLLECTIONS,
     NUMERIC,
@@ -78,6 +78,8 @@ def contains(value: Any, container: Any, budget: Budget, site: int) -> bool:
 
 def key(value: Any, budget: Budget, site: int) -> Any:
     """The value, if it can be a key of a map or an element of a set."""
+    if value.__class__ is str:
+        budget.charge(len(value) // COMPARISONS_A_STEP)
     if value.__class__ in SCALARS:
         return value
     if value.__class__ is tuple:
@@ -213,7 +215,8 @@ def cut(value: Any, lower: Any, upper: Any, step: Any, budget: Budget, site: int
             fail(codes.GUARD_TYPE, site, "the bounds of a slice are whole numbers", bound)
     if step is not None and step == 0:
         fail(codes.GUARD_VALUE, site, "the step of a slice is not zero", step)
-    grown(value, len(value), budget, site)
+    length = len(range(*slice(lower, upper, step).indices(len(value))))
+    grown(value, length, budget, site)
     return value[lower:upper:step]
 
 

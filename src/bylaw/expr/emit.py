@@ -153,6 +153,8 @@ class Emitter:
             kinds = function.parameters[place].kinds
             if not self.type(node).within(*kinds):
                 code = f"has_kind({code}, {kinds!r}, {self.site(node, node)})"
+            if self.may_be_long(node):
+                code = f"key({code}, B, {self.site(node, node)})"
         return Argument(code, literal)
 
     def method(self, node: Method) -> str:
@@ -174,6 +176,12 @@ class Emitter:
     @property
     def flavour(self) -> str:
         return "strict" if self.strict else "lenient"
+
+    def may_be_long(self, *nodes: Node) -> bool:
+        """Whether comparing these, again and again, may have to be paid for: they may be texts."""
+        return bool(self.scope) and not any(
+            isinstance(node, Const) or self.type(node).never("str") for node in nodes
+        )
 
     def boolean(self, node: Node) -> str:
         """The code of an operand that must be a boolean."""
@@ -244,7 +252,8 @@ class Emitter:
         return f"[{inside}]" if node.kind == "list" else f"({inside})"
 
     def key(self, node: Node, code: str) -> str:
-        if self.type(node).within("null", "bool", "int", "float", "str"):
+        scalar = self.type(node).within("null", "bool", "int", "float", "str")
+        if scalar and not self.may_be_long(node):
             return code
         return f"key({code}, B, {self.site(node, node)})"
 

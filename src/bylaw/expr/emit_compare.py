@@ -21,7 +21,7 @@ def emit_compare(emitter: Emitter, node: Compare) -> str:
     for place, (op, right) in enumerate(zip(node.ops, node.operands, strict=True)):
         right_code = emitter.emit(right)
         next_code = right_code
-        if place < len(node.ops) - 1 and not isinstance(right, Const):
+        if place < len(node.ops) - 1 and not _is_constant(right):
             next_code = emitter.fresh()
             right_code = f"({next_code} := {right_code})"
         parts.append(_emit(emitter, op, (left, code), (right, right_code), node))
@@ -51,7 +51,8 @@ def _emit_equal(
             return f"({left[1]} {op} {right[1]})"
         code = f"same({left[1]}, {right[1]}, {emitter.share})"
     else:
-        if a.within(*_SCALARS) or b.within(*_SCALARS):
+        plain = a.within(*_SCALARS) or b.within(*_SCALARS)
+        if plain and not emitter.may_be_long(left[0], right[0]):
             return f"({left[1]} {op} {right[1]})"
         code = f"equal({left[1]}, {right[1]}, B, {emitter.site(node, left[0], right[0])})"
     return f"(not {code})" if op == "!=" else code
@@ -71,7 +72,8 @@ def _emit_order(
 ) -> str:
     a, b = emitter.type(left[0]), emitter.type(right[0])
     numbers = ("int", "float") if emitter.strict else ("int", "float", "bool")
-    if (a.within(*numbers) and b.within(*numbers)) or (a.within("str") and b.within("str")):
+    texts = a.within("str") and b.within("str") and not emitter.may_be_long(left[0], right[0])
+    if texts or (a.within(*numbers) and b.within(*numbers)):
         return f"({left[1]} {op} {right[1]})"
     slow = f"{emitter.flavour}_{_ORDER[op]}"
     site = emitter.site(node, left[0], right[0])
@@ -89,6 +91,11 @@ def _class_test(type_: Type) -> str:
     return f"is {min(kinds).upper()}" if len(kinds) == 1 else "in NUMBERS"
 
 
+def _is_constant(node: Node) -> bool:
+    items = node.items if isinstance(node, Items) else (node,)
+    return all(isinstance(item, Const) for item in items)
+
+
 def _is_number(node: Node) -> bool:
     return isinstance(node, Const) and node.value.__class__ in (int, float)
 
@@ -101,9 +108,8 @@ def _emit_in(
         a, b = emitter.type(left[0]), emitter.type(items).item
         if b is None:
             return f"({left[1]} in ())"
-        constant = all(isinstance(item, Const) for item in items.items)
         plain = _equals_natively(b, a) if emitter.strict else a.within(*_SCALARS)
-        if constant and plain:
+        if plain and _is_constant(items):
             inside = "".join(f"{emitter.emit(item)}, " for item in items.items)
             return f"({left[1]} in ({inside}))"
     site = emitter.site(node, left[0], right[0])

@@ -48,6 +48,9 @@ def weigh(value: Any, budget: Budget, site: int, depth: int = 0) -> None:
 
 def weigh_both(left: Any, right: Any, budget: Budget, site: int) -> None:
     """Weigh what an operation looks into."""
+    if left.__class__ is str and right.__class__ is str:
+        budget.charge(min(len(left), len(right)) // COMPARISONS_A_STEP)
+        return
     if left.__class__ not in SCALARS:
         weigh(left, budget, site)
     if right.__class__ not in SCALARS:
