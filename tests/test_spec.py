@@ -1,4 +1,4 @@
-"""Every case of the pages below spec/ is one test; `make spec-update` rewrites what they expect."""
+"""Every case of the pages below spec/ and examples/ is a test; `make spec-update` rewrites them."""
 
 import os
 from pathlib import Path
@@ -14,12 +14,12 @@ from bylaw.tools.suites.reader import read_page
 from bylaw.tools.suites.rule_files import installed_decider
 from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
 
-SPEC = Path(__file__).parent.parent / "spec"
-PAGES = sorted(SPEC.rglob("*.md"))
+ROOT = Path(__file__).parent.parent
+PAGES = [page for folder in ("spec", "examples") for page in sorted((ROOT / folder).rglob("*.md"))]
 
 
 def load(path):
-    return read_page(SourceFile.decode(path.relative_to(SPEC.parent).as_posix(), path.read_bytes()))
+    return read_page(SourceFile.decode(path.relative_to(ROOT).as_posix(), path.read_bytes()))
 
 
 def described(source, outcome):
@@ -38,7 +38,7 @@ def cases():
             yield pytest.param(path, case.title, id=name)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SPEC).as_posix())
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_page_is_well_formed(path):
     try:
         load(path)
