@@ -185,9 +185,14 @@ class FixedReason:
 
 def stand_in(dialect: Dialect, file: RuleFile, errors: Sequence[Diagnostic]) -> Rule:
     """The built-in rule that replaces a file which does not load."""
-    what = dialect.when_broken
     first = errors[0]
     line = first.source.position(first.span.start).line
+    return stand_in_at(dialect, file, line, _why(file, line, errors))
+
+
+def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
+    """The same, of a file of which line and reason are known."""
+    what = dialect.when_broken
     rule_id = f"does-not-load:{file.path}"
     return Rule(
         uid=uid_of(dialect.name, BUILT_IN, rule_id),
@@ -195,7 +200,7 @@ def stand_in(dialect: Dialect, file: RuleFile, errors: Sequence[Diagnostic]) -> 
         origin=Origin(file.path, line, 1, file.digest),
         on=Trigger(kinds=what.kinds),
         limits=Limits(once=what.once),
-        judgement=Judgement(what.verdict, FixedReason(_why(file, line, errors))),
+        judgement=Judgement(what.verdict, FixedReason(why)),
         rank=FIRST,
         free=True,
         core=True,

@@ -145,17 +145,19 @@ class _Shelf:
         self.diagnostics += findings
         errors = self._errors(dialect, files, findings)
         stand_ins = {path: stand_in(dialect, files[path], errors[path]) for path in errors}
-        groups = tuple(_without(group, errors) for group in loaded.groups)
+        groups = without(loaded.groups, errors)
         return bind(dialect, [text.found for text in texts], files, groups, stand_ins)
 
     def _loaded(
         self, dialect: Dialect, texts: list[RuleText], recall: Callable[[str], bytes]
     ) -> tuple[dict[str, RuleFile], Loaded]:
         files = {text.found.path: self._rule_file(text, recall) for text in texts}
-        return files, _load(dialect, [files[one.found.path] for one in texts if not one.errors])
+        return files, load_files(
+            dialect, [files[one.found.path] for one in texts if not one.errors]
+        )
 
     def _rule_file(self, text: RuleText, recall: Callable[[str], bytes]) -> RuleFile:
-        digest = _digest(text.source.text)
+        digest = text_digest(text.source.text)
         beside = self._surroundings.of(text.found.location)
         return RuleFile(text.source, digest, beside, recall(digest))
 
@@ -187,13 +189,14 @@ def bind(
         dialect=dialect.name,
         path=_path_of(list(texts)),
         files=tuple(texts),
-        digest=_digest("\0".join(_parts(texts.values()))),
+        digest=text_digest("\0".join(_parts(texts.values()))),
         groups=close(groups, dialect.when_broken.group, tuple(stand_ins.values())),
     )
     return LoadedBook(book, dialect, tuple(found), texts, groups, stand_ins)
 
 
-def _load(dialect: Dialect, files: Sequence[RuleFile]) -> Loaded:
+def load_files(dialect: Dialect, files: Sequence[RuleFile]) -> Loaded:
+    """What the files of one book give; BylawError if their language breaks on them."""
     try:
         return dialect.load(files)
     except Exception as wrong:
@@ -243,7 +246,8 @@ def _notes(loaded: Loaded, files: Iterable[RuleFile]) -> dict[str, bytes]:
     return {digest: note for digest, note in loaded.notes.items() if digest not in faulty}
 
 
-def _digest(text: str) -> str:
+def text_digest(text: str) -> str:
+    """The digest of a text, as rules and books hold it."""
     return sha256(as_bytes(text)).hexdigest()
 
 
@@ -252,12 +256,15 @@ def _parts(files: Iterable[RuleFile]) -> Iterator[str]:
     for file in files:
         yield f"{file.digest} {file.path}"
         for path, text in sorted(file.beside.texts.items()):
-            yield f"{_digest(text)}+{path}"
+            yield f"{text_digest(text)}+{path}"
 
 
-def _without(group: Group, broken: Container[str]) -> Group:
-    rules = tuple(rule for rule in group.rules if rule.origin.file not in broken)
-    return replace(group, rules=rules)
+def without(groups: Iterable[Group], broken: Container[str]) -> tuple[Group, ...]:
+    """The groups with the rules of all files but the broken ones."""
+    return tuple(
+        replace(group, rules=tuple(one for one in group.rules if one.origin.file not in broken))
+        for group in groups
+    )
 
 
 def _path_of(files: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from bylaw.dialects.base import FixedReason
 from bylaw.runtime.journal.chain import digest
 from bylaw.runtime.reading import as_bytes
 
@@ -16,16 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bylaw.model.procedure import Book
+    from bylaw.model.rule import Rule
     from bylaw.runtime.loading import LoadedBook
 
 
-class SourceOf(Struct, frozen=True):
+class Broken(Struct, frozen=True):
+    """Where and why a file did not load: what its text alone may not tell again."""
+
+    line: int
+    why: str
+
+
+class SourceOf(Struct, frozen=True, omit_defaults=True):
     """A rule file by the digest of its text, and the files beside it that were read."""
 
     dialect: str
     path: str
     text: bytes
     beside: dict[str, bytes] = {}
+    broken: Broken | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ def decoded_files(data: bytes) -> tuple[SourceOf, ...]:
 
 def rules_of(books: Iterable[Book]) -> RulesInForce:
     """Rules without their texts: of a program that made its books itself."""
-    return RulesInForce(_digest_of(tuple(books)))
+    return RulesInForce(digest_of(books))
 
 
 def rules_with_texts(books: Sequence[LoadedBook]) -> RulesInForce:
@@ -63,12 +73,21 @@ def rules_with_texts(books: Sequence[LoadedBook]) -> RulesInForce:
             path,
             _put(texts, file.source.text),
             {name: _put(texts, text) for name, text in sorted(file.beside.texts.items())},
+            _broken(one.stand_ins.get(path)),
         )
         for one in books
         for path, file in one.texts.items()
     ]
     in_force = tuple(one.book for one in books)
-    return RulesInForce(_digest_of(in_force), tuple(files), tuple(texts.items()))
+    return RulesInForce(digest_of(in_force), tuple(files), tuple(texts.items()))
+
+
+def _broken(stand_in: Rule | None) -> Broken | None:
+    if stand_in is None or stand_in.judgement is None:
+        return None
+    reason = stand_in.judgement.reason
+    assert isinstance(reason, FixedReason)
+    return Broken(stand_in.origin.line, reason.text)
 
 
 def _put(texts: dict[bytes, str], text: str) -> bytes:
@@ -77,6 +96,7 @@ def _put(texts: dict[bytes, str], text: str) -> bytes:
     return key
 
 
-def _digest_of(books: Iterable[Book]) -> bytes:
+def digest_of(books: Iterable[Book]) -> bytes:
+    """The digest of all rules in force."""
     lines = sorted(f"{book.dialect} {book.path} {book.digest}" for book in books)
     return sha256(as_bytes("\n".join(lines))).digest()
