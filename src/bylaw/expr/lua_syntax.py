@@ -1,0 +1,69 @@
+"""The text of a Lua script → what keeps it from being compiled; nothing is run.
+
+Lua comes with an extra of its own, so it is looked for when it is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import clipped
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+# In bytes of UTF-8: far longer than any condition.
+MAX_SCRIPT = 64 << 10
+MAX_MEMORY = 32 << 20
+MAX_MESSAGE = 200
+
+_PLACE = re.compile(r"script:([0-9]+): (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class LuaProblem:
+    """What is wrong with a script, and in which line."""
+
+    line: int
+    message: str
+
+
+@cache
+def lua_module() -> ModuleSpec | None:
+    """Where the module lies that runs Lua, if it is installed."""
+    try:
+        return find_spec("lupa.lua55")
+    except ModuleNotFoundError:
+        return None
+
+
+def lua_available() -> bool:
+    """Whether scripts can be checked and run."""
+    return lua_module() is not None
+
+
+def lua_problem(text: str) -> LuaProblem | None:
+    """What is wrong with the syntax of a script, if anything; Lua must be available."""
+    from lupa import lua55  # noqa: PLC0415 - an extra
+
+    script = text.encode(errors="surrogatepass")
+    if len(script) > MAX_SCRIPT:
+        return LuaProblem(1, f"the script is longer than {MAX_SCRIPT} bytes")
+    runtime = lua55.LuaRuntime(register_eval=False, register_builtins=False, max_memory=MAX_MEMORY)
+    try:
+        runtime.compile(script, name="=script", mode="t")
+    except lua55.LuaMemoryError:
+        return LuaProblem(1, "the script needs too much memory")
+    except lua55.LuaSyntaxError as error:
+        return _problem(str(error))
+    return None
+
+
+def _problem(message: str) -> LuaProblem:
+    found = _PLACE.search(message)
+    line, text = (int(found[1]), found[2]) if found else (1, message)
+    return LuaProblem(line, clipped(" ".join(text.split()), MAX_MESSAGE))
