@@ -1,0 +1,1 @@
+"""Lua scripts in a process of their own: what that process runs."""
