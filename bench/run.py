@@ -9,6 +9,7 @@ import sys
 import decide
 import guards
 import load
+import lua
 import patterns
 import start
 from install_peers import PEERS, missing_peers, pins
@@ -18,6 +19,7 @@ SECTIONS = {
     "guards of one bucket": guards.run,
     "decide": decide.run,
     "path patterns": patterns.run,
+    "Lua conditions": lua.run,
     "load": load.run,
     "start": start.run,
 }
