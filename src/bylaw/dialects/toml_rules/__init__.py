@@ -27,6 +27,7 @@ from bylaw.model.diagnostic import Severity, error, warning
 from bylaw.model.errors import LoadError
 from bylaw.model.procedure import Group
 from bylaw.model.verdict import Verdict
+from bylaw.model.visible import brief
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _read_script(one: _Read, path: str) -> None:
 
     at = ("condition", "script")
     if not path.endswith(SCRIPT_SUFFIX):
-        one.refuse(BAD_SCRIPT, f"`{path}` does not end in `{SCRIPT_SUFFIX}`", *at)
+        one.refuse(BAD_SCRIPT, f"`{brief(path)}` does not end in `{SCRIPT_SUFFIX}`", *at)
         return
     try:
         one.script = one.file.beside.read(path)

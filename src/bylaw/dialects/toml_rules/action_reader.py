@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time
+from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bylaw.dialects.toml_rules.texts import check_template
+from bylaw.dialects.toml_rules.texts import check_template, is_template
 from bylaw.dialects.toml_rules.written import (
     DEFAULT_LOG,
     Action,
@@ -16,10 +17,11 @@ from bylaw.dialects.toml_rules.written import (
     WriteLog,
 )
 from bylaw.model.codes import toml_rules as codes
+from bylaw.model.visible import brief
 from bylaw.model.vocabulary import Category, DeliverAt, Level, Priority
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bylaw.dialects.toml_rules.section import Section
 
@@ -34,6 +36,8 @@ FIELDS = {
 REQUIRED = {"notify_self": "message", "set_state": "key", "emit_event": "event_type"}
 _ALL_FIELDS = tuple(dict.fromkeys(field for fields in FIELDS.values() for field in fields))
 _MAX_INT = 2**63
+MAX_TEMPLATES = 100
+_Path: TypeAlias = "tuple[str | int, ...]"
 
 
 def read_action(section: Section) -> Action:
@@ -44,7 +48,7 @@ def read_action(section: Section) -> Action:
     kind = section.text(TYPE, "log")
     if kind not in FIELDS:
         listed = ", ".join(f"`{one}`" for one in FIELDS)
-        headline = f"`{kind}` is no type of action"
+        headline = f"`{brief(kind)}` is no type of action"
         findings.refuse(codes.NOT_A_CHOICE, headline, section.place(TYPE), f"use one of {listed}")
         return WriteLog()
     if isinstance(section.values.get(TYPE), str):  # else nothing says which fields belong to it
@@ -61,12 +65,16 @@ def _check_fields(section: Section, kind: str) -> None:
             help_ = f"it belongs to {owners}"
             section.findings.refuse(codes.FOREIGN_ACTION_FIELD, headline, span, help_)
     required = REQUIRED.get(kind)
-    if required and section.values.get(required, "") == "":
+    if required and _is_blank(section.values.get(required, "")):
         is_empty = required in section.values
         headline = f"an action of type `{kind}` has {'an empty' if is_empty else 'no'} `{required}`"
         span = section.place(required) if is_empty else section.span
         help_ = "write something between the quotes" if is_empty else f"add `{required}`"
         section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, help_)
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _notify_self(section: Section) -> Action:
@@ -99,7 +107,13 @@ def _emit_event(section: Section) -> Action:
         help_ = 'write `payload = { key = "value" }`'
         section.findings.refuse(codes.WRONG_VALUE, headline, section.place("payload"), help_)
         payload = {}
-    _check_templates(section, payload, ("payload",))
+    templates = list(islice(_templates(payload, ("payload",)), MAX_TEMPLATES + 1))
+    if len(templates) > MAX_TEMPLATES:
+        headline = f"`payload` has more than {MAX_TEMPLATES} templates"
+        section.findings.refuse(codes.WRONG_VALUE, headline, section.place("payload"), "use fewer")
+        return EmitEvent(event_type="-")
+    for path, text in templates:
+        check_template(section, text, path)
     return EmitEvent(
         event_type=section.text("event_type", "-"), payload=_plain(section, payload, ("payload",))
     )
@@ -120,16 +134,16 @@ def _template(section: Section, key: str, default: str) -> str:
     return text
 
 
-def _check_templates(section: Section, value: Any, path: tuple[str | int, ...]) -> None:
-    """Check every text of a payload, at any depth; keys are no templates."""
-    if isinstance(value, str):
-        check_template(section, value, path)
+def _templates(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
+    """Every template of a payload, at any depth; keys are no templates."""
+    if isinstance(value, str) and is_template(value):
+        yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            _check_templates(section, item, (*path, key))
+            yield from _templates(item, (*path, key))
     elif isinstance(value, list):
         for place, item in enumerate(value):
-            _check_templates(section, item, (*path, place))
+            yield from _templates(item, (*path, place))
 
 
 def _plain(section: Section, value: Any, path: tuple[str, ...]) -> Any:

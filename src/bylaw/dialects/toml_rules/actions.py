@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bylaw.dialects.toml_rules.texts import Rendered
+from bylaw.dialects.toml_rules.texts import Rendered, is_template
 from bylaw.dialects.toml_rules.written import (
     Action,
     EmitEvent,
@@ -13,7 +13,11 @@ from bylaw.dialects.toml_rules.written import (
     SetState,
     WriteLog,
 )
+from bylaw.expr.limits import Budget
+from bylaw.model.codes.templates import RENDER_TOO_LARGE
+from bylaw.model.codes.toml_rules import EMPTY_NOTICE
 from bylaw.model.effects import EventEmit, Log, Notify, StateSet
+from bylaw.model.errors import RenderError
 from bylaw.model.slate import variable_space
 from bylaw.model.vocabulary import Op
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Match
     from bylaw.model.effects import Step
     from bylaw.model.rule import StepMaker, View
+
+MAX_RENDERED = 65_536  # characters: as long as one template may grow
 
 
 def step_maker(action: Action, dialect: str, plugin: str) -> StepMaker:
@@ -48,11 +54,13 @@ class Notifies:
     op: Op = Op.NOTIFY
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The notice with its text."""
-        action = self.action
+        """The notice with its text; one without would be inserted as an empty message."""
+        action, text = self.action, self.text.make(view)
+        if not text.strip():
+            raise RenderError(EMPTY_NOTICE.name, "the notice would have no text")
         return (
             Notify(
-                text=self.text.make(view),
+                text=text,
                 category=action.category,
                 priority=action.priority,
                 deliver_at=action.deliver_at,
@@ -98,8 +106,7 @@ class Emits:
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
         """The event with its payload."""
-        payload = {key: _filled(value, view) for key, value in self.payload.items()}
-        return (EventEmit(type=self.type, payload=payload),)
+        return (EventEmit(type=self.type, payload=_Filling(view).filled(self.payload)),)
 
 
 def _prepared(value: Any, plugin: str) -> Any:
@@ -114,9 +121,25 @@ def _prepared_all(value: Any, plugin: str) -> Any:
     return _prepared(value, plugin)
 
 
-def _filled(value: Any, view: View) -> Any:
-    if isinstance(value, Rendered):
-        return value.make(view)
-    if isinstance(value, dict):
-        return {key: _filled(item, view) for key, item in value.items()}
-    return [_filled(item, view) for item in value] if isinstance(value, list) else value
+@dataclass
+class _Filling:
+    """One payload: all its texts together take as many steps, and grow as long, as one may."""
+
+    view: View
+    budget: Budget = field(default_factory=lambda: Budget(0))
+    chars: int = 0
+
+    def filled(self, value: Any) -> Any:
+        if isinstance(value, Rendered):
+            return self._text(value)
+        if isinstance(value, dict):
+            return {key: self.filled(item) for key, item in value.items()}
+        return [self.filled(item) for item in value] if isinstance(value, list) else value
+
+    def _text(self, rendered: Rendered) -> str:
+        text = rendered.make(self.view, self.budget)
+        self.chars += len(text) if is_template(rendered.text) else 0
+        if self.chars > MAX_RENDERED:
+            reason = f"the texts of the payload would have more than {MAX_RENDERED:,} characters"
+            raise RenderError(RENDER_TOO_LARGE.name, reason)
+        return text

@@ -49,7 +49,7 @@ def read_rule(source: SourceFile) -> tuple[WrittenRule | None, list[Diagnostic]]
     except LoadError as refused:
         return None, list(refused.diagnostics)
     written = _Reading(findings).rule()
-    return (written, findings.found) if written else (None, findings.found)
+    return written, findings.told()
 
 
 class _Reading:

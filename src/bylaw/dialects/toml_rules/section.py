@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bylaw.model.codes.toml_rules import MISSING_KEY, NOT_A_CHOICE, UNKNOWN_KEY, WRONG_VALUE
-from bylaw.model.diagnostic import Diagnostic, error, warning
+from bylaw.model.diagnostic import Diagnostic, Severity, error, warning
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 TEXT = ("a text", '"…"')
 BOOLEAN = ("`true` or `false`", "true")
 INTEGER = ("a whole number", "100")
+# A text with more of them is no rule that somebody mends line by line.
+MAX_ERRORS = 100
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Findings:
-    """What is wrong with one document."""
+    """What is wrong with one document, in `found`."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -41,6 +43,11 @@ class Findings:
     def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
         """Note what is allowed and probably not meant."""
         self.found.append(warning(code, headline, self.document.source, span, help=help_))
+
+    def told(self) -> list[Diagnostic]:
+        """All findings; of very many errors the first."""
+        errors = [one for one in self.found if one.severity is Severity.ERROR]
+        return errors[:MAX_ERRORS] if len(errors) > MAX_ERRORS else self.found
 
     def section(self, name: str) -> Section | None:
         """A table of the document; None if it is not there or is no table."""
@@ -58,12 +65,11 @@ class Findings:
         table = self.document.values
         for step in path:
             table = table[step]
-        for key in table:
-            if key not in known:
-                where = f" in `[{'.'.join(path)}]`" if path else ""
-                headline = f"`{brief(key)}` means nothing{where}"
-                span = self.document.key_span(*path, key)
-                self.refuse(UNKNOWN_KEY, headline, span, did_you_mean(key, known))
+        where = f" in `[{'.'.join(path)}]`" if path else ""
+        for key in [key for key in table if key not in known][:MAX_ERRORS]:
+            headline = f"`{brief(key)}` means nothing{where}"
+            span = self.document.key_span(*path, key)
+            self.refuse(UNKNOWN_KEY, headline, span, did_you_mean(key, known))
 
 
 class Section:

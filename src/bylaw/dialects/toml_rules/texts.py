@@ -13,6 +13,7 @@ from bylaw.model.source import SourceFile, Span
 if TYPE_CHECKING:
     from bylaw.dialects.toml_rules.section import Section
     from bylaw.expr.context_values import ContextValues
+    from bylaw.expr.limits import Budget
     from bylaw.expr.template import Template
     from bylaw.model.rule import View
 
@@ -60,11 +61,11 @@ class Rendered:
     text: str
     plugin: str
 
-    def make(self, view: View) -> str:
+    def make(self, view: View, budget: Budget | None = None) -> str:
         """The text for this event; RenderError if it cannot be made."""
         if not is_template(self.text):
             return self.text
-        return self._template.render({"context": self._context(view)})
+        return self._template.render({"context": self._context(view)}, budget)
 
     @cached_property
     def _template(self) -> Template:

@@ -81,11 +81,14 @@ class Template:
     _tree: nodes.Template
     _null_below: frozenset[Path]
 
-    def render(self, values: Mapping[str, object]) -> str:
-        """Fill in plain values; the result is never read as a template again."""
+    def render(self, values: Mapping[str, object], budget: Budget | None = None) -> str:
+        """Fill in plain values; the result is never read as a template again.
+
+        Templates that belong together share a budget.
+        """
         compiled = self._compiled
         try:
-            return _collected(compiled.generate({**values, BUDGET: Budget(0)}))
+            return _collected(compiled.generate({**values, BUDGET: budget or Budget(0)}))
         except Exception as problem:  # noqa: BLE001 - whatever Jinja raises is an action error
             raise self._failure(problem, values) from None
 
