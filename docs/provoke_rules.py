@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.facts import Facts
     from bylaw.runtime.loading import Library
-    from bylaw.runtime.needs import Gatherer
+    from bylaw.runtime.needs import Gatherer, Gatherers
 
 RULE = "a-rule.toml"
 SCRIPT = "scripts/a.lua"
@@ -84,6 +84,13 @@ def without_lua(example: Example) -> Sequence[Diagnostic]:
             sys.modules["lupa"] = installed
 
 
+def action(example: Example) -> Sequence[GuardError]:
+    """A rule whose action fails."""
+    detail = _detail(_loaded({RULE: example.text}), {})
+    _, code, message = detail.split(": ", 2)
+    return [GuardError(code, message)]
+
+
 def script(example: Example) -> Sequence[GuardError]:
     """A script that is run."""
     with ScriptRunner() as runner:
@@ -101,13 +108,19 @@ def script_killed(example: Example) -> Sequence[GuardError]:
 
 def _guard_error(example: Example, gather: Gatherer) -> Sequence[GuardError]:
     library = _loaded({RULE: WITH_SCRIPT, SCRIPT: example.text})
-    rehearsal = Rehearsal(RuleSet(library.in_force()), {NeedName.SCRIPTS: gather})
-    (line,) = rehearsal.submit(TurnStart()).decision.trace
-    code, _, message = line.detail.partition(": ")
+    code, _, message = _detail(library, {NeedName.SCRIPTS: gather}).partition(": ")
     return [GuardError(code, message)]
 
 
+def _detail(library: Library, gatherers: Gatherers) -> str:
+    """What the record says of its one rule at the start of a turn."""
+    rehearsal = Rehearsal(RuleSet(library.in_force()), gatherers)
+    (line,) = rehearsal.submit(TurnStart()).decision.trace
+    return line.detail
+
+
 READERS: dict[str, Callable[[Example], Sequence[Diagnostic | GuardError]]] = {
+    "toml-action": action,
     "toml-rule": rule,
     "toml-rule-bad-lua": bad_lua,
     "toml-rule-named": rule_named,

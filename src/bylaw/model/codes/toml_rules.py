@@ -159,3 +159,14 @@ RULE_FILE_NAME = Code(
         f'[rule]\nid = "a-rule"\ntrigger = "on_turn_start"\n\n{_CONDITION}\n{_ACTION}',
     ),
 )
+EMPTY_NOTICE = Code(
+    "empty-notice",
+    "the message of a notice came out empty",
+    "A template may print nothing. An empty message helps nobody, so nothing is told.",
+    "Put the question whether there is something to tell into the condition.",
+    Example(
+        "toml-action",
+        f'[rule]\nid = "a-rule"\ntrigger = "on_turn_start"\n\n{_CONDITION}\n[action]\n'
+        'type = "notify_self"\nmessage = "{% if context.turn.number > 9 %}late{% endif %}"\n',
+    ),
+)
