@@ -5,17 +5,14 @@ Each stop says what is shown, then runs the real command (or the real library) o
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from bylaw.dialects.yaml import load_yaml
-from bylaw.model.decision import Decision
-from bylaw.model.errors import LoadError
-from bylaw.model.fold import fold
-from bylaw.model.session import Session
-from bylaw.model.source import SourceFile
-from bylaw.model.wire import decode_event
+import bylaw
 from bylaw.tools.printers import text
 
 COMMANDS = [
@@ -45,19 +42,26 @@ COMMANDS = [
         "",
     ),
 ]
-RULES = """\
-rules:
-  - on: created
-    path: src/**
-    path: lib/**
-"""
-EVENTS = """\
-{"kind": "prompt", "text": "fix the build"}
-{"kind": "message", "role": "user", "text": "fix the build"}
-{"kind": "turn.start"}
-{"kind": "tool.before", "tool": "Bash", "also": ["shell"], "call": "c1"}
-{"kind": "tool.after", "tool": "Bash", "also": ["shell"], "call": "c1", "status": "ok"}
-{"kind": "turn.end", "text": "done"}
+RULES = "examples/toml-rules"
+EVENTS = (
+    '{"kind": "prompt", "text": "fix the build"}',
+    '{"kind": "turn.start", "tokens": 85000, "facts": {"token_budget": 100000}}',
+    '{"kind": "tool.after", "tool": "make", "status": "error", "error": "exit 2"}',
+    '{"kind": "tool.after", "tool": "make", "status": "error", "error": "exit 2"}',
+    '{"kind": "tool.after", "tool": "make", "status": "error", "error": "exit 2"}',
+)
+BROKEN = """\
+[rule]
+id = "token-budget"
+trigger = "on_turn_strat"
+prioirty = 5
+
+[condition]
+expression = "context.turn.token_useage > 0.8"
+
+[action]
+type = "notify_self"
+message = "Used {{ context.turn.token_usage }"
 """
 
 
@@ -66,8 +70,8 @@ def main() -> None:
     print("Bylaw: what exists so far. Every line below is computed now.\n")
     for what, command, given in COMMANDS:
         show_command(what, command.strip(), given)
-    show_yaml()
-    show_fold()
+    show_check()
+    show_rules()
     print("Try the verbs yourself: .venv/bin/bylaw --help")
 
 
@@ -80,23 +84,26 @@ def show_command(what: str, command: str, given: str) -> None:
     print(done.stderr + done.stdout)
 
 
-def show_yaml() -> None:
-    """A duplicate key, with both places."""
-    print("# YAML is read as YAML 1.2, with a place for every value; a key stands once.")
-    try:
-        load_yaml(SourceFile("rules/watch.yaml", RULES))
-    except LoadError as refused:
-        print(text.render(refused.diagnostics))
+def show_check() -> None:
+    """Every problem of a rule file at once."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "token-budget.toml"
+        path.write_text(BROKEN, encoding="utf-8")
+        print("# A rule file with four mistakes: all are found, each with its place.")
+        print("$ bylaw check token-budget.toml")
+        print(text.render(bylaw.load(path).diagnostics).replace(f"{folder}/", ""))
 
 
-def show_fold() -> None:
-    """A session is a fold over its events."""
-    print("# What guards may read is a fold over the events of a session.")
-    session = Session()
-    for line in EVENTS.splitlines():
-        session = fold(session, decode_event(line.encode()), Decision())
-    print(f"{len(EVENTS.splitlines())} events: {session.turn - 1} turn completed, ", end="")
-    print(f"`shell` was called {session.count_calls('shell')} time\n")
+def show_rules() -> None:
+    """A session under the example rules, recorded and carried out."""
+    print(f"# A session under the rules of {RULES}: what the agent is told, and when.")
+    with bylaw.Engine(bylaw.load(RULES)) as engine:
+        for line in EVENTS:
+            reply = engine.submit(json.loads(line))
+            print(f"{line[:66]}")
+            for message in reply.messages:
+                print(f"    told: {message.text}")
+    print()
 
 
 if __name__ == "__main__":
