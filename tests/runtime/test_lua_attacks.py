@@ -5,6 +5,9 @@ import time
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import UNSET
 
 from bylaw.model.decision import ScriptCall
 from bylaw.model.facts import ScriptResult
@@ -304,3 +307,21 @@ class TestAttacks:
         errors = [result.error for result in told[0] if result.error]
         assert len(errors) > 50
         assert not [text for text in errors if "0x" in text or "?:" in text or "\n" in text]
+
+
+WORDS = """\
+and break do else elseif end false for function goto if in local nil not or repeat return then true
+until while global a b c a.b a[1] a() {} {a=1} {1,2} ( ) [ ] = , ; : :: .. ... + - * / // % ^ # & ~
+| << >> == ~= < <= > >= 0 1 -1 1e308 0x7fffffffffffffff 'x' "%s" [[y]] context pairs ipairs next
+pcall(a) xpcall error assert select tostring tonumber type string.rep('x',9) string.format a:gsub
+('x'):find('.-') table.sort table.concat table.unpack({}) math.huge math.mininteger <const> <close>
+"""
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=25).map(" ".join))
+def test_no_script_breaks_the_process(runner, script):
+    begin = time.monotonic()
+    result = run(runner, script, {"a": [1, {"b": "c"}]})
+
+    assert result.killed is UNSET or time.monotonic() - begin >= SCRIPT_SECONDS

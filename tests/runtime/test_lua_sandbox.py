@@ -51,6 +51,7 @@ class TestResults:
             ("\n\nerror('a\\nb\\0c')", "script:3: a b c"),
             ("error('plain', 0)", "plain"),
             ("error(12)", "12"),
+            ("error('', 0)", "the script raised an empty error"),
             ("error({})", "the script raised a table as its error"),
             ("error(type)", "the script raised a function as its error"),
             ("error(true)", "the script raised a boolean as its error"),

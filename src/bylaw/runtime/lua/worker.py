@@ -78,14 +78,14 @@ class Sandbox:
             return _failed("the context is no JSON object that a script can read")
         runtime.set_max_memory(runtime.get_memory_used() + SCRIPT_MEMORY)
         try:
-            ended = run(script, context)
+            ending, *message = run(script, context)
         except self._lua.LuaMemoryError:
             return _failed(OUT_OF_MEMORY)
         except self._lua.LuaError as error:
             return _failed(str(error))
-        if isinstance(ended, str):
-            return ended.encode()
-        return _failed(bytes(ended[1:]).decode(errors="replace"))
+        if ending == "e":
+            return _failed(bytes(message).decode(errors="replace"))
+        return str(ending).encode()
 
 
 def _read(name: str) -> bytes:
@@ -122,7 +122,7 @@ def _failed(message: str) -> bytes:
         message = f"the script used more than {SCRIPT_MEMORY >> 20} MiB of memory"
     line = CONTROLS.sub(" ", message.replace(NOWHERE, "")).strip()
     clipped = line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
-    return b"e" + clipped.encode()
+    return b"e" + (clipped or "the script raised an empty error").encode()
 
 
 def _limit() -> None:
