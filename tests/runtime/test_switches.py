@@ -9,7 +9,7 @@ from stat import S_IMODE
 import pytest
 
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime import state_folder
+from bylaw.runtime import brief_lock, state_folder
 from bylaw.runtime.reading import MAX_INPUT_BYTES
 from bylaw.runtime.switches import SWITCHES, read_switches, switch_off, switch_on
 
@@ -242,7 +242,7 @@ def test_a_file_never_grows_beyond_what_can_be_read(root):
 
 def test_who_waits_too_long_is_told(root, folder, monkeypatch):
     switch_off(root, A, NOON)
-    monkeypatch.setattr(state_folder, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(brief_lock, "PATIENCE_S", 0.05)
     with state_folder.state_folder(root) as state, state.locked("switches.json"):  # noqa: SIM117 - the order counts
         with pytest.raises(BylawError, match=r"another process .* `.bylaw/state/switches\.json`"):
             switch_off(root, B, NOON)

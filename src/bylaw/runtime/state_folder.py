@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from fcntl import LOCK_EX, LOCK_NB, flock
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from bylaw.model.codes.state import UNSAFE_STATE_FOLDER
-from bylaw.model.errors import BylawError, LoadError, load_error
+from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import SourceFile, Span
+from bylaw.runtime.brief_lock import briefly_locked
 from bylaw.runtime.discovery import name_from
 from bylaw.runtime.reading import as_bytes, real_path, regular_bytes
 from bylaw.runtime.writing import write_whole
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 OURS = ".bylaw"
 STATE = f"{OURS}/state"
-PATIENCE_S = 10  # what is done under a lock takes milliseconds
-_BETWEEN_TRIES_S = 0.01
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FOR_OTHERS = 0o077
@@ -52,13 +49,8 @@ class StateFolder:
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
         """While this lasts, no other process has the lock of that name."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-        lock = os.open(f"{name}.lock", flags, 0o600, dir_fd=self._folder)
-        try:
-            _wait_for(lock, name)
+        with briefly_locked(self._folder, f"{name}.lock", f"{STATE}/{name}"):
             yield
-        finally:
-            os.close(lock)  # and with it the lock is gone
 
 
 @contextmanager
@@ -120,17 +112,3 @@ def _keep_to_ourselves(folder: int) -> None:
         os.stat(_IGNORE, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         write_whole(folder, _IGNORE, b"*\n")
-
-
-def _wait_for(lock: int, name: str) -> None:
-    until = monotonic() + PATIENCE_S
-    while True:
-        try:
-            flock(lock, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            if monotonic() >= until:
-                message = f"another process has been changing `{STATE}/{name}` for {PATIENCE_S} s"
-                raise BylawError(message) from None
-            sleep(_BETWEEN_TRIES_S)
-        else:
-            return

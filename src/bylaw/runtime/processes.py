@@ -1,0 +1,90 @@
+"""`/proc` → what is known of processes: who started whom, when, and whether it can still act.
+
+A number of a process is used again after it has ended, so a process is told by its number and by
+the moment when it started.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.reading import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_ANCESTORS = 100
+MAX_COMMAND_BYTES = 4096
+_ENDED = "ZX"
+# Where the words behind the name stand, see proc(5).
+_STATE, _PARENT, _THREADS, _STARTED = 0, 1, 17, 19
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """A process: its parent, and when it started, in ticks since the system did."""
+
+    pid: int
+    name: str
+    parent: int
+    started: int
+    ended: bool
+
+
+def process_info(pid: int) -> ProcessInfo | None:
+    """What is known of a process; None if there is none, or it may not be looked at."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - no more than this is needed
+            head, _, tail = as_text(stream.read(MAX_COMMAND_BYTES)).rpartition(")")
+    except OSError:
+        return None
+    # The name may hold anything, also brackets and blanks.
+    words = tail.split()
+    ended = words[_STATE] in _ENDED and int(words[_THREADS]) <= 1
+    name = head.partition("(")[2]
+    return ProcessInfo(pid, name, int(words[_PARENT]), int(words[_STARTED]), ended)
+
+
+def is_gone(pid: int, started: int) -> bool:
+    """Whether the process that had this number then certainly does nothing any more."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass  # it is there, and another user's
+    found = process_info(pid)
+    return found is not None and (found.started != started or found.ended)
+
+
+def ancestors() -> Iterator[tuple[ProcessInfo, tuple[str, ...]]]:
+    """The processes that led to this one, the nearest first, each with its command line."""
+    found = process_info(os.getpid())
+    for _ in range(MAX_ANCESTORS):
+        found = process_info(found.parent) if found is not None else None
+        if found is None:
+            return
+        yield found, command_line(found.pid)
+
+
+def command_line(pid: int) -> tuple[str, ...]:
+    """The words that a process was started with; none if they cannot be read."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:  # noqa: PTH123 - same
+            data = stream.read(MAX_COMMAND_BYTES)
+    except OSError:
+        return ()
+    return tuple(as_text(word) for word in data.split(b"\0") if word)
+
+
+def boot_id() -> str:
+    """What tells this run of the system from any other; OSError if it does not say."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:  # noqa: PTH123 - same
+        return stream.read().strip()
+
+
+def process_space() -> str:
+    """Within which numbers of processes are unique: the system, or a container."""
+    return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - a Path is not needed
