@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from bylaw.engine.index import RuleSet
+from bylaw.expr.lua_syntax import lua_module
 from bylaw.model.decision import NeedName
 from bylaw.model.errors import GuardError
 from bylaw.model.event import TurnStart
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 RULE = "a-rule.toml"
 SCRIPT = "scripts/a.lua"
+LUA = "lupa.lua55"
 WITH_SCRIPT = f"""[rule]
 id = "a-rule"
 trigger = "on_turn_start"
@@ -74,14 +76,16 @@ def bad_lua(example: Example) -> Sequence[Diagnostic]:
 
 def without_lua(example: Example) -> Sequence[Diagnostic]:
     """A script of a rule where Lua is not installed."""
-    installed = sys.modules.pop("lupa", None)
-    sys.modules["lupa"] = None  # type: ignore[assignment]  # as if it were not there
+    installed = sys.modules.pop(LUA, None)
+    sys.modules[LUA] = None  # type: ignore[assignment]  # as if it were not there
+    lua_module.cache_clear()
     try:
         return bad_lua(example)
     finally:
-        del sys.modules["lupa"]
+        lua_module.cache_clear()
+        del sys.modules[LUA]
         if installed is not None:
-            sys.modules["lupa"] = installed
+            sys.modules[LUA] = installed
 
 
 def action(example: Example) -> Sequence[GuardError]:
