@@ -103,7 +103,7 @@ repls = st.one_of(
     st.integers(-1, 1),
 )
 BOTH = pytest.mark.parametrize("compare", [SLOW, FAST], ids=["slow", "fast"])
-MANY = settings(max_examples=1000, deadline=None)
+MANY = settings(max_examples=500, deadline=None)
 
 
 @BOTH
