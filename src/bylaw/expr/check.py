@@ -5,7 +5,7 @@ because the language says what happens when the guard then fails.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.expr import check_calls
@@ -30,9 +30,8 @@ from bylaw.expr.tree import (
     Slice,
     Text,
     Unary,
-    depth_over,
+    children,
     dotted,
-    walk,
 )
 from bylaw.expr.types import (
     ANY,
@@ -68,7 +67,8 @@ class Checked:
     tree: Node
     environment: Environment
     types: dict[int, Type]  # by identity of the node, which the tree keeps alive
-    warnings: list[Diagnostic] = field(default_factory=list)
+    warnings: list[Diagnostic]
+    size: int  # in nodes
 
     def type_of(self, node: Node) -> Type:
         """What is known of a node's value."""
@@ -77,24 +77,32 @@ class Checked:
 
 def check(source: SourceFile, tree: Node, environment: Environment) -> Checked:
     """Check a tree, or raise LoadError with everything that is wrong with it."""
-    _check_size(source, tree)
+    nodes = _all_nodes(source, tree)
     checker = Checker(source, environment)
     checker.infer(tree)
-    check_calls.check_time(checker, tree)
+    check_calls.check_time(checker, nodes)
     errors = [d for d in checker.found if d.severity is Severity.ERROR]
     if errors:
         raise LoadError(errors)
-    return Checked(source, tree, environment, checker.types, checker.found)
+    return Checked(source, tree, environment, checker.types, checker.found, len(nodes))
 
 
-def _check_size(source: SourceFile, tree: Node) -> None:
-    deep = depth_over(tree, MAX_DEPTH)
-    if deep is not None:
+def _all_nodes(source: SourceFile, tree: Node) -> list[Node]:
+    """Every node of a tree that is neither too deep nor too large, level by level."""
+    nodes: list[Node] = []
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        nodes += level
+        level = [child for node in level for child in children(node)]
+        if not level:
+            break
+    else:
         headline = f"nested more than {MAX_DEPTH:,} levels deep"
-        raise load_error(codes.EXPRESSION_TOO_DEEP, headline, source, deep.span, help=_SPLIT)
-    if sum(1 for _ in walk(tree)) > MAX_NODES:
+        raise load_error(codes.EXPRESSION_TOO_DEEP, headline, source, level[-1].span, help=_SPLIT)
+    if len(nodes) > MAX_NODES:
         headline = f"the expression has more than {MAX_NODES:,} parts"
         raise load_error(codes.EXPRESSION_TOO_LONG, headline, source, tree.span, help=_SPLIT)
+    return nodes
 
 
 class Checker:

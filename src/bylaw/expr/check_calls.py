@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.expr.tree import Binary, Call, Compare, Const, Keyword, Method, Node, walk
+from bylaw.expr.tree import Binary, Call, Compare, Const, Keyword, Method, Node
 from bylaw.expr.types import ANY, Type, in_words
 from bylaw.model.codes import expressions as codes
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bylaw.expr.check import Checker
     from bylaw.expr.environment import Function, Parameter
     from bylaw.model.source import Span
@@ -140,12 +142,12 @@ def _check_rule_id(checker: Checker, rule_id: str, span: Span) -> None:
         checker.error(codes.UNKNOWN_RULE, headline, span, did_you_mean(rule_id, ids))
 
 
-def check_time(checker: Checker, tree: Node) -> None:
+def check_time(checker: Checker, nodes: Sequence[Node]) -> None:
     """Time may only be compared, together with numbers, `+` and `-` (CM-A25)."""
-    times = [node for node in walk(tree) if _reads_time(checker, node)]
+    times = [node for node in nodes if _reads_time(checker, node)]
     if not times:
         return
-    allowed = {id(call) for node in walk(tree) for call in _compared_times(checker, node)}
+    allowed = {id(call) for node in nodes for call in _compared_times(checker, node)}
     for node in times:
         if id(node) not in allowed:
             headline = "time may only be compared, with numbers, `+` and `-`"

@@ -21,7 +21,6 @@ from bylaw.expr import (
 )
 from bylaw.expr.emit import Emitter, Site
 from bylaw.expr.limits import Budget
-from bylaw.expr.tree import walk
 from bylaw.model.text_size import count_tokens
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def emit_condition(checked: Checked, view: str) -> Emitted:
 
 
 def _new_budget(checked: Checked) -> str:
-    return f"B = Budget({sum(1 for _ in walk(checked.tree))})"
+    return f"B = Budget({checked.size})"
 
 
 def compile_checked(checked: Checked) -> Compiled:

@@ -7,6 +7,7 @@ so that a failure names the part and its values.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.expr.emit_compare import emit_compare
@@ -73,9 +74,15 @@ class Emitter:
         self.definitions: list[str] = []
         self.scope: dict[str, str] = {}
         self.made = 0
-        # A guard has no loops, so its budget is shared out among its comparisons beforehand.
-        compared = sum(isinstance(node, Compare) for node in walk(checked.tree))
-        self.share = MAX_STEPS // max(compared, 1)
+
+    @cached_property
+    def share(self) -> int:
+        """The steps of one comparison.
+
+        A guard has no loops, so its budget is shared out among its comparisons beforehand.
+        """
+        compared = sum(isinstance(node, Compare) for node in walk(self.checked.tree))
+        return MAX_STEPS // max(compared, 1)
 
     def fresh(self) -> str:
         """A new local name."""

@@ -6,58 +6,62 @@ so a tree equals the tree of its printed text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Constant: TypeAlias = bool | int | float | str | None
 NOWHERE = Span(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True, eq=False, kw_only=True):
     """Any part of an expression."""
 
-    span: Span = field(default=NOWHERE, compare=False, kw_only=True)
+    span: Span = NOWHERE
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and _said(self) == _said(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # else it would be that of Struct
+
+    def __hash__(self) -> int:
+        return hash((type(self), _said(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class Const(Node):
+class Const(Node, frozen=True):
     """`1`, `"text"`, `true`, `None`."""
 
     value: Constant
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(Node, frozen=True):
     """A variable."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute(Node):
+class Attribute(Node, frozen=True):
     """`object.name`."""
 
     object: Node
     name: str
-    name_span: Span = field(default=NOWHERE, compare=False, kw_only=True)
+    name_span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Index(Node):
+class Index(Node, frozen=True):
     """`object[key]`."""
 
     object: Node
     key: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Slice(Node):
+class Slice(Node, frozen=True):
     """`object[lower:upper:step]`."""
 
     object: Node
@@ -66,45 +70,40 @@ class Slice(Node):
     step: Node | None
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword(Node):
+class Keyword(Node, frozen=True):
     """`name=value` in a call."""
 
     name: str
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """`function(args)`."""
 
     function: str
     args: tuple[Node, ...]
     keywords: tuple[Keyword, ...] = ()
-    name_span: Span = field(default=NOWHERE, compare=False, kw_only=True)
+    name_span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Method(Node):
+class Method(Node, frozen=True):
     """`object.name(args)`."""
 
     object: Node
     name: str
     args: tuple[Node, ...]
     keywords: tuple[Keyword, ...] = ()
-    name_span: Span = field(default=NOWHERE, compare=False, kw_only=True)
+    name_span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Node, frozen=True):
     """`-x`, `+x`, `not x`."""
 
     op: str
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Binary(Node):
+class Binary(Node, frozen=True):
     """Arithmetic: `+ - * / // % **`."""
 
     op: str
@@ -112,8 +111,7 @@ class Binary(Node):
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Node):
+class Compare(Node, frozen=True):
     """`first op operand …`; more than one operator is a chain."""
 
     first: Node
@@ -121,16 +119,14 @@ class Compare(Node):
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Logic(Node):
+class Logic(Node, frozen=True):
     """`a and b and c`, `a or b`."""
 
     op: str
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice(Node):
+class Choice(Node, frozen=True):
     """`then if test else otherwise`."""
 
     test: Node
@@ -138,31 +134,27 @@ class Choice(Node):
     otherwise: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Items(Node):
+class Items(Node, frozen=True):
     """A literal `list`, `tuple` or `set`."""
 
     kind: str
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs(Node):
+class Pairs(Node, frozen=True):
     """A literal map."""
 
     keys: tuple[Node, ...]
     values: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Text(Node):
+class Text(Node, frozen=True):
     """An f-string: constant texts and values in between."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Clause(Node):
+class Clause(Node, frozen=True):
     """`for names in iterable if … if …` of a comprehension."""
 
     names: tuple[str, ...]
@@ -171,8 +163,7 @@ class Clause(Node):
     conditions: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comprehension(Node):
+class Comprehension(Node, frozen=True):
     """A `list`, `set` or `map` made by clauses; `value` only for a map."""
 
     kind: str
@@ -181,28 +172,45 @@ class Comprehension(Node):
     clauses: tuple[Clause, ...]
 
 
-def children(node: Node) -> Iterator[Node]:
-    """The direct parts of a node, in source order of its fields."""
-    kind = type(node)
-    names = _PARTS.get(kind)
-    if names is None:
-        names = _PARTS[kind] = _parts_of(kind)
-    for name in names:
-        part = getattr(node, name)
-        if isinstance(part, Node):
-            yield part
-        elif isinstance(part, tuple):
-            yield from (item for item in part if isinstance(item, Node))
+def _said(node: Any) -> tuple[object, ...]:
+    """A node without its places."""
+    names = (name for name in node.__struct_fields__ if name not in _PLACES)
+    return tuple(getattr(node, name) for name in names)
 
 
-_PARTS: dict[type[Node], tuple[str, ...]] = {}
+_PLACES = ("span", "name_span")
+_PARTS: dict[type[Node], Callable[[Any], tuple[Node, ...]]] = {
+    Const: lambda _: (),
+    Name: lambda _: (),
+    Attribute: lambda node: (node.object,),
+    Index: lambda node: (node.object, node.key),
+    Slice: lambda node: (
+        node.object,
+        *(bound for bound in (node.lower, node.upper, node.step) if bound is not None),
+    ),
+    Keyword: lambda node: (node.value,),
+    Call: lambda node: (*node.args, *node.keywords),
+    Method: lambda node: (node.object, *node.args, *node.keywords),
+    Unary: lambda node: (node.operand,),
+    Binary: lambda node: (node.left, node.right),
+    Compare: lambda node: (node.first, *node.operands),
+    Logic: lambda node: node.operands,
+    Choice: lambda node: (node.test, node.then, node.otherwise),
+    Items: lambda node: node.items,
+    Pairs: lambda node: (*node.keys, *node.values),
+    Text: lambda node: node.parts,
+    Clause: lambda node: (node.iterable, *node.conditions),
+    Comprehension: lambda node: (
+        node.element,
+        *(() if node.value is None else (node.value,)),
+        *node.clauses,
+    ),
+}
 
 
-def _parts_of(kind: type[Node]) -> tuple[str, ...]:
-    """The fields that may hold nodes."""
-    # Annotations are texts here; every class of node is called Node, Keyword or Clause in them.
-    words = ("Node", "Keyword", "Clause")
-    return tuple(one.name for one in fields(kind) if any(word in one.type for word in words))
+def children(node: Node) -> tuple[Node, ...]:
+    """The direct parts of a node, in the order of its fields."""
+    return _PARTS[type(node)](node)
 
 
 def walk(root: Node) -> Iterator[Node]:
@@ -224,14 +232,3 @@ def dotted(node: Node) -> str | None:
         return None
     names.append(node.id)
     return ".".join(reversed(names))
-
-
-def depth_over(root: Node, limit: int) -> Node | None:
-    """The first node that lies deeper than the limit, or None."""
-    stack = [(root, 1)]
-    while stack:
-        node, depth = stack.pop()
-        if depth > limit:
-            return node
-        stack.extend((child, depth + 1) for child in children(node))
-    return None

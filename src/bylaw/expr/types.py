@@ -34,11 +34,11 @@ class Type:
 
     def within(self, *kinds: str) -> bool:
         """Whether the value certainly has one of these kinds."""
-        return self.kinds <= frozenset(kinds)
+        return self.kinds.issubset(kinds)
 
     def never(self, *kinds: str) -> bool:
         """Whether the value certainly has none of these kinds."""
-        return not self.kinds & frozenset(kinds)
+        return self.kinds.isdisjoint(kinds)
 
 
 def kind_type(*kinds: str) -> Type:
@@ -76,7 +76,7 @@ def optional(type_: Type) -> Type:
 
 def either(left: Type, right: Type) -> Type:
     """What is known of a value that is one or the other."""
-    if left == right:
+    if left is right or left == right:
         return left
     if not left.kinds & _CONTAINERS:
         return Type(left.kinds | right.kinds, right.item, right.fields, right.missing_is_null)
