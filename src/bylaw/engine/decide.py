@@ -42,7 +42,7 @@ def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
     held = bucket.holding(observed, event, max(observed.at, event.at))
     if held < 0 or (held and bucket.writes):
         return deliberate(rules, observed, event)  # a guard failed, or may change what others see
-    late: tuple[TraceLine, ...] = LateTrace(_trace, rules, observed, event)  # type: ignore[assignment]  # see LateTrace
+    late: tuple[TraceLine, ...] = LateTrace(_trace, rules, observed, event, held > 0)  # type: ignore[assignment]  # see LateTrace
     if not held and not observed.notices.waiting:
         return Decision(trace=late)
     return _decide_held(bucket, held, View.of(observed, event), late)

@@ -15,7 +15,7 @@ from bylaw.expr.paths import Pattern, pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
-from bylaw.model.rule import Filter, Rounds, Rule
+from bylaw.model.rule import NO_LIMITS, Filter, Rounds, Rule
 from bylaw.model.slate import SLATE_OPS
 from bylaw.model.vocabulary import CallStatus
 
@@ -60,6 +60,8 @@ class Bucket:
     is_filtered: bool
     # Whether a rule of it can change what the guards of later rules read.
     writes: bool
+    # Whether a limit or a gate can keep a rule of it from firing.
+    holds_back: bool
     # The fast path: which guards hold, as bits in visiting order; see `fast`.
     holding: Holding | None = None
     _chosen: dict[int, tuple[Candidates, ...]] = field(default_factory=dict)
@@ -131,7 +133,12 @@ class RuleSet:
                 groups.append(Candidates(group, rules, closing))
         chosen = [rule for found in groups for rule in (*found.rules, *found.closing)]
         looks_further = any(_looks_further(rule.filter) for rule in chosen)
-        bucket = Bucket(tuple(groups), looks_further, any(_writes(rule) for rule in chosen))
+        bucket = Bucket(
+            tuple(groups),
+            looks_further,
+            writes=any(_writes(rule) for rule in chosen),
+            holds_back=any(rule.limits is not NO_LIMITS or rule.gates for rule in chosen),
+        )
         if self.fast and not looks_further:
             bucket.holding = compile_bucket(bucket.groups, key[0].kind)
         return bucket

@@ -9,13 +9,11 @@ from msgspec import Struct
 from bylaw.model.decision import TraceLine, TraceResult
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from bylaw.engine.index import RuleSet
     from bylaw.model.event import Event
     from bylaw.model.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 # Of several rules that were lowered from one written rule, the trace shows the one that applied.
 _TELLING = [
@@ -53,6 +51,8 @@ class LateTrace(Struct, eq=False, gc=False):
     rules: RuleSet
     session: Session
     event: Event
+    # Whether a guard held: its rule has fired, or something kept it from firing.
+    held: bool
     made: tuple[TraceLine, ...] | None = None
 
     @property

@@ -1,46 +1,41 @@
-"""A process → a name by which others can tell whether it still lives."""
+"""This process → a name by which others can tell whether it is certainly dead."""
 
 from __future__ import annotations
 
 import os
 from functools import lru_cache
-from pathlib import Path
 
-_START_TIME = 19  # of what stands behind the name of the program in /proc/PID/stat
+from bylaw.runtime.processes import boot_id, is_gone, process_info, process_space
+
+_PARTS = 4
 
 
 def this_process() -> str:
-    """`BOOT/PID/START`: no later process has the same name."""
+    """`BOOT/SPACE/PID/STARTED`: no later process has the same name."""
     return _name(os.getpid())
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)
 def _name(pid: int) -> str:
-    return f"{boot_id()}/{pid}/{start_time(pid)}"
+    found = process_info(pid)
+    return "/".join((*_place(), str(pid), str(found.started if found else "")))
 
 
-def is_alive(owner: str) -> bool:
-    """Whether that process may still be running; unknown names are taken to be."""
-    boot, _, rest = owner.partition("/")
-    pid, _, started = rest.partition("/")
-    if not pid.isdecimal() or boot != boot_id():
-        return not pid.isdecimal()
-    return started == start_time(int(pid)) and bool(started)
+def is_dead(owner: str) -> bool:
+    """Whether that process certainly does nothing any more; of unknown names nothing is certain."""
+    parts = owner.split("/")
+    if len(parts) != _PARTS or not all(part.isdecimal() for part in parts[2:]):
+        return False
+    boot, space = _place()
+    if parts[0] != boot:
+        return bool(parts[0] and boot)
+    return parts[1] == space and is_gone(int(parts[2]), int(parts[3]))
 
 
 @lru_cache(maxsize=1)
-def boot_id() -> str:
-    """The name of this run of the machine."""
+def _place() -> tuple[str, str]:
+    """This run of the system, and the space in which numbers of processes are unique."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return boot_id(), process_space()
     except OSError:
-        return ""
-
-
-def start_time(pid: int) -> str:
-    """When a process began, in ticks since the machine did; empty if there is none."""
-    try:
-        found = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return ""
-    return found.rpartition(b")")[2].split()[_START_TIME].decode("ascii")
+        return "", ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Due, next_step
 from bylaw.runtime.journal.reading import read_effects, read_record
-from bylaw.runtime.owner import is_alive
+from bylaw.runtime.owner import is_dead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Unfinished:
 def unfinished(journal: Journal, session: str) -> Iterator[Unfinished]:
     """Every decision of a session that a dead process left behind, oldest first."""
     for seq, owner in journal.open_plans(session):
-        if is_alive(owner) or not journal.take_over(seq, owner):
+        if not is_dead(owner) or not journal.take_over(seq, owner):
             continue
         record = read_record(journal, seq)
         if record is None:  # erased meanwhile: what it wanted is not known any more

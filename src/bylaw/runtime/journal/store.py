@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
 
-from bylaw.model.decision import Decision, TraceResult
 from bylaw.model.session import Session
 from bylaw.model.wire import encode_event
 from bylaw.runtime.journal.chain import GENESIS, Header, digest, link
@@ -17,22 +16,20 @@ from bylaw.runtime.journal.database import IN_MEMORY, Durability, open_database
 from bylaw.runtime.journal.errors import corrupt_journal, told_plainly
 from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.snapshot import WINDOWS, Change, Kept, change, restore
+from bylaw.runtime.journal.telling import encode_decision
 from bylaw.runtime.owner import this_process
 from bylaw.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.runtime.journal.anchor import Anchor
     from bylaw.runtime.journal.sources import RulesInForce
 
 # Sessions that a process keeps at hand; the others are read again.
 MAX_AT_HAND = 64
-# What of a trace is worth keeping; the rest follows from the rules and the event.
-_TELLING = frozenset(TraceResult) - {TraceResult.GUARD_FALSE, TraceResult.NOT_LIVE}
-_ENCODER = msgspec.json.Encoder()
-_QUIET = _ENCODER.encode(Decision())
 
 # Number and digest of a record.
 Head: TypeAlias = tuple[int, bytes]
@@ -53,15 +50,6 @@ class Entry:
     redacted: bool = False
     # Whether plans of it have to be followed, by whom.
     owner: str = ""
-
-
-def encode_decision(decision: Decision) -> bytes:
-    """A decision as it is stored: of the trace, what fired, failed, was limited or gated."""
-    quiet = not (decision.fired or decision.plans or decision.reasons)
-    if quiet and not isinstance(decision.trace, tuple):
-        return _QUIET  # made by the fast path: no guard held and none failed
-    trace = tuple(line for line in decision.trace if line.result in _TELLING)
-    return _ENCODER.encode(msgspec.structs.replace(decision, trace=trace))
 
 
 class Journal:

@@ -1,0 +1,38 @@
+"""A decision → what of it is kept: of the trace, what fired, failed, was limited or gated.
+
+The rest of a trace follows from the rules and the event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.engine.trace import LateTrace
+from bylaw.model.decision import Decision, TraceResult
+
+if TYPE_CHECKING:
+    from bylaw.model.decision import TraceLine
+
+_TELLING = frozenset(TraceResult) - {TraceResult.GUARD_FALSE, TraceResult.NOT_LIVE}
+_ENCODER = msgspec.json.Encoder()
+QUIET = Decision()
+_QUIET = _ENCODER.encode(QUIET)
+
+
+def telling(decision: Decision) -> Decision:
+    """The decision with nothing in its trace that goes without saying."""
+    trace: tuple[TraceLine, ...] | LateTrace = decision.trace
+    if isinstance(trace, LateTrace):
+        quiet = not (trace.held or decision.plans)  # plans: notices that are due
+        if quiet and not trace.rules.bucket(trace.event).holds_back:
+            return QUIET
+    kept = tuple(line for line in trace if line.result in _TELLING)
+    return msgspec.structs.replace(decision, trace=kept)
+
+
+def encode_decision(decision: Decision) -> bytes:
+    """A decision as it is stored."""
+    told = telling(decision)
+    return _QUIET if told is QUIET else _ENCODER.encode(told)
