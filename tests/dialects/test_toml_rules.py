@@ -174,7 +174,6 @@ class TestCore:
         [
             rule(more="core = true\npriority = 0"),
             rule(more='core = "true"'),
-            rule(more="core = 1"),
             rule(more="core = True"),
             rule(more="core=true # always\nname = unquoted"),
             "rule.core = true\nrule.id =\n",
@@ -195,6 +194,8 @@ class TestCore:
         "text",
         [
             rule(more="core = false\npriority = 0"),
+            rule(more='core = "false"'),
+            rule(more="core = 1"),
             rule(more="core =  false\nname = unquoted"),
             rule(more="# core = true\nname = unquoted"),
             rule(more="not-core = true\nname = unquoted"),

@@ -56,7 +56,9 @@ when_broken = WhenBroken(
     once=True,
 )
 # In a text that is no TOML; `True` instead of `true` may be what is wrong with it.
-_CORE = re.compile(r"""^[^#\n]*?(?<![\w-])core["']?[ \t]*=(?![ \t]*false\b)""", re.MULTILINE)
+_CORE = re.compile(
+    r"""^[^#\n]*?(?<![\w-])core["']?[ \t]*=[ \t]*["']?true\b""", re.MULTILINE | re.IGNORECASE
+)
 SCRIPT_SUFFIX = ".lua"
 
 
@@ -69,12 +71,12 @@ def detect(source: SourceFile) -> bool:
 
 
 def refuses_set(source: SourceFile) -> bool:
-    """Whether the file may be core (TR-A12): it says so, in whatever way."""
+    """Whether the file wants to be core (TR-A12), however it writes `true`."""
     try:
         rule = read_toml(source).values.get("rule")
     except LoadError:
         return _CORE.search(source.text) is not None
-    return isinstance(rule, dict) and rule.get("core", False) is not False
+    return isinstance(rule, dict) and str(rule.get("core")).lower() == "true"
 
 
 def starts(book: Book) -> Sequence[Start]:  # noqa: ARG001 - no rule of this language starts anything
