@@ -35,9 +35,9 @@ class NotifySelf(_Part, frozen=True, kw_only=True, tag="notify_self"):
     """Tell the agent something."""
 
     message: str
-    category: Category = Category.INFO
-    priority: Priority = Priority.NORMAL
-    deliver_at: DeliverAt = DeliverAt.TURN_START
+    category: Category
+    priority: Priority
+    deliver_at: DeliverAt
 
 
 class WriteLog(_Part, frozen=True, kw_only=True, tag="log"):
