@@ -68,7 +68,7 @@ def lowered(written: WrittenRule, file: RuleFile, dialect: str, script: str) -> 
 
 def _guard(written: WrittenRule, file: RuleFile, script: str) -> Guard:
     if written.script:
-        return ScriptGuard(script, written.plugin_id)
+        return ScriptGuard(written.script, script, written.plugin_id)
     text = written.expression
     expression = known_condition(SourceFile(file.path, text), Span(0, len(text)))
     return ExpressionGuard(expression, _reader(written.plugin_id))

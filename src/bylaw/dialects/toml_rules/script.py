@@ -24,18 +24,22 @@ from bylaw.model.facts import ScriptResult
 if TYPE_CHECKING:
     from bylaw.expr.context_values import ContextValues
     from bylaw.expr.template.check import Path
+    from bylaw.model.codes import Code
     from bylaw.model.rule import View
 
 _MATCHED = Match()
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _NAME = rf"\b{CONTEXT}\b"
+# How Lua says where it failed.
+_LINE = re.compile(r"\Ascript:([0-9]+): ")
 _READ = re.compile(rf"{_NAME}\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?")
 
 
 @dataclass(frozen=True)
 class ScriptGuard:
-    """Holds when the script returned true."""
+    """Holds when the script, which lies at a path from its rule file, returned true."""
 
+    path: str
     script: str
     plugin: str
 
@@ -46,7 +50,21 @@ class ScriptGuard:
         need = Need(NeedName.SCRIPTS, digest, ScriptCall(self.script, written))
         result = view.fact(need)
         assert isinstance(result, ScriptResult)
-        return _MATCHED if _is_true(result) else None
+        return _MATCHED if self._is_true(result) else None
+
+    def _is_true(self, result: ScriptResult) -> bool:
+        if result.killed is not UNSET:
+            problem = "the script was killed: it ran for too long or used too much"
+            raise self._error(SCRIPT_KILLED, problem)
+        if result.error is not UNSET:
+            raise self._error(SCRIPT_FAILED, _LINE.sub(r"line \1: ", result.error, count=1))
+        if result.value is not None and not isinstance(result.value, bool):
+            problem = "the script returned something else than true, false or nil"
+            raise self._error(SCRIPT_FAILED, problem)
+        return result.value is True
+
+    def _error(self, code: Code, problem: str) -> GuardError:
+        return GuardError(code.name, f"in `{self.path}`: {problem}", self.path)
 
     @cached_property
     def _digest(self) -> bytes:
@@ -55,18 +73,6 @@ class ScriptGuard:
     @cached_property
     def _values(self) -> ContextValues:
         return context_values(self.plugin, paths_in(self.script))
-
-
-def _is_true(result: ScriptResult) -> bool:
-    if result.killed is not UNSET:
-        message = "the script was killed: it ran for too long or used too much"
-        raise GuardError(SCRIPT_KILLED.name, message)
-    if result.error is not UNSET:
-        raise GuardError(SCRIPT_FAILED.name, result.error)
-    if result.value is not None and not isinstance(result.value, bool):
-        message = "the script returned something else than true, false or nil"
-        raise GuardError(SCRIPT_FAILED.name, message)
-    return result.value is True
 
 
 def paths_in(script: str) -> list[Path]:
