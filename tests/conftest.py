@@ -4,6 +4,10 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
+from bylaw.runtime import known_agents
+
 DIALECT = str(Path(__file__).parent / "dialect")
 
 sys.path.insert(0, DIALECT)
@@ -11,3 +15,18 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [DIALECT, os.environ.get
 
 # A start must not know what an earlier one found; a test that wants a cache names its own.
 os.environ["XDG_CACHE_HOME"] = "none"
+# Nor what a person trusted; a test that wants trust names its own folder.
+os.environ["XDG_STATE_HOME"] = "none"
+# What only a person may do is tested also when an agent runs the tests.
+for agent in known_agents.AGENTS:
+    for variable in agent.variables:
+        os.environ.pop(variable, None)
+
+
+@pytest.fixture
+def a_person(tmp_path_factory, monkeypatch):
+    """A person is at work, who has a folder for what is remembered."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    monkeypatch.setattr(known_agents, "ancestors", lambda: ())
+    return folder

@@ -46,6 +46,7 @@ def test_page_is_well_formed(path):
         pytest.fail(text.render(refused.diagnostics), pytrace=False)
 
 
+@pytest.mark.usefixtures("a_person")
 @pytest.mark.parametrize(("path", "title"), list(cases()))
 def test_case(path, title, tmp_path):
     page = load(path)  # anew: an update of an earlier case has moved this one

@@ -19,6 +19,7 @@ VERBS = {
     "check": Verb("bylaw.cli.check", "Load rule files and say what is wrong with them."),
     "decide": Verb("bylaw.cli.decide", "Decide events under rules: the engine on a pipe."),
     "rules": Verb("bylaw.cli.rules", "List rules, show one, switch one off or on."),
+    "trust": Verb("bylaw.cli.trust", "Show what rules can start, and trust it."),
     "expr": Verb("bylaw.cli.expr", "Try an expression of a rule language on facts."),
     "match": Verb("bylaw.cli.match", "Try a path pattern on paths."),
     "completion": Verb("bylaw.cli.completion", "Print a script that completes in your shell."),

@@ -1,7 +1,6 @@
 """Files that Bylaw keeps for one user, beside no repository: where, read with care, written whole.
 
-Nothing here is an error for people: what cannot be read is not there, what cannot be written is
-left out.
+What cannot be read is not there. What is only a cache and cannot be written is left out.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from bylaw.model.errors import BylawError
 from bylaw.runtime.reading import (
     as_bytes,
     as_text,
@@ -28,16 +28,31 @@ _WRITABLE_BY_OTHERS = 0o022
 
 def user_cache(root: str) -> str:
     """The folder for what can be made anew; the empty text if there is no safe place."""
-    home = as_text(os.environb.get(b"XDG_CACHE_HOME") or _below_home(b".cache"))
+    home = _user_folder("XDG_CACHE_HOME", ".cache")
     # A repository must not bring its own: what lies there is believed.
     if not home.startswith("/") or lies_in(real_path(home), real_path(root)):
         return ""
     return f"{home.rstrip('/')}/bylaw"
 
 
-def _below_home(name: bytes) -> bytes:
+def user_state(root: str) -> str:
+    """The folder for what must last, such as trust; BylawError if there is no safe place."""
+    home = _user_folder("XDG_STATE_HOME", ".local/state")
+    if not home.startswith("/"):
+        raise BylawError(f"`{home}` is no folder for what Bylaw remembers; {_ELSEWHERE}")
+    if lies_in(real_path(home), real_path(root)):
+        why = "which could so bring its own trust"
+        raise BylawError(f"`{home}` lies inside the repository, {why}; {_ELSEWHERE}")
+    return f"{home.rstrip('/')}/bylaw"
+
+
+_ELSEWHERE = "set `XDG_STATE_HOME` to the absolute path of a folder outside of it"
+
+
+def _user_folder(variable: str, below_home: str) -> str:
+    named = os.environb.get(variable.encode())
     home = os.environb.get(b"HOME")
-    return home + b"/" + name if home else b""
+    return as_text(named or (home + b"/" + below_home.encode() if home else b""))
 
 
 def read_own(folder: str, name: str, at_most: int) -> bytes:
@@ -55,23 +70,45 @@ def read_own(folder: str, name: str, at_most: int) -> bytes:
 def write_own(folder: str, name: str, data: bytes, room: tuple[str, int]) -> None:
     """Write a file; of those that begin with the first word of `room`, the oldest go."""
     with suppress(OSError):
-        _make(folder)
+        _make(folder, 2)
         with _opened(folder) as inside:
             write_whole(inside, name, data, lasting=False)
             _remove_oldest(inside, *room)
 
 
-def _make(folder: str) -> None:
+def keep_own(folder: str, name: str, data: bytes) -> None:
+    """Write a file that must last, in a folder for this user alone; OSError if that cannot be."""
+    _make(folder, 3)
+    with _opened(folder, to_ourselves=True) as inside:
+        write_whole(inside, name, data)
+
+
+def forget_own(folder: str, name: str) -> bool:
+    """Remove a file; False if there is none, OSError if that cannot be."""
+    try:
+        with _opened(folder) as inside:
+            os.unlink(name, dir_fd=inside)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _make(folder: str, levels: int) -> None:
     # Not what lies above: a home that is not there is nobody's.
-    for one in (folder_of(folder), folder):
+    folders = [folder]
+    while len(folders) < levels:
+        folders.append(folder_of(folders[-1]))
+    for one in reversed(folders):
         with suppress(FileExistsError):
             os.mkdir(as_bytes(one), 0o700)  # noqa: PTH102 - a Path takes no bytes
 
 
 @contextmanager
-def _opened(folder: str) -> Iterator[int]:
+def _opened(folder: str, *, to_ourselves: bool = False) -> Iterator[int]:
     descriptor = os.open(as_bytes(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
+        if to_ourselves:
+            os.fchmod(descriptor, 0o700)
         _refuse_foreign(os.fstat(descriptor))
         yield descriptor
     finally:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects import dialect_named, dialect_names
 from bylaw.model.diagnostic import Severity
+from bylaw.model.errors import LoadError
 from bylaw.runtime.discovery import Found, Place, Why
 from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
-from bylaw.runtime.root import find_root
+from bylaw.runtime.root import find_root, read_configuration
+from bylaw.runtime.trust import is_trusted
 from bylaw.runtime.written_rules import written_rules
 
 if TYPE_CHECKING:
@@ -20,12 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BookReport:
-    """A book as people see it. `trusted` is true of a book that can start nothing."""
+    """A book as people see it. `trusted` is true also of one that can start nothing."""
 
     path: str
     dialect: str
     rules: int
     files: int
+    can_start: bool
     trusted: bool
     why: str
 
@@ -53,7 +56,8 @@ def check(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Re
 
 def report_on(library: Library) -> Report:
     """What a library holds."""
-    books = tuple(_report(book) for book in library.books)
+    trusted = _is_trusted(library)
+    books = tuple(_report(book, trusted=trusted) for book in library.books)
     return Report(library.search.root, books, library.diagnostics, library.search.places)
 
 
@@ -63,14 +67,25 @@ def languages() -> list[tuple[str, str]]:
     return [(dialect.name, dialect.spec) for dialect in found]
 
 
-def _report(loaded: LoadedBook) -> BookReport:
+def _is_trusted(library: Library) -> bool:
+    """Whether the books may start what they can; settings that do not load are not trusted."""
+    root = library.search.root
+    try:
+        return bool(is_trusted(root, library, read_configuration(root)))
+    except LoadError:
+        return False
+
+
+def _report(loaded: LoadedBook, *, trusted: bool) -> BookReport:
     book = loaded.book
+    can_start = bool(loaded.dialect.starts(book))
     return BookReport(
         path=book.path,
         dialect=book.dialect,
         rules=len(written_rules([book])),
         files=len(book.files),
-        trusted=not loaded.dialect.starts(book),
+        can_start=can_start,
+        trusted=trusted or not can_start,
         why=", ".join(dict.fromkeys(_why(found) for found in loaded.files)),
     )
 

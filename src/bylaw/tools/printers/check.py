@@ -43,7 +43,8 @@ def render(report: Report, *, color: bool = False) -> str:
 
 
 def _row(book: BookReport) -> tuple[str, ...]:
-    trust = "not needed" if book.trusted else "not given"
+    needed = "given" if book.trusted else "not given"
+    trust = needed if book.can_start else "not needed"
     return (
         shown(book.path), shown(book.dialect), str(book.rules), str(book.files), trust,
         shown(book.why),

@@ -1,0 +1,105 @@
+"""`bylaw trust`: what the books of a root can start → a person's yes or no, remembered."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import emit, in_color, write
+from bylaw.cli.progress import progress
+from bylaw.model.errors import BylawError
+from bylaw.tools.printers import text
+from bylaw.tools.printers import trust as printer
+from bylaw.tools.trust import grant, look, refuse_grant, revoke
+
+if TYPE_CHECKING:
+    from bylaw.tools.trust import TrustReport
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.option("--revoke", "take_back", is_flag=True, help="Forget what was trusted here.")
+@click.option("--yes", is_flag=True, help="Do not ask: you know what is shown.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: for programs; nothing is asked.",
+)
+def command(*, take_back: bool, yes: bool, form: str) -> int:
+    """Show what the rules of this folder can start, and trust it.
+
+    Rules that came with a repository start nothing, and its settings loosen nothing, until a
+    person has looked at them here. What was trusted is remembered in your own state folder
+    ($XDG_STATE_HOME or ~/.local/state), never in the repository. When one of these rules or
+    settings changes, it is not trusted any more, and the next call shows what changed.
+
+    Wants a terminal or --yes, and refuses to be called by a coding agent. A trusted command may
+    run files of the repository, such as its Makefile: these are not looked at. Exits 0 if it
+    is trusted in the end or needs no trust, else 1.
+
+    \b
+    Examples:
+      bylaw trust
+      bylaw trust --format json
+      bylaw trust --revoke
+    """
+    if take_back:
+        if yes:
+            raise click.UsageError("`--revoke` asks nothing, so there is nothing to say yes to")
+        return _take_back(form)
+    with progress() as tell:
+        report = look(tell)
+    _warn(report)
+    return _as_json(report, yes=yes) if form == "json" else _as_text(report, yes=yes)
+
+
+def _take_back(form: str) -> int:
+    changed = revoke()
+    if form == "json":
+        emit({"trusted": False, "changed": changed})
+    else:
+        write("nothing here is trusted any more\n" if changed else "nothing here was trusted\n")
+    return 0
+
+
+def _warn(report: TrustReport) -> None:
+    """A file that does not load starts nothing, and what it would start is not shown."""
+    if report.diagnostics and sys.stderr is not None:
+        sys.stderr.write(text.render(report.diagnostics, color=in_color(sys.stderr)) + "\n")
+
+
+def _as_json(report: TrustReport, *, yes: bool) -> int:
+    if yes and not report.trust:
+        report = grant(report)
+    emit(printer.as_data(report))
+    return int(not report.trust)
+
+
+def _as_text(report: TrustReport, *, yes: bool) -> int:
+    shown = printer.render(report)
+    write(f"{shown}\n" if shown else "")
+    if report.trust:
+        write(f"{report.trust.state}: {report.trust.why}\n")
+        return 0
+    refuse_grant(report)
+    if not yes and not _agreed(report):
+        write(f"not trusted: {report.trust.why}\n")
+        return 1
+    write(f"{grant(report).trust.state}\n")
+    return 0
+
+
+def _agreed(report: TrustReport) -> bool:
+    """Ask, if a person can see what is asked and answer."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if any(stream is None or not stream.isatty() for stream in streams):
+        raise BylawError("nobody can be asked here; answer on a terminal, or call with `--yes`")
+    sys.stdout.flush()
+    sys.stderr.write(printer.question(report))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

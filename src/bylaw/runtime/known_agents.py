@@ -1,0 +1,106 @@
+"""Who is at work: a person, or one of the coding agents that we know.
+
+What only a person may do is refused under an agent. This is a fence, no wall: a process with the
+rights of a user can hide what started it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.model.errors import BylawError
+from bylaw.runtime.processes import ancestors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bylaw.runtime.processes import ProcessInfo
+
+
+class Agent(NamedTuple):
+    """What an agent sets for the programs that it starts, and how it is called itself."""
+
+    name: str
+    variables: tuple[str, ...]
+    programs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+AGENTS = (
+    Agent(
+        "Claude Code",
+        ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT"),
+        ("claude",),
+        ("@anthropic-ai/claude-code", "@anthropic-ai/claude-agent-sdk"),
+    ),
+    Agent(
+        "Codex",
+        ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
+        ("codex",),
+        ("@openai/codex",),
+    ),
+    # It stands before Gemini, of which it sets some variables too.
+    Agent(
+        "Qwen Code",
+        ("QWEN_CODE", "QWEN_CODE_SESSION_ID", "QWEN_PROJECT_DIR"),
+        ("qwen",),
+        ("@qwen-code/qwen-code",),
+    ),
+    Agent(
+        "Gemini CLI",
+        ("GEMINI_CLI", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR"),
+        ("gemini",),
+        ("@google/gemini-cli",),
+    ),
+    Agent("Copilot", ("COPILOT_CLI", "COPILOT_PROJECT_DIR"), ("copilot",), ("@github/copilot",)),
+    Agent("Droid", ("FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR"), ("droid",), ("@factory/cli",)),
+    Agent("OpenCode", ("OPENCODE",), ("opencode",), ("opencode-ai",)),
+    Agent("Cursor", ("CURSOR_AGENT", "CURSOR_PROJECT_DIR"), ("cursor-agent",)),
+    Agent("a coding agent", ("AI_AGENT", "AGENT", "CLAUDE_PROJECT_DIR")),
+)
+
+_RUNS_SCRIPTS = re.compile(r"node|nodejs|bun|deno|python[0-9.]*|sh|bash|dash|zsh")
+_PACKAGE = re.compile(r"/node_modules/(@[^/]+/[^/]+|[^/@]+)/")
+_ENDING = re.compile(r"\.[cm]?js$|\.py$")
+
+
+def refuse_agents(what: str) -> None:
+    """BylawError if an agent is at work; `what` is only for a person."""
+    why = agent_in(os.environ) or agent_above(ancestors())
+    if why:
+        raise BylawError(f"{what} is for a person, and an agent is at work here: {why}")
+
+
+def agent_in(environment: Mapping[str, str]) -> str:
+    """The variable that an agent has set, told in words; empty if there is none."""
+    for agent in AGENTS:
+        for variable in agent.variables:
+            if environment.get(variable):
+                return f"`{variable}` is set, as {agent.name} does it"
+    return ""
+
+
+def agent_above(processes: Iterable[tuple[ProcessInfo, tuple[str, ...]]]) -> str:
+    """The process of an agent, told in words; empty if there is none."""
+    for info, words in processes:
+        names, package = _names(info.name, words)
+        for agent in AGENTS:
+            if names & set(agent.programs) or package in agent.packages:
+                return f"process {info.pid}, which led to this one, is {agent.name}"
+    return ""
+
+
+def _names(name: str, words: tuple[str, ...]) -> tuple[set[str], str]:
+    """What a process is called, and the package from which its script comes."""
+    program = _base(words[0]) if words else name
+    script = ""
+    if _RUNS_SCRIPTS.fullmatch(program):
+        script = next((word for word in words[1:] if not word.startswith("-")), "")
+    package = _PACKAGE.search(script or (words[0] if words else ""))
+    return {name, program, _ENDING.sub("", _base(script))}, package[1] if package else ""
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,156 @@
+"""Books and settings of a root → whether a person has trusted them, and what they ask for.
+
+Nothing in a repository starts a process, or is laxer than the defaults, before somebody trusted
+exactly that: the digests of the books that can start something, and the settings that stand beside
+them. Whatever changes is untrusted again. What a trusted command runs in turn, such as a script of
+the repository, is not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import visible
+from bylaw.runtime.settings import for_trust, restrained
+from bylaw.runtime.trust_record import VERSION, Record, StartRecord, read_record, root_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.runtime.configuration import Configuration
+    from bylaw.runtime.loading import Library, LoadedBook
+    from bylaw.runtime.settings import Settings
+
+
+class TrustState(StrEnum):
+    """Whether something is trusted; the first three let it act."""
+
+    NOT_NEEDED = "not needed"
+    TRUSTED = "trusted"
+    ONE_RUN = "one run"
+    UNTRUSTED = "untrusted"
+    CHANGED = "changed"
+
+
+_GIVEN = {TrustState.NOT_NEEDED, TrustState.TRUSTED, TrustState.ONE_RUN}
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The state of trust, and why; true if processes may be started."""
+
+    state: TrustState
+    why: str
+
+    def __bool__(self) -> bool:
+        return self.state in _GIVEN
+
+    @classmethod
+    def for_one_run(cls) -> Trust:
+        """Trust of a person who said so on the command line; it is not remembered."""
+        return cls(TrustState.ONE_RUN, "trusted for this run")
+
+    def in_force(self, settings: Settings) -> Settings:
+        """What counts of settings."""
+        return settings if self else restrained(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What books and settings ask a person for.
+
+    `books` are those that can start something, by name with their digests; `lax` whether a
+    setting would not count without trust. All texts are visible ones.
+    """
+
+    books: Mapping[str, str]
+    starts: tuple[StartRecord, ...]
+    settings: Mapping[str, Mapping[str, Any]]
+    lax: bool
+
+    def granted(self, root: str, at: str) -> Record:
+        """The record of somebody who agrees."""
+        settings = {name: dict(values) for name, values in self.settings.items()}
+        return Record(VERSION, root_name(root), at, dict(self.books), self.starts, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a request differs from what was trusted; settings as `[table] key`."""
+
+    new: tuple[StartRecord, ...]
+    gone: tuple[StartRecord, ...]
+    books: tuple[str, ...]
+    settings: tuple[str, ...]
+
+
+def is_trusted(root: str, library: Library, configuration: Configuration) -> Trust:
+    """Whether these books and settings of a root may start what they ask for."""
+    return judged(root, request_of(library, configuration))
+
+
+def request_of(library: Library, configuration: Configuration) -> Request:
+    """What somebody would have to trust."""
+    found = [(one, one.dialect.starts(one.book)) for one in library.books]
+    starts = {
+        StartRecord(str(start.what), visible(start.name), visible(start.uid))
+        for _, starts in found
+        for start in starts
+    }
+    settings = configuration.settings
+    return Request(
+        books={_name(one): one.book.digest for one, starts in found if starts},
+        starts=tuple(sorted(starts)),
+        settings=for_trust(settings),
+        lax=restrained(settings) != settings,
+    )
+
+
+def judged(root: str, request: Request) -> Trust:
+    """Whether a request is granted."""
+    if not request.starts and not request.lax:
+        return Trust(TrustState.NOT_NEEDED, "nothing here asks for trust")
+    try:
+        record = read_record(root)
+    except BylawError as unsafe:
+        return Trust(TrustState.UNTRUSTED, str(unsafe))
+    if record is None:
+        return Trust(TrustState.UNTRUSTED, "nobody has trusted it; see `bylaw trust`")
+    changed = changes_since(record, request)
+    what = [*changed.books, *changed.settings]
+    if what:
+        more = f" and {len(what) - 1} more" if len(what) > 1 else ""
+        why = f"`{what[0]}`{more} changed since it was trusted; see `bylaw trust`"
+        return Trust(TrustState.CHANGED, why)
+    return Trust(TrustState.TRUSTED, "a person has trusted it")
+
+
+def changes_since(record: Record, request: Request) -> Changes:
+    """What is different; a book that is gone asks for nothing."""
+    books = [name for name, digest in request.books.items() if record.books.get(name) != digest]
+    before, after = set(record.starts), set(request.starts)
+    return Changes(
+        new=tuple(sorted(after - before)),
+        gone=tuple(sorted(before - after)),
+        books=tuple(sorted(books)),
+        settings=tuple(_different(record.settings, request.settings)),
+    )
+
+
+def _different(
+    before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    keys = sorted({(name, key) for side in (before, after) for name in side for key in side[name]})
+    nothing: Mapping[str, Any] = {}
+    return [
+        f"[{name}] {key}"
+        for name, key in keys
+        if before.get(name, nothing).get(key) != after.get(name, nothing).get(key)
+    ]
+
+
+def _name(loaded: LoadedBook) -> str:
+    return visible(f"{loaded.book.dialect}:{loaded.book.path}")

@@ -1,0 +1,76 @@
+"""What a person trusted of a root: one small file in the user's own state folder.
+
+    {"version": 1, "root": …, "at": …, "books": {NAME: DIGEST}, "starts": […], "settings": {…}}
+
+A file that cannot be read, or that another user could have written, is no trust.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, Final, Literal
+
+from msgspec import MsgspecError, Struct, json
+
+from bylaw.model.errors import BylawError
+from bylaw.runtime.own_folder import forget_own, keep_own, read_own, user_state
+from bylaw.runtime.reading import MAX_INPUT_BYTES, as_bytes, in_plain_words, real_path
+
+VERSION: Final = 1
+
+
+class StartRecord(Struct, frozen=True, order=True, forbid_unknown_fields=True):
+    """One thing that could be started."""
+
+    what: str
+    name: str
+    uid: str
+
+
+class Record(Struct, frozen=True, forbid_unknown_fields=True):
+    """What was trusted, and when: books by name with their digests, and what was shown of them."""
+
+    version: Literal[1]
+    root: str
+    at: str
+    books: dict[str, str]
+    starts: tuple[StartRecord, ...]
+    settings: dict[str, dict[str, Any]]
+
+
+def read_record(root: str) -> Record | None:
+    """What was trusted of a root; BylawError if there is no safe place to look."""
+    data = read_own(user_state(root), _name(root), MAX_INPUT_BYTES)
+    try:
+        found = json.decode(data, type=Record)
+    except (MsgspecError, UnicodeDecodeError):
+        return None
+    return found if found.root == root_name(root) else None
+
+
+def keep_record(root: str, record: Record) -> None:
+    """Remember it; BylawError if that cannot be."""
+    data = json.format(json.encode(record), indent=2)
+    if len(data) > MAX_INPUT_BYTES:  # it could not be read again
+        raise BylawError("this asks for more than a person can look through")
+    try:
+        keep_own(user_state(root), _name(root), data)
+    except OSError as wrong:
+        raise BylawError(f"cannot remember what is trusted: {in_plain_words(wrong)}") from None
+
+
+def forget_record(root: str) -> bool:
+    """Forget it; False if there was nothing, BylawError if that cannot be."""
+    try:
+        return forget_own(user_state(root), _name(root))
+    except OSError as wrong:
+        raise BylawError(f"cannot forget what is trusted: {in_plain_words(wrong)}") from None
+
+
+def root_name(root: str) -> str:
+    """The real path of a root, as text that can be stored."""
+    return as_bytes(real_path(root)).decode("utf-8", "backslashreplace")
+
+
+def _name(root: str) -> str:
+    return f"trust-{sha256(as_bytes(real_path(root))).hexdigest()}.json"

@@ -1,0 +1,98 @@
+"""What a root asks for → text for the person who decides, or plain values for programs.
+
+Nothing is cut short: what is left out could be what matters.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import visible, visible_in_json
+from bylaw.tools.printers.table import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from bylaw.runtime.trust import Changes
+    from bylaw.runtime.trust_record import StartRecord
+    from bylaw.tools.trust import TrustReport
+
+_INDENT = "  "
+
+
+def as_data(report: TrustReport) -> dict[str, object]:
+    """The shape that programs read."""
+    request, changes = report.request, report.changes
+    return {
+        "root": report.root,
+        "trusted": bool(report.trust),
+        "state": report.trust.state.value,
+        "why": report.trust.why,
+        "since": report.since or None,
+        "starts": _starts_as_data(request.starts),
+        "settings": request.settings,
+        "changes": None if changes is None else _changes_as_data(changes),
+    }
+
+
+def render(report: TrustReport) -> str:
+    """Everything that can be started, the settings, and what is new in them."""
+    request = report.request
+    parts = [
+        _part("can be started:", _starts(request.starts)),
+        _part("settings that are not the defaults:", _settings(request.settings)),
+        _part("changed since it was trusted:", _changes(report.changes)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _part(heading: str, lines: Iterable[str]) -> str:
+    told = [f"{_INDENT}{line}\n" for line in lines]
+    return "".join([f"{heading}\n", *told]) if told else ""
+
+
+def _starts(starts: Iterable[StartRecord]) -> list[str]:
+    rows = [_row(start) for start in starts]
+    return aligned(rows) if rows else []
+
+
+def _row(start: StartRecord) -> tuple[str, ...]:
+    return start.what, start.uid, start.name
+
+
+def _settings(settings: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
+    for table, values in settings.items():
+        for key, value in values.items():
+            written = visible_in_json(json.dumps(value, ensure_ascii=False))
+            yield f"[{table}] {key} = {written}"
+
+
+def _changes(changes: Changes | None) -> list[str]:
+    if changes is None:
+        return []
+    rows = [
+        *(("+", *_row(start)) for start in changes.new),
+        *(("-", *_row(start)) for start in changes.gone),
+        *(("~", "book", name, "") for name in changes.books),
+        *(("~", "setting", name, "") for name in changes.settings),
+    ]
+    return aligned(rows) if rows else []
+
+
+def _starts_as_data(starts: Iterable[StartRecord]) -> list[dict[str, str]]:
+    return [{"what": one.what, "name": one.name, "rule": one.uid} for one in starts]
+
+
+def _changes_as_data(changes: Changes) -> dict[str, object]:
+    return {
+        "new": _starts_as_data(changes.new),
+        "gone": _starts_as_data(changes.gone),
+        "books": list(changes.books),
+        "settings": list(changes.settings),
+    }
+
+
+def question(report: TrustReport) -> str:
+    """What a person is asked."""
+    return f"Trust {visible(report.root)} with this? [y/N] "
