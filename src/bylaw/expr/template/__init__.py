@@ -16,9 +16,9 @@ from jinja2 import TemplateSyntaxError, UndefinedError, nodes
 from bylaw.expr.arithmetic import reason_of
 from bylaw.expr.faults import Fault
 from bylaw.expr.limits import MAX_INT_BITS, Budget, OverBudget
-from bylaw.expr.template.check import Checker, Path, Shape, path_of, too_deep
+from bylaw.expr.template.check import Checker, Path, Shape, children, path_of, too_deep
 from bylaw.expr.template.rewrite import rewritten
-from bylaw.expr.template.sandbox import BUDGET, SANDBOX
+from bylaw.expr.template.sandbox import BUDGET, SANDBOX, located, parsed
 from bylaw.expr.template.tokens import TemplateText
 from bylaw.model.codes import expressions as guard_codes
 from bylaw.model.codes import templates as codes
@@ -156,7 +156,7 @@ def _read_by(node: nodes.Node) -> Iterator[Path]:
     if path:
         yield path
         return
-    for child in node.iter_child_nodes():
+    for child in children(node):
         yield from _read_by(child)
 
 
@@ -170,12 +170,12 @@ def _parsed(text: TemplateText) -> nodes.Template:
         raise LoadError([error(codes.TEMPLATE_TOO_LONG, headline, text.source, shown, help=help_)])
     try:
         _check_tokens(text)
-        tree = SANDBOX.parse(text.text)
+        tree = parsed(text.text)
     except TemplateSyntaxError as problem:
         raise _syntax_error(text, problem) from None
     except RecursionError:
         raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, 0) from None
-    if (deep := too_deep(tree)) is not None:
+    if (deep := too_deep(tree, len(located(text.text)))) is not None:
         raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, deep)
     return tree
 
@@ -183,18 +183,16 @@ def _parsed(text: TemplateText) -> nodes.Template:
 def _check_tokens(text: TemplateText) -> None:
     """Refuse what Jinja's parser or Python could not take in."""
     depth = 0
-    for token in text.tokens:
-        if token.kind == "operator":
-            depth += (token.value in "([{") - (token.value in ")]}")
-        if depth > MAX_BRACKETS:
-            raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, token.start)
-        if token.kind == "integer" and len(token.value) > MAX_NUMBER_CHARS:
+    for start, kind, value in located(text.text):
+        if kind == "operator":
+            depth += (value in "([{") - (value in ")]}")
+            if depth > MAX_BRACKETS:
+                raise _refusal(text, codes.TEMPLATE_TOO_DEEP, _TOO_DEEP, start)
+        elif kind == "integer" and len(value) > MAX_NUMBER_CHARS:
             headline = "this number is too large"
-            raise _refusal(
-                text, codes.TEMPLATE_NUMBER, headline, token.start, "write a smaller one"
-            )
-        if token.kind == "string":
-            _check_escapes(text, token.start, token.value)
+            raise _refusal(text, codes.TEMPLATE_NUMBER, headline, start, "write a smaller one")
+        elif kind == "string":
+            _check_escapes(text, start, value)
 
 
 def _check_escapes(text: TemplateText, start: int, literal: str) -> None:

@@ -30,22 +30,37 @@ Path: TypeAlias = tuple["str | int", ...]
 ASKING_TESTS = frozenset({"defined", "undefined"})
 _LOOP_SHAPE: Shape = dict.fromkeys(LOOP_ATTRIBUTES)
 
+# Such as the `<` of a comparison, which has an operand; most make one level, or none.
+_LEVELS_A_TOKEN = 2
+
 # Nodes that are fine when their children are.
-_PLAIN_NODES = frozenset(
-    {
-        *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr),
-        *(nodes.Getitem, nodes.Slice, nodes.List, nodes.Tuple, nodes.Concat, nodes.Keyword),
-        *(nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.Neg, nodes.Pos),
-        *(nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow),
-    }
+_PLAIN_NODES = (
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If),
+    *(nodes.Slice, nodes.List, nodes.Tuple, nodes.Concat, nodes.Keyword),
+    *(nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.Neg, nodes.Pos),
+    *(nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow),
 )
 
 
-def too_deep(tree: nodes.Template) -> int | None:
-    """Where a tree is nested past the limit, found without recursion."""
+def children(node: nodes.Node) -> list[nodes.Node]:
+    """The direct parts of a node; as `iter_child_nodes`, which takes three times as long."""
+    found: list[nodes.Node] = []
+    for name in node.fields:
+        part = getattr(node, name, None)
+        if isinstance(part, nodes.Node):
+            found.append(part)
+        elif isinstance(part, list):
+            found += [each for each in part if isinstance(each, nodes.Node)]
+    return found
+
+
+def too_deep(tree: nodes.Template, tokens: int) -> int | None:
+    """Where a tree of so many tokens is nested past the limit, found without recursion."""
+    if tokens < MAX_DEPTH // _LEVELS_A_TOKEN:
+        return None
     level: list[nodes.Node] = [tree]
     for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in node.iter_child_nodes()]
+        level = [child for node in level for child in children(node)]
         if not level:
             return None
     return _offset(level[0])
@@ -55,7 +70,7 @@ def _offset(node: nodes.Node) -> int:
     """Where a node begins; a node that Jinja adds itself has the place of the first inside it."""
     inside: nodes.Node | None = node
     while inside is not None and inside.lineno is None:
-        inside = next(inside.iter_child_nodes(), None)
+        inside = next(iter(children(inside)), None)
     return inside.lineno if inside else 0
 
 
@@ -91,30 +106,14 @@ class Checker:
         self.errors.append(error(code, headline, self.text.source, span, help=help_))
 
     def _visit(self, node: nodes.Node, scope: Mapping[str, Shape]) -> None:
-        match node:
-            case nodes.Name():
-                self._name(node, scope)
-            case nodes.Getattr():
-                self._attribute(node, scope)
-            case nodes.Filter():
-                self._filter(node, scope)
-            case nodes.Test():
-                self._test(node, scope)
-            case nodes.For():
-                self._loop(node, scope)
-            case nodes.Const():
-                self._const(node)
-            case nodes.CondExpr(expr2=None):
-                self._half_choice(node)
-            case _ if type(node) in _PLAIN_NODES:
-                self._children(node, scope)
-            case _:
-                self._forbidden(node)
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            self._forbidden(node)
+        else:
+            handler(self, node, scope)
 
-    def _children(self, node: nodes.Node, scope: Mapping[str, Shape]) -> None:
-        if isinstance(node, nodes.Getitem):
-            self._known_key(node, scope)
-        for child in node.iter_child_nodes():
+    def children(self, node: nodes.Node, scope: Mapping[str, Shape]) -> None:
+        for child in children(node):
             self._visit(child, scope)
 
     def _forbidden(self, node: nodes.Node) -> None:
@@ -128,18 +127,21 @@ class Checker:
         help_ = "use values, filters, `if` and one level of `for`"
         self._error(codes.TEMPLATE_FORBIDDEN, headline, span, help_)
 
-    def _half_choice(self, node: nodes.CondExpr) -> None:
+    def choice(self, node: nodes.CondExpr, scope: Mapping[str, Shape]) -> None:
+        if node.expr2 is not None:
+            self.children(node, scope)
+            return
         span = self.text.tag_span(node.lineno)
         headline = "`if` inside an expression needs an `else`"
         self._error(codes.TEMPLATE_FORBIDDEN, headline, span, "add `else ''` to print nothing")
 
-    def _const(self, node: nodes.Const) -> None:
+    def const(self, node: nodes.Const, _scope: Mapping[str, Shape]) -> None:
         if isinstance(node.value, int) and node.value.bit_length() > MAX_INT_BITS:
             span = self.text.token_span(node.lineno)
             help_ = f"numbers have at most {MAX_INT_BITS:,} bits"
             self._error(codes.TEMPLATE_NUMBER, "this number is too large", span, help_)
 
-    def _name(self, node: nodes.Name, scope: Mapping[str, Shape]) -> None:
+    def name(self, node: nodes.Name, scope: Mapping[str, Shape]) -> None:
         if node.name not in scope:
             span = self.text.token_span(node.lineno)
             headline = f"`{node.name}` is not a name of this template"
@@ -150,7 +152,7 @@ class Checker:
             help_ = "use a part of it, such as `loop.index`"
             self._error(codes.TEMPLATE_FORBIDDEN, "`loop` alone is no value", span, help_)
 
-    def _attribute(
+    def attribute(
         self, node: nodes.Getattr, scope: Mapping[str, Shape], *, may_miss: bool = False
     ) -> None:
         if not (isinstance(node.node, nodes.Name) and node.node.name in scope):
@@ -167,10 +169,11 @@ class Checker:
                 node.attr, _shape(node.node, scope), lambda: self.text.token_after(node.lineno)
             )
 
-    def _known_key(self, node: nodes.Getitem, scope: Mapping[str, Shape]) -> None:
+    def item(self, node: nodes.Getitem, scope: Mapping[str, Shape]) -> None:
         if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
             at = node.arg.lineno
             self._known(node.arg.value, _shape(node.node, scope), lambda: self.text.token_span(at))
+        self.children(node, scope)
 
     def _known(self, name: str, shape: Shape, place: Callable[[], Span]) -> None:
         if shape is not None and name not in shape:
@@ -182,7 +185,7 @@ class Checker:
                 warning(codes.TEMPLATE_UNKNOWN_ATTRIBUTE, headline, source, span, help=help_)
             )
 
-    def _filter(self, node: nodes.Filter, scope: Mapping[str, Shape]) -> None:
+    def filter(self, node: nodes.Filter, scope: Mapping[str, Shape]) -> None:
         if node.name not in FILTERS:
             headline = f"`{node.name}` is not a filter of templates"
             span = self.text.token_span(node.lineno)
@@ -193,12 +196,12 @@ class Checker:
             return
         known = FILTERS.get(node.name)
         if known:
-            self._arguments(node, known.arguments, self.text.token_span(node.lineno))
+            self._arguments(node, known.arguments, lambda: self.text.token_span(node.lineno))
         self._operand(node.node, scope, may_miss=bool(known and known.takes_missing))
         for child in (*node.args, *(named.value for named in node.kwargs)):
             self._visit(child, scope)
 
-    def _test(self, node: nodes.Test, scope: Mapping[str, Shape]) -> None:
+    def test(self, node: nodes.Test, scope: Mapping[str, Shape]) -> None:
         if node.name not in TESTS:
             headline = f"`{node.name}` is not a test of templates"
             span = self.text.name_after(node.lineno, node.name)
@@ -208,32 +211,37 @@ class Checker:
             self._forbidden(node)
             return
         if node.name in TESTS:
-            span = self.text.name_after(node.lineno, node.name)
-            self._arguments(node, arguments_of_test(node.name), span)
+            self._arguments(
+                node,
+                arguments_of_test(node.name),
+                lambda: self.text.name_after(node.lineno, node.name),
+            )
         self._operand(node.node, scope, may_miss=node.name in ASKING_TESTS)
         for child in (*node.args, *(named.value for named in node.kwargs)):
             self._visit(child, scope)
 
-    def _arguments(self, node: nodes.Filter | nodes.Test, expected: Signature, span: Span) -> None:
+    def _arguments(
+        self, node: nodes.Filter | nodes.Test, expected: Signature, place: Callable[[], Span]
+    ) -> None:
         named = {str(each.key): None for each in node.kwargs}
         try:
             expected.bind(*node.args, **named)
         except TypeError:
             headline = f"`{node.name}` does not take these arguments"
             help_ = f"write `{node.name}{_in_parentheses(expected)}`"
-            self._error(codes.TEMPLATE_ARGUMENTS, headline, span, help_)
+            self._error(codes.TEMPLATE_ARGUMENTS, headline, place(), help_)
 
     def _operand(self, node: nodes.Expr, scope: Mapping[str, Shape], *, may_miss: bool) -> None:
         match node:
             case nodes.Getattr() if may_miss:
-                self._attribute(node, scope, may_miss=True)
+                self.attribute(node, scope, may_miss=True)
             case nodes.Getitem() if may_miss:
                 self._visit(node.node, scope)
                 self._visit(node.arg, scope)
             case _:
                 self._visit(node, scope)
 
-    def _loop(self, node: nodes.For, scope: Mapping[str, Shape]) -> None:
+    def loop(self, node: nodes.For, scope: Mapping[str, Shape]) -> None:
         keyword = self.text.token_span(node.lineno)
         if scope.get("loop") is _LOOP_SHAPE:
             help_ = "use one loop; `join` makes a text of a list inside it"
@@ -265,6 +273,19 @@ class Checker:
                 headline = "`loop` is what a loop knows of itself"
                 self._error(codes.TEMPLATE_LOOP, headline, span, "use another name")
         return dict.fromkeys(name.name for name in names)
+
+
+_HANDLERS: dict[type[nodes.Node], Callable[..., None]] = {
+    nodes.Name: Checker.name,
+    nodes.Getattr: Checker.attribute,
+    nodes.Getitem: Checker.item,
+    nodes.Filter: Checker.filter,
+    nodes.Test: Checker.test,
+    nodes.For: Checker.loop,
+    nodes.Const: Checker.const,
+    nodes.CondExpr: Checker.choice,
+    **dict.fromkeys(_PLAIN_NODES, Checker.children),
+}
 
 
 def _in_parentheses(expected: Signature) -> str:

@@ -11,8 +11,9 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from jinja2 import TemplateSyntaxError, pass_context
+from jinja2 import TemplateSyntaxError, nodes, pass_context
 from jinja2.lexer import TokenStream
+from jinja2.parser import Parser
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -114,13 +115,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
 # Each template is read twice: for its tokens, and by the parser.
 @lru_cache(maxsize=1)
 def located(source: str) -> tuple[tuple[int, str, str], ...]:
-    """The tokens of a template with the offset of each; lexer errors get an offset too."""
+    """All tokens but blanks, with the offset of each; lexer errors get an offset too."""
     at, found = 0, []
     try:
         for _, kind, value in SANDBOX.lexer.tokeniter(source, None):
             start = source.index(value, at)  # what lies between was stripped: blanks only
             at = start + len(value)
-            found.append((start, kind, value))
+            if kind != "whitespace":
+                found.append((start, kind, value))
     except TemplateSyntaxError as problem:
         problem.lineno = at
         raise
@@ -176,3 +178,11 @@ def _each(context: Context, value: Any, cost: int) -> Any:
 
 
 SANDBOX = Sandbox()
+
+
+def parsed(text: str) -> nodes.Template:
+    """The tree of a template, which must be `rewritten` before it is compiled.
+
+    Until then its nodes do not know the environment: telling them takes as long as a check.
+    """
+    return nodes.Template(Parser(SANDBOX, text).subparse(), lineno=1)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.expr.template.sandbox import located
-from bylaw.model.source import SourceFile, Span
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from bylaw.model.source import SourceFile
 
 _OPENS = ("variable_begin", "block_begin")
 _CLOSES = ("variable_end", "block_end")
@@ -23,17 +25,14 @@ class _Token(NamedTuple):
     value: str
 
 
-@dataclass(frozen=True)
 class TemplateText:
     """A template inside a file. Offsets count from its start, with every line break as one."""
 
-    source: SourceFile
-    span: Span
-
-    @cached_property
-    def text(self) -> str:
-        """What Jinja reads: line breaks are newlines."""
-        return _LINE_BREAK.sub("\n", self.source.slice(self.span))
+    def __init__(self, source: SourceFile, span: Span) -> None:
+        self.source = source
+        self.span = span
+        # What Jinja reads: line breaks are newlines.
+        self.text = _LINE_BREAK.sub("\n", source.slice(span))
 
     @cached_property
     def _double_breaks(self) -> list[int]:
@@ -52,11 +51,10 @@ class TemplateText:
 
     @cached_property
     def tokens(self) -> list[_Token]:
-        """All tokens but blanks, as far as they can be read."""
+        """The tokens with their places; made when a place is asked for."""
         return [
             _Token(start, start + len(value), kind, value)
             for start, kind, value in located(self.text)
-            if kind != "whitespace"
         ]
 
     def _index(self, offset: int) -> int:
