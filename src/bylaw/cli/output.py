@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,16 @@ from bylaw.model.visible import visible_in_json
 if TYPE_CHECKING:
     from typing import TextIO
 
+PIPE_COLUMNS = 80
+
+text_or_json = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: for programs.",
+)
 always_json = click.option(
     "--format",
     type=click.Choice(["json"]),
@@ -39,3 +50,10 @@ def write(text: str) -> None:
 def in_color(stream: TextIO | None) -> bool:
     """Whether a person looks at it who did not ask for plain text."""
     return stream is not None and stream.isatty() and "NO_COLOR" not in os.environ
+
+
+def screen_columns() -> int:
+    """The width of the terminal; elsewhere one that every screen has."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return PIPE_COLUMNS
+    return shutil.get_terminal_size().columns

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS, Verbs
-from bylaw.cli.output import emit, in_color, write
+from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.progress import progress
 from bylaw.dialects import dialect_names
 from bylaw.model.suggest import did_you_mean
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
 
     from bylaw.model.diagnostic import Diagnostic
 
-PIPE_COLUMNS = 80
-
-_format = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="json: for programs.",
-)
 _rule = click.argument("name", metavar="ID")
 
 
@@ -60,7 +49,7 @@ def command() -> None:
 @click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
 @click.option("--dialect", metavar="NAME", default="", help="Only rules in this language.")
 @click.option("--off", is_flag=True, help="Only rules that are off, in their file or switched.")
-@_format
+@text_or_json
 def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
     """List rules: where they stand and whether they are on.
 
@@ -86,13 +75,13 @@ def list_(paths: tuple[str, ...], dialect: str, off: bool, form: str) -> int:
     if form == "json":
         emit(printer.listing_as_data(listing))
     else:
-        write(printer.render_listing(listing, limit=_columns(), color=in_color(sys.stdout)))
+        write(printer.render_listing(listing, limit=screen_columns(), color=in_color(sys.stdout)))
     return int(listing.has_errors)
 
 
 @command.command(context_settings=HELP_OPTIONS)
 @_rule
-@_format
+@text_or_json
 def show(name: str, form: str) -> int:
     """Show a rule with its text.
 
@@ -116,7 +105,7 @@ def show(name: str, form: str) -> int:
 
 @command.command(context_settings=HELP_OPTIONS)
 @_rule
-@_format
+@text_or_json
 def enable(name: str, form: str) -> int:
     """Switch a rule on again.
 
@@ -132,7 +121,7 @@ def enable(name: str, form: str) -> int:
 
 @command.command(context_settings=HELP_OPTIONS)
 @_rule
-@_format
+@text_or_json
 def disable(name: str, form: str) -> int:
     """Switch a rule off until it is switched on again.
 
@@ -158,10 +147,3 @@ def _switch(name: str, form: str, *, on: bool) -> int:
 
 def _tell(diagnostics: Sequence[Diagnostic]) -> None:
     click.echo(text.render(diagnostics, color=in_color(sys.stderr)), nl=False, err=True)
-
-
-def _columns() -> int:
-    """The width of the terminal; elsewhere one that every screen has."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return PIPE_COLUMNS
-    return shutil.get_terminal_size().columns

@@ -39,3 +39,33 @@ JOURNAL_BUSY = Code(
     "Wait until it has ended, then try again.",
     Example("journal-busy", ""),
 )
+NO_JOURNAL = Code(
+    "no-journal",
+    "there is no journal to read",
+    "A journal begins with the first event that a host submits; what is only rehearsed, as with "
+    "`bylaw decide`, is not recorded.",
+    "Submit an event, or name the journal with `--journal PATH`.",
+    Example("journal-none", "log"),
+)
+UNKNOWN_SESSION = Code(
+    "unknown-session",
+    "the journal has no records of this session",
+    "An empty answer would look as if the session had been quiet.",
+    "Write the name of a session that `bylaw log --sessions` lists.",
+    Example("journal-verb", "log defualt"),
+)
+UNKNOWN_RECORD = Code(
+    "unknown-record",
+    "the journal has no record with this number",
+    "Records are numbered from 1 without gaps, over all sessions of a journal.",
+    "Take a number that `bylaw log` shows.",
+    Example("journal-verb", "explain 99"),
+)
+NOTHING_DECIDED = Code(
+    "nothing-decided",
+    "there is no decision that would need words",
+    "Without a number the newest record is explained in which a rule fired, failed, was limited "
+    "or was gated; there is none.",
+    "Name the record to be explained, and the rule with `--rule`.",
+    Example("journal-verb", "explain"),
+)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from enum import StrEnum
+from urllib.parse import quote
 
-from bylaw.runtime.journal.errors import corrupt_journal, newer_journal, told_plainly
+from bylaw.runtime.journal.errors import corrupt_journal, newer_journal, no_journal, told_plainly
 from bylaw.runtime.journal.schema import APPLICATION_ID, MIGRATIONS, VERSION
-from bylaw.runtime.reading import as_bytes, as_text, folder_of
+from bylaw.runtime.reading import as_bytes, folder_of
 
 # How long a process waits for the others, which commit in milliseconds.
 PATIENCE_S = 20.0
@@ -43,9 +44,12 @@ def open_database(path: str, durability: Durability) -> sqlite3.Connection:
 
 
 def open_to_read(path: str) -> sqlite3.Connection:
-    """An existing database that is only read."""
+    """An existing database that is only read; JournalError if there is none."""
     with told_plainly(path):
-        os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
+        try:
+            os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
+        except (FileNotFoundError, NotADirectoryError):
+            raise no_journal(path) from None
         connection = _connect(path)
     try:
         with told_plainly(path):
@@ -66,8 +70,10 @@ def _make(path: str) -> None:
 
 
 def _connect(path: str) -> sqlite3.Connection:
+    # A file is never made here: it would not be for this user alone.
+    name = path if path == IN_MEMORY else f"file:{quote(as_bytes(path))}?mode=rw"
     connection = sqlite3.connect(
-        as_text(as_bytes(path)), timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
+        name, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False, uri=True
     )
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")

@@ -13,14 +13,21 @@ from bylaw.model.codes.journal import (
     JOURNAL_FULL,
     JOURNAL_NEWER,
     JOURNAL_UNUSABLE,
+    NO_JOURNAL,
+    NOTHING_DECIDED,
+    UNKNOWN_RECORD,
+    UNKNOWN_SESSION,
 )
 from bylaw.model.errors import BylawError
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief, clipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bylaw.model.codes import Code
 
+MAX_HINT = 500  # characters of what may have been meant
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
 
 
@@ -46,6 +53,37 @@ def corrupt_journal(path: str, why: str) -> JournalError:
         f"move it away (`mv {path} {path}.damaged`), and a new one begins"
     )
     return JournalError(JOURNAL_CORRUPT, message)
+
+
+def no_journal(path: str) -> JournalError:
+    """Nothing was recorded there yet."""
+    message = (
+        f"there is no journal `{path}`: nothing was recorded yet, "
+        "or it lies elsewhere and `--journal PATH` names it"
+    )
+    return JournalError(NO_JOURNAL, message)
+
+
+def unknown_session(session: str, known: Iterable[str]) -> JournalError:
+    """A session of which nothing was recorded."""
+    hint = clipped(did_you_mean(session, known) or "there are no sessions", MAX_HINT)
+    message = f"there is no session `{brief(session)}` in the journal: {hint}"
+    return JournalError(UNKNOWN_SESSION, message)
+
+
+def unknown_record(seq: int, newest: int) -> JournalError:
+    """A number that no record has."""
+    range_ = f"its records are 1 to {newest}" if newest else "it has none yet"
+    return JournalError(UNKNOWN_RECORD, f"there is no record {seq} in the journal: {range_}")
+
+
+def nothing_decided() -> JournalError:
+    """A journal of which every decision is quiet."""
+    message = (
+        "no rule had anything to say so far; "
+        "name a record, such as `bylaw explain 1 --rule ID`: `bylaw log` lists them"
+    )
+    return JournalError(NOTHING_DECIDED, message)
 
 
 @contextmanager
@@ -87,7 +125,8 @@ def _full(path: str) -> JournalError:
 
 def _unusable(path: str, why: str) -> JournalError:
     message = (
-        f"the journal `{path}` cannot be written: {why}; "
-        "make its folder writable, or set `path` in `[journal]` of `bylaw.toml`"
+        f"the journal `{path}` cannot be used: {why}; "
+        "let this user read and write it and its folder, "
+        "or set `path` in `[journal]` of `bylaw.toml`"
     )
     return JournalError(JOURNAL_UNUSABLE, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 _EVENT: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _DECISION = msgspec.json.Decoder(Decision)
 _COLUMNS = "seq, session, at, kind, verdict, event, decision, rules, version, redacted"
+# What `stored` and `Record` are made of; a payload that is not there is null.
+_HEADER = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
+STORED = f"SELECT {_HEADER}, p.event, p.decision FROM records r LEFT JOIN payloads p USING (seq)"  # noqa: S608 - our own columns
 
 
 class Rows(Protocol):
@@ -35,14 +39,32 @@ class Record:
     decision: Decision
 
 
+class Lost(StrEnum):
+    """Why a record has no payload."""
+
+    ERASED = "erased"
+    DAMAGED = "damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record as it lies there: with its payload, or why it has none."""
+
+    header: Header
+    record: Record | None
+    lost: Lost | None = None
+
+
 def read_record(rows: Rows, seq: int) -> Record | None:
     """One record; None if it is not there, or if its payload was erased."""
-    found = rows.query(
-        f"SELECT {_of_records()}, p.event, p.decision FROM records r"  # noqa: S608 - our own columns
-        " JOIN payloads p USING (seq) WHERE r.seq = ?",
-        (seq,),
-    )
+    found = rows.query(f"{STORED} WHERE r.seq = ? AND p.event IS NOT NULL", (seq,))
     return _record(found[0]) if found else None
+
+
+def read_stored(rows: Rows, seq: int) -> Stored | None:
+    """One record, whatever became of its payload; None if it is not there."""
+    found = rows.query(f"{STORED} WHERE r.seq = ?", (seq,))
+    return stored(found[0]) if found else None
 
 
 def read_effects(rows: Rows, session: str, of: int) -> Iterator[EffectDone]:
@@ -58,11 +80,20 @@ def read_effects(rows: Rows, session: str, of: int) -> Iterator[EffectDone]:
             yield effect
 
 
-def _of_records() -> str:
-    return ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
+def stored(row: tuple[Any, ...]) -> Stored:
+    """A row of `STORED`."""
+    if row[-2] is None:
+        return Stored(_header(row), None, Lost.ERASED)
+    try:
+        return Stored(_header(row), _record(row))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Stored(_header(row), None, Lost.DAMAGED)
 
 
 def _record(row: tuple[Any, ...]) -> Record:
-    *header, event, decision = row
-    fields = (*header[:-1], bool(header[-1]))
-    return Record(Header(*fields), _EVENT.decode(event), _DECISION.decode(decision))
+    return Record(_header(row), _EVENT.decode(row[-2]), _DECISION.decode(row[-1]))
+
+
+def _header(row: tuple[Any, ...]) -> Header:
+    fields = (*row[:-3], bool(row[-3]))
+    return Header(*fields)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from bylaw.model.visible import clipped, visible
+import json
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import clipped, visible, width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # A headline may quote what the user wrote, and that may be megabytes on one line.
 MAX_WORDS = 1000
@@ -16,3 +22,59 @@ def shown(words: str) -> str:
 def number_of(number: int, word: str) -> str:
     """`1 rule`, `2 rules`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def in_short(value: object, limit: int) -> str:
+    """As much of a value, written as JSON, as fits; a large one is not walked to its end."""
+    pieces, length = [], 0
+    for piece in _pieces(value, limit):
+        pieces.append(piece)
+        length += len(piece)
+        if length > limit:
+            break
+    return clipped("".join(pieces), limit)
+
+
+def _pieces(value: object, limit: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield "{"
+        for place, (key, item) in enumerate(value.items()):
+            yield f"{', ' if place else ''}{json.dumps(str(key)[:limit], ensure_ascii=False)}: "
+            yield from _pieces(item, limit)
+        yield "}"
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield "["
+        for place, item in enumerate(value):
+            yield ", " if place else ""
+            yield from _pieces(item, limit)
+        yield "]"
+    elif isinstance(value, str):
+        yield json.dumps(value[: limit + 1], ensure_ascii=False)
+    else:
+        yield json.dumps(value, default=str)
+
+
+def wrapped(text: str, limit: int, most: int) -> list[str]:
+    """A visible text in lines of at most `limit` columns, broken at blanks where there are any."""
+    lines, line = [""], ""
+    for word in text.split(" "):
+        for piece in _cut_up(word, limit):
+            line = f"{lines[-1]} {piece}" if lines[-1] else piece
+            if width(line) <= limit:
+                lines[-1] = line
+            else:
+                lines.append(piece)
+        if len(lines) > most:
+            return [*lines[: most - 1], clipped(lines[most - 1], max(limit - 1, 1)) + "…"]
+    return lines
+
+
+def _cut_up(word: str, limit: int) -> Iterator[str]:
+    """A word that is wider than a line, in pieces."""
+    while width(word) > limit:
+        end = limit
+        while width(word[:end]) > limit:
+            end -= 1
+        yield word[:end]
+        word = word[max(end, 1) :]
+    yield word

@@ -1,0 +1,163 @@
+"""What somebody wants to see of a journal → its records, one at a time, in their order.
+
+Records are read in pieces, so that a journal of any size is never held at once and nobody who
+looks at it for long keeps it from being tidied up.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from bylaw.model.event import EffectDone
+from bylaw.model.vocabulary import Kind
+from bylaw.runtime.journal.reading import STORED, read_stored, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.model.verdict import Verdict
+    from bylaw.runtime.journal.reader import JournalReader
+    from bylaw.runtime.journal.reading import Record, Stored
+
+PIECE = 500  # records that are read in one go
+MAX_PARENTS = 256  # records that are remembered while their effects are read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which records; None and nothing mean all.
+
+    `rule` is an id or a uid. `with_effects` brings the effects of every record that is wanted.
+    """
+
+    session: str | None = None
+    kinds: tuple[Kind, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    rule: str = ""
+    since: int | None = None
+    until: int | None = None
+    with_effects: bool = False
+
+
+class Search:
+    """The wanted records of one journal."""
+
+    def __init__(self, reader: JournalReader, wanted: Wanted) -> None:
+        self._reader = reader
+        self._wanted = wanted
+        self._parent_fits = lru_cache(MAX_PARENTS)(self._record_fits)
+
+    def records(self, after: int = 0, up_to: int | None = None) -> Iterator[Stored]:
+        """Those with a number above `after`, oldest first."""
+        end = self._reader.newest if up_to is None else up_to
+        while after < end:
+            last = after
+            for one in self._piece("r.seq > ? AND r.seq <= ?", (after, end), "ASC"):
+                last = one.header.seq
+                if self._fits(one):
+                    yield one
+            if last == after:
+                return
+            after = last
+
+    def before_last(self, number: int) -> int:
+        """The number behind which the newest so many records lie."""
+        before = self._reader.newest + 1
+        found = islice(self._newest_first(before), number)
+        for one in found:
+            before = one.header.seq
+        return before - 1
+
+    def _newest_first(self, before: int) -> Iterator[Stored]:
+        while True:
+            last = before
+            for one in self._piece("r.seq < ?", (before,), "DESC"):
+                last = one.header.seq
+                if self._fits(one):
+                    yield one
+            if last == before:
+                return
+            before = last
+
+    def _piece(self, part: str, values: tuple[object, ...], order: str) -> Iterator[Stored]:
+        if not self._reader.newest:
+            return
+        condition, more = self._condition()
+        statement = f"{STORED} WHERE {part}{condition} ORDER BY r.seq {order} LIMIT {PIECE}"
+        for row in self._reader.each(statement, (*values, *more)):
+            yield stored(row)
+
+    def _condition(self) -> tuple[str, list[object]]:
+        """What the database can tell."""
+        wanted, parts, values = self._wanted, [], list[object]()
+        for test, value in (
+            ("r.session = ?", wanted.session),
+            ("r.at >= ?", wanted.since),
+            ("r.at <= ?", wanted.until),
+        ):
+            if value is not None:
+                parts.append(test)
+                values.append(value)
+        own, own_values = self._own_condition()
+        if own:
+            effects = f" OR r.kind = '{Kind.EFFECT}'" if wanted.with_effects else ""
+            parts.append(f"({' AND '.join(own)}{effects})")
+            values += own_values
+        return "".join(f" AND {part}" for part in parts), values
+
+    def _own_condition(self) -> tuple[list[str], list[object]]:
+        """The part that an effect need not meet, if its record does."""
+        wanted, parts, values = self._wanted, list[str](), list[object]()
+        for column, words in (
+            ("kind", [kind.value for kind in wanted.kinds]),
+            ("verdict", [verdict.value for verdict in wanted.verdicts]),
+        ):
+            if words:
+                parts.append(f"r.{column} IN ({', '.join('?' * len(words))})")
+                values += words
+        if wanted.rule:
+            # Only those whose bytes have the name at all are decoded and looked at.
+            parts.append("(instr(p.event, ?) OR instr(p.decision, ?))")
+            values += [_as_written(wanted.rule)] * 2
+        return parts, values
+
+    def _fits(self, one: Stored) -> bool:
+        wanted = self._wanted
+        if self._fits_itself(one):
+            return True
+        effect = None if one.record is None else one.record.event
+        return (
+            wanted.with_effects and isinstance(effect, EffectDone) and self._parent_fits(effect.of)
+        )
+
+    def _fits_itself(self, one: Stored) -> bool:
+        wanted, header = self._wanted, one.header
+        return (
+            (not wanted.kinds or header.kind in {kind.value for kind in wanted.kinds})
+            and (not wanted.verdicts or header.verdict in {each.value for each in wanted.verdicts})
+            and (not wanted.rule or (one.record is not None and concerns(one.record, wanted.rule)))
+        )
+
+    def _record_fits(self, seq: int) -> bool:
+        found = read_stored(self._reader, seq)
+        return found is not None and self._fits_itself(found)
+
+
+def concerns(record: Record, rule: str) -> bool:
+    """Whether the rule with that id or uid fired, failed or was kept from firing, or caused it."""
+    decision = record.decision
+    named = [(one.uid, one.rule) for one in decision.reasons]
+    named += [(one.uid, one.rule) for one in decision.plans]
+    uids = {*record.event.cause, *decision.fired, *(line.uid for line in decision.trace)}
+    uids |= {uid for uid, _ in named}
+    ids = {id_ for _, id_ in named}
+    return rule in uids or rule in ids or any(uid.endswith(f"#{rule}") for uid in uids)
+
+
+def _as_written(text: str) -> bytes:
+    """A text as it stands in JSON, without its quotes."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")

@@ -1,0 +1,165 @@
+"""Events and steps → a few words that tell one from the other; the words are still foreign text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bylaw.model.effects import (
+    CommandRun,
+    EventEmit,
+    Log,
+    MessageInsert,
+    Notify,
+    Outcome,
+    StateSet,
+    ToolCall,
+)
+from bylaw.model.event import (
+    AgentStop,
+    ApprovalGiven,
+    Bus,
+    Custom,
+    EffectDone,
+    File,
+    HistoryChanged,
+    Message,
+    Prompt,
+    RulesChanged,
+    ToolAfter,
+    ToolBefore,
+    TurnEnd,
+)
+from bylaw.tools.printers.wording import in_short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.model.effects import Step, Text
+    from bylaw.model.event import Common, Event
+    from bylaw.model.values import JSON
+
+MAX_WORDS = 300  # characters; nobody reads more of them on a line
+
+
+def event_words(event: Event) -> str:
+    """What happened, without its kind."""
+    tell = _PAYLOADS.get(type(event))
+    words = [tell(event) if tell else ""]
+    if event.round > 1:
+        words.append(f"(round {event.round})")
+    if event.agent:
+        words.append(f"(agent {event.agent})")
+    return " ".join(filter(None, words))[:MAX_WORDS]
+
+
+def _text_of(event: Prompt | TurnEnd | AgentStop) -> str:
+    return _quoted(event.text)
+
+
+def _message(event: Message) -> str:
+    return f"{event.role}: {_quoted(event.text)}"
+
+
+def _call(event: ToolBefore) -> str:
+    return f"{event.tool} {_short(event.args)}"
+
+
+def _call_ended(event: ToolAfter) -> str:
+    return f"{event.tool} {event.status}{_took(event.ms)}{_said(event.error or event.result)}"
+
+
+def _file(event: File) -> str:
+    return f"{event.change} {event.path}" + (event.old_path and f" from {event.old_path}")
+
+
+def _bus(event: Bus) -> str:
+    return _short(event.message)
+
+
+def _custom(event: Custom) -> str:
+    return f"{event.type} {_short(event.payload)}"
+
+
+def _effect(event: EffectDone) -> str:
+    return f"{event.op} {event.status}{_took(event.ms)}{_said(event.result)}"
+
+
+def _history(event: HistoryChanged) -> str:
+    return f"length {event.length}" + (event.why and f", {event.why}")
+
+
+def _approval(event: ApprovalGiven) -> str:
+    return f"{event.id} {'granted' if event.granted else 'rejected'} by {event.authority}"
+
+
+def _rules(event: RulesChanged) -> str:
+    named = {"switched on": event.enabled, "switched off": event.disabled}
+    switches = "; ".join(f"{how} {', '.join(uids)}" for how, uids in named.items() if uids)
+    return switches or f"loaded {event.digest[:12]}"
+
+
+# A kind that is not here says everything with its name.
+_PAYLOADS: dict[type[Common], Callable[[Any], str]] = {
+    Prompt: _text_of,
+    TurnEnd: _text_of,
+    AgentStop: _text_of,
+    Message: _message,
+    ToolBefore: _call,
+    ToolAfter: _call_ended,
+    File: _file,
+    Bus: _bus,
+    Custom: _custom,
+    EffectDone: _effect,
+    HistoryChanged: _history,
+    ApprovalGiven: _approval,
+    RulesChanged: _rules,
+}
+
+
+def step_words(step: Step) -> str:
+    """What a step does, without its op."""
+    match step:
+        case MessageInsert():
+            words = f"{step.role}: {_quoted(text_words(step.text))}"
+        case StateSet():
+            words = f"{step.name} = {_short(step.value)}"
+        case Notify():
+            words = f"{step.deliver_at}, {step.priority}: {_quoted(step.text)}"
+        case Log():
+            words = f"{step.level}: {_quoted(step.text)}"
+        case ToolCall():
+            words = f"{step.tool} {_short(step.args)}"
+        case EventEmit():
+            words = f"{step.type} {_short(step.payload)}"
+        case CommandRun():
+            words = " ".join(step.argv)
+        case _:
+            fields = msgspec.to_builtins(step)
+            words = _short({name: fields[name] for name in fields if name != "op"})
+    return words[:MAX_WORDS]
+
+
+def text_words(text: Text) -> str:
+    """A text; where it refers to an outcome, what of it."""
+    pieces = text if isinstance(text, tuple) else (text,)
+    return "".join(
+        f"{{{piece.outcome}}}" if isinstance(piece, Outcome) else piece for piece in pieces
+    )
+
+
+def _quoted(text: str) -> str:
+    return _short(" ".join(text[: 2 * MAX_WORDS].split())) if text else ""
+
+
+def _short(value: object) -> str:
+    return in_short(value, MAX_WORDS)
+
+
+def _said(value: JSON) -> str:
+    return "" if value is None else f": {_short(value)}"
+
+
+def _took(ms: int | None) -> str:
+    return f" in {ms} ms" if ms else ""

@@ -1,0 +1,29 @@
+"""Milliseconds → the day and the time that people read, where they are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_MS = 1_000
+
+
+def local_day(at: int) -> str:
+    """Such as `2026-07-28`."""
+    return _local(at)[:10]
+
+
+def local_clock(at: int) -> str:
+    """Such as `10:00:01`."""
+    return _local(at)[11:19]
+
+
+def local_time(at: int) -> str:
+    """Day and time."""
+    return _local(at)
+
+
+def _local(at: int) -> str:
+    try:
+        return datetime.fromtimestamp(at // _MS).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, OSError, ValueError):  # a record may hold any number
+        return f"{at} ms".ljust(19)

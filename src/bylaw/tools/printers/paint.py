@@ -1,0 +1,29 @@
+"""Styles → what a terminal understands, or nothing."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+_RESET = "\x1b[0m"
+
+
+class Style(Enum):
+    """How words look."""
+
+    PLAIN = ""
+    STRONG = "\x1b[1m"
+    FAINT = "\x1b[2m"
+    GOOD = "\x1b[32m"
+    WARNING = "\x1b[1;33m"
+    BAD = "\x1b[1;31m"
+
+
+class Paint:
+    """Colours, or none."""
+
+    def __init__(self, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, style: Style, words: str) -> str:
+        """The words in that style."""
+        return f"{style.value}{words}{_RESET}" if self._color and style.value and words else words

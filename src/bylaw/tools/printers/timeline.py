@@ -1,0 +1,200 @@
+"""Records of a journal → lines for people, or plain values for programs.
+
+    ` seq  time      session  kind         verdict  what`
+
+What a record caused is indented below it; reasons and what changed at once stand under it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.model.event import EffectDone
+from bylaw.model.iso_time import iso_time
+from bylaw.model.verdict import Verdict
+from bylaw.model.visible import width
+from bylaw.model.vocabulary import Kind
+from bylaw.tools.printers.events import event_words, step_words
+from bylaw.tools.printers.moments import local_clock, local_day, local_time
+from bylaw.tools.printers.paint import Paint, Style
+from bylaw.tools.printers.table import aligned, cut
+from bylaw.tools.printers.wording import MAX_WORDS, number_of, shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bylaw.model.event import Event
+    from bylaw.runtime.journal.reading import Record, Stored
+    from bylaw.tools.timeline import Entry, Scale, SessionCount
+
+LEAST = 60  # columns; what is narrower is no screen
+MAX_SESSION = 16  # columns of a session's name
+MAX_INDENT = 2  # steps; deeper chains are rare, and the rule is named anyway
+MAX_REASON_LINES = 4
+KIND = 14  # columns: the longest in its deepest place
+VERDICT = 5
+MIN_SEQ = 4
+GAP = "  "
+# No rule looks at these, so that nothing was decided tells nothing.
+_NEVER_DECIDED = frozenset({Kind.EFFECT, Kind.HISTORY, Kind.APPROVAL, Kind.RULES})
+_STYLES = {
+    Verdict.WARN.value: Style.WARNING,
+    Verdict.ASK.value: Style.WARNING,
+    Verdict.DENY.value: Style.BAD,
+    Verdict.HALT.value: Style.BAD,
+}
+
+
+def as_data(stored: Stored) -> dict[str, object]:
+    """One object for each record."""
+    header, record = stored.header, stored.record
+    return {
+        "seq": header.seq,
+        "session": header.session,
+        "at": header.at,
+        "time": iso_time(header.at),
+        "kind": header.kind,
+        "verdict": header.verdict,
+        "event": None if record is None else msgspec.to_builtins(record.event),
+        "decision": None if record is None else msgspec.to_builtins(record.decision),
+        "rules": header.rules.hex(),
+        "version": header.version,
+        "redacted": header.redacted,
+        "erased": stored.lost == "erased",
+        "damaged": stored.lost == "damaged",
+    }
+
+
+def session_as_data(one: SessionCount) -> dict[str, object]:
+    """One object for each session."""
+    return {
+        "session": one.session,
+        "records": one.records,
+        "denied": one.denied,
+        "first": iso_time(one.first_at),
+        "last": iso_time(one.last_at),
+    }
+
+
+def render_sessions(counts: Iterable[SessionCount]) -> str:
+    """A table of all sessions."""
+    rows = [("session", "records", "denied", "first", "last")]
+    rows += [
+        (shown(one.session), f"{one.records:,}", f"{one.denied:,}",
+         local_time(one.first_at), local_time(one.last_at))
+        for one in counts
+    ]  # fmt: skip
+    return "".join(f"{line}\n" for line in [*aligned(rows), "", _sum_of(len(rows) - 1)])
+
+
+def _sum_of(sessions: int) -> str:
+    return number_of(sessions, "session")
+
+
+@dataclass(slots=True)
+class Lines:
+    """Turns entries into lines, one after the other."""
+
+    limit: int
+    paint: Paint
+    seq: int
+    # 0 where all records are of one session, which needs no column.
+    session: int
+    _day: str = field(default="")
+
+    @classmethod
+    def of(cls, scale: Scale, limit: int, *, color: bool, one_session: bool) -> Lines:
+        """Columns that fit this journal as it is now."""
+        hidden = one_session or scale.sessions == 1
+        session = 0 if hidden else min(scale.longest_session, MAX_SESSION)
+        digits = max(len(str(scale.newest)), MIN_SEQ)
+        return cls(max(limit, LEAST), Paint(color), digits, session)
+
+    def render(self, entry: Entry) -> str:
+        """The line of a record with those below it; before them the day, when it is a new one."""
+        return "".join(f"{line}\n" for line in self._lines(entry))
+
+    def _lines(self, entry: Entry) -> Iterator[str]:
+        day = local_day(entry.stored.header.at)
+        if day != self._day:
+            yield self.paint(Style.STRONG, day)
+        self._day = day
+        yield self._head(entry)
+        if entry.stored.record is not None:
+            yield from self._below(entry, entry.stored.record)
+
+    def _head(self, entry: Entry) -> str:
+        header = entry.stored.header
+        kind = f"{' ' * (min(entry.depth, MAX_INDENT) - 1)}└ " if entry.depth else ""
+        kind = cut(kind + shown(header.kind), KIND)
+        cells = [f"{header.seq:>{self.seq}}", local_clock(header.at)]
+        if self.session:
+            cells.append(_padded(cut(shown(header.session), self.session), self.session))
+        cells.append(_padded(kind, KIND))
+        verdict = self._verdict(entry.stored)
+        cells.append(self.paint(_STYLES.get(verdict, Style.PLAIN), f"{verdict:<{VERDICT}}"))
+        room = self.limit - self._indent - KIND - VERDICT - 2 * len(GAP)
+        cells.append(cut(shown(_words(entry)), room))
+        return GAP.join(cells).rstrip()
+
+    @property
+    def _indent(self) -> int:
+        """The column at which the kind stands."""
+        session = self.session + len(GAP) if self.session else 0
+        return self.seq + len(GAP) + 8 + len(GAP) + session
+
+    def _verdict(self, stored: Stored) -> str:
+        verdict = stored.header.verdict
+        quiet = verdict == Verdict.ALLOW.value and stored.header.kind in _NEVER_DECIDED
+        return "" if quiet else shown(verdict)
+
+    def _below(self, entry: Entry, record: Record) -> Iterator[str]:
+        for reason in record.decision.reasons:
+            place = f" ({reason.file}:{reason.line})" if reason.file else ""
+            style = _STYLES.get(reason.verdict.value, Style.PLAIN)
+            words = f"{reason.rule}{place}: {reason.text}"
+            yield from self._sub_lines(reason.verdict.value, words, style)
+        for change in entry.changed:
+            yield from self._sub_lines(change.step.op, f"{step_words(change.step)} ({change.rule})")
+        for line in record.decision.trace:
+            if line.result.value != "fired" and line.detail:
+                name = line.uid.rpartition("#")[2]
+                yield from self._sub_lines(line.result.value, f"{name}: {line.detail}")
+        if entry.plans is not None:
+            yield from self._sub_lines("!", f"its steps are {entry.plans}", Style.WARNING)
+
+    def _sub_lines(self, mark: str, words: str, style: Style = Style.FAINT) -> Iterator[str]:
+        indent = " " * (self._indent + 2)
+        line = " ".join(f"{mark} {words}"[:MAX_WORDS].split())
+        first, *rest = wrapped(shown(line), self.limit - len(indent) - 2, MAX_REASON_LINES)
+        if first.startswith(mark):
+            first = self.paint(style, mark) + first[len(mark) :]
+        yield indent + first
+        yield from (f"{indent}  {line}" for line in rest)
+
+
+def _words(entry: Entry) -> str:
+    stored = entry.stored
+    if stored.record is None:
+        return f"[payload {stored.lost}]"
+    event = stored.record.event
+    if isinstance(event, EffectDone):
+        return _outcome(event, entry)
+    return event_words(event) + _by(event)
+
+
+def _outcome(effect: EffectDone, entry: Entry) -> str:
+    did = "" if entry.step is None else f" {step_words(entry.step)}"
+    return f"{event_words(effect)}{did} (step {effect.step} of {effect.of})"
+
+
+def _by(event: Event) -> str:
+    """The rule that caused it, nearest first."""
+    return f" (by {event.cause[-1].rpartition('#')[2]})" if event.cause else ""
+
+
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))

@@ -1,0 +1,257 @@
+"""A journal → what happened, record by record, and what comes next: the work behind `bylaw log`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from time import sleep
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from bylaw.model.codes.journal import NO_JOURNAL
+from bylaw.model.decision import at_once
+from bylaw.model.event import EffectDone
+from bylaw.runtime.journal.errors import JournalError, unknown_session
+from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.journal.reading import read_record
+from bylaw.runtime.journal.search import Search
+from bylaw.runtime.owner import is_dead
+from bylaw.runtime.reading import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bylaw.model.decision import Decision
+    from bylaw.model.effects import Step
+    from bylaw.runtime.journal.reading import Stored
+    from bylaw.runtime.journal.search import Wanted
+
+    Tell: TypeAlias = Callable[[str], None]
+
+POLL_S = 0.2  # how long a follower waits before it looks again
+MAX_CHAINS = 1_000  # sessions whose last records are remembered, to tell what caused what
+MAX_KNOWN = 1_000  # sessions among which one is looked for that may have been meant
+
+_MS = 1_000
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_AGO = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])")
+
+
+class Plans(StrEnum):
+    """Why plans of a decision have not come to their end."""
+
+    UNDER_WAY = "under way"
+    LEFT = "left unfinished"
+
+
+class Changed(NamedTuple):
+    """A step that took effect together with the decision, and the rule that it is of."""
+
+    rule: str
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record in its place.
+
+    `depth` says how many others caused it, one through the other. `step` is what an effect is
+    the outcome of.
+    """
+
+    stored: Stored
+    depth: int = 0
+    step: Step | None = None
+    changed: tuple[Changed, ...] = ()
+    plans: Plans | None = None
+
+
+class SessionCount(NamedTuple):
+    """A session, and how much was recorded of it."""
+
+    session: str
+    records: int
+    denied: int
+    first_at: int
+    last_at: int
+
+
+class Scale(NamedTuple):
+    """How long the numbers and names of a journal are."""
+
+    newest: int
+    sessions: int
+    longest_session: int
+
+
+def moment(text: str, now: int) -> int:
+    """A time in milliseconds: ISO, or so many seconds, minutes, hours or days ago; ValueError."""
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return now - int(float(ago[1]) * _SECONDS[ago[2]] * _MS)
+    try:
+        return int(datetime.fromisoformat(text).timestamp() * _MS)
+    except OverflowError as wrong:
+        raise ValueError(str(wrong)) from None
+
+
+def scale_of(path: str) -> Scale:
+    """What there is now; nothing if there is no journal yet."""
+    try:
+        with JournalReader(path) as reader:
+            newest = reader.newest
+            if not newest:
+                return Scale(0, 0, 0)
+            question = "SELECT count(*), max(length(id)) FROM sessions"
+            ((sessions, longest),) = reader.query(question)
+            return Scale(newest, sessions, longest or 0)
+    except JournalError as problem:
+        if problem.code == NO_JOURNAL.name:
+            return Scale(0, 0, 0)
+        raise
+
+
+def session_counts(path: str) -> Iterator[SessionCount]:
+    """All sessions of a journal by name."""
+    with JournalReader(path) as reader:
+        if reader.newest:
+            for row in reader.each(
+                "SELECT session, count(*), sum(verdict IN ('deny', 'halt')), min(at), max(at)"
+                " FROM records GROUP BY session"
+            ):
+                yield SessionCount(*row)
+
+
+def timeline(path: str, wanted: Wanted, last: int | None = None) -> Iterator[Entry]:
+    """The wanted records, oldest first, or the newest so many of them; JournalError."""
+    with JournalReader(path) as reader:
+        _refuse_unknown(reader, wanted.session)
+        search = Search(reader, wanted)
+        after = 0 if last is None else search.before_last(last)
+        yield from _Telling(reader).entries(search.records(after))
+
+
+def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterator[Entry]:
+    """As `timeline`, and then every record that comes; a new journal is read from its start."""
+    while True:
+        with _when_there(path, tell) as reader:
+            file, search, telling = _identity(path), Search(reader, wanted), _Telling(reader)
+            after = 0 if last is None else search.before_last(last)
+            while _identity(path) == file:
+                newest = reader.newest
+                yield from telling.entries(search.records(after, newest))
+                after = max(after, newest)
+                sleep(POLL_S)
+        tell(f"the journal `{path}` was replaced or removed")
+        last = None
+
+
+def _refuse_unknown(reader: JournalReader, session: str | None) -> None:
+    if session is None:
+        return
+    if reader.newest and reader.query(
+        "SELECT 1 FROM records WHERE session = ? LIMIT 1", (session,)
+    ):
+        return
+    known = "SELECT id FROM sessions ORDER BY seq DESC LIMIT ?"
+    names = [name for (name,) in reader.query(known, (MAX_KNOWN,))] if reader.newest else []
+    raise unknown_session(session, names)
+
+
+def _when_there(path: str, tell: Tell) -> JournalReader:
+    told = False
+    while True:
+        try:
+            return JournalReader(path)
+        except JournalError as problem:
+            if problem.code != NO_JOURNAL.name:
+                raise
+        if not told:
+            tell(f"waiting for the journal `{path}`")
+        told = True
+        sleep(POLL_S)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file a path names now."""
+    try:
+        found = os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class _Telling:
+    """Puts records into their places."""
+
+    def __init__(self, reader: JournalReader) -> None:
+        self._reader = reader
+        self._chains: OrderedDict[str, list[tuple[str, ...]]] = OrderedDict()
+        self._parent: tuple[int, Decision] | None = None
+
+    def entries(self, found: Iterable[Stored]) -> Iterator[Entry]:
+        for one in found:
+            yield self._entry(one)
+
+    def _entry(self, one: Stored) -> Entry:
+        if one.record is None:
+            return Entry(one)
+        event, decision = one.record.event, one.record.decision
+        return Entry(
+            one,
+            self._depth(event.session, event.cause),
+            self._step(event) if isinstance(event, EffectDone) else None,
+            tuple(_changed(decision)),
+            self._plans(one.header.seq) if decision.plans else None,
+        )
+
+    def _depth(self, session: str, cause: tuple[str, ...]) -> int:
+        """How many of the records before are links of the chain that caused this one."""
+        chain = self._chains.setdefault(session, [])
+        self._chains.move_to_end(session)
+        if len(self._chains) > MAX_CHAINS:
+            self._chains.popitem(last=False)
+        while chain and not _goes_on(cause, chain[-1]):
+            chain.pop()
+        if cause and not chain:
+            chain.append(())  # what came from outside is not shown
+        chain.append(cause)
+        return len(chain) - 1
+
+    def _step(self, effect: EffectDone) -> Step | None:
+        if self._parent is None or self._parent[0] != effect.of:
+            parent = read_record(self._reader, effect.of)
+            self._parent = None if parent is None else (effect.of, parent.decision)
+        if self._parent is None:
+            return None
+        return next(
+            (
+                step
+                for _, steps, on_error in self._parent[1].numbered_plans()
+                for number, step in (*steps, *on_error)
+                if number == effect.step
+            ),
+            None,
+        )
+
+    def _plans(self, seq: int) -> Plans | None:
+        found = self._reader.query("SELECT owner FROM open_plans WHERE seq = ?", (seq,))
+        if not found:
+            return None
+        return Plans.LEFT if is_dead(found[0][0]) else Plans.UNDER_WAY
+
+
+def _goes_on(cause: tuple[str, ...], before: tuple[str, ...]) -> bool:
+    return len(before) < len(cause) and cause[: len(before)] == before
+
+
+def _changed(decision: Decision) -> Iterator[Changed]:
+    """The steps that nobody has to perform."""
+    now = at_once(decision.plans)
+    for place, plan in enumerate(decision.plans):
+        for number, step in enumerate(plan.steps):
+            if (place, number) in now:
+                yield Changed(plan.rule, step)
