@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bylaw.expr import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from bylaw.expr.check import Checked
 
+_NO_NAMES: Mapping[str, Any] = MappingProxyType({})
 _READS_BUDGET = re.compile(r"\bB\b")
 _RUNTIME: dict[str, Any] = {
     "__builtins__": {},
@@ -83,10 +86,10 @@ class Compiled:
 
     __slots__ = ("code", "function", "sites")
 
-    def __init__(self, code: str, sites: list[Site]) -> None:
+    def __init__(self, code: str, sites: list[Site], names: Mapping[str, Any]) -> None:
         self.code = code
         self.sites = sites
-        namespace = runtime_names()
+        namespace = {**_RUNTIME, **names}
         # The source is made of constants, declared names and the operators above only.
         exec(program_of(code, "<expression>"), namespace)  # noqa: S102
         self.function: Callable[[Any], Any] = namespace["expression"]
@@ -113,9 +116,11 @@ def _new_budget(checked: Checked) -> str:
     return f"B = Budget({checked.size})"
 
 
-def compile_checked(checked: Checked) -> Compiled:
-    """Compile a checked tree."""
-    emitter = Emitter(checked)
+def compile_checked(
+    checked: Checked, emitter: Emitter | None = None, names: Mapping[str, Any] = _NO_NAMES
+) -> Compiled:
+    """Compile a checked tree; an emitter of another kind may bring names that its code calls."""
+    emitter = emitter or Emitter(checked)
     value = emitter.emit(checked.tree)
     if not checked.environment.strict and not checked.type_of(checked.tree).within(
         "null", "bool", "int", "float", "str"
@@ -126,4 +131,4 @@ def compile_checked(checked: Checked) -> Compiled:
     if any(_READS_BUDGET.search(line) for line in body):
         body.insert(0, _new_budget(checked))
     code = "def expression(v):\n" + "\n".join("    " + line for line in body) + "\n"
-    return Compiled(code, emitter.sites)
+    return Compiled(code, emitter.sites, names)

@@ -35,12 +35,13 @@ class Expression:
         self.span = span
 
     @cached_property
-    def _checked(self) -> Checked:
+    def checked(self) -> Checked:
+        """The checked tree."""
         return self._check()
 
     @cached_property
     def _compiled(self) -> Compiled:
-        return compile_checked(self._checked)
+        return compile_checked(self.checked)
 
     @cached_property
     def function(self) -> Callable[[Any], Any]:
@@ -50,7 +51,7 @@ class Expression:
     @property
     def tree(self) -> Node:
         """The tree that was compiled."""
-        return self._checked.tree
+        return self.checked.tree
 
     @property
     def code(self) -> str:
@@ -60,15 +61,15 @@ class Expression:
     @property
     def warnings(self) -> list[Diagnostic]:
         """What is doubtful about it."""
-        return self._checked.warnings
+        return self.checked.warnings
 
     def emit(self, view: str) -> Emitted:
         """The code of this guard for a function over many; `view` stands before its fields."""
-        return emit_condition(self._checked, view)
+        return emit_condition(self.checked, view)
 
     def emit_part(self, node: Node, view: str) -> str:
         """The code of one part of it."""
-        return Emitter(self._checked, view).emit(node)
+        return Emitter(self.checked, view).emit(node)
 
     def evaluate(self, view: object) -> Any:
         """The value for this view, or GuardError."""
@@ -108,7 +109,7 @@ class Expression:
 
     def _text(self, span: Span) -> str:
         """A part as it is written, on one line and short enough for a message."""
-        return brief(self._checked.source.slice(span))
+        return brief(self.checked.source.slice(span))
 
 
 def load_guard(source: SourceFile, span: Span, environment: Environment) -> Expression:
@@ -137,7 +138,7 @@ def _load(source: SourceFile, tree: Node, span: Span, environment: Environment) 
 
 def warn_if_not_boolean(expression: Expression) -> list[Diagnostic]:
     """A warning when the value can never be true or false, for expressions that guard a rule."""
-    checked = expression._checked  # noqa: SLF001 - same module
+    checked = expression.checked
     if not checked.type_of(checked.tree).never("bool"):
         return []
     headline = "this is never true or false"

@@ -1,0 +1,206 @@
+"""An expression and a view → the values of its parts, as one evaluation met them.
+
+The expression is compiled once more so that its parts tell what they are when they are computed:
+what short circuit leaves out has no value here either, and a part that fails says why. Parts of
+the body of a loop have many values and are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from bylaw.expr.compile import compile_checked
+from bylaw.expr.emit import Emitter
+from bylaw.expr.faults import Fault
+from bylaw.expr.limits import OverBudget
+from bylaw.expr.tree import (
+    Attribute,
+    Const,
+    Index,
+    Items,
+    Pairs,
+    Slice,
+    Unary,
+    children,
+    dotted,
+)
+from bylaw.model.errors import GuardError
+
+if TYPE_CHECKING:
+    from bylaw.expr.check import Checked
+    from bylaw.expr.expression import Expression
+    from bylaw.expr.expression_guard import ExpressionGuard
+    from bylaw.expr.tree import Node
+    from bylaw.model.rule import View
+    from bylaw.model.source import SourceFile, Span
+
+# Nobody reads more; and each level costs one of the parentheses that Python can nest.
+MAX_PARTS = 200
+MAX_DEPTH = 12
+
+_TELL = "told"
+
+
+class State(StrEnum):
+    """What became of a part."""
+
+    VALUE = "value"
+    FAILED = "failed"
+    NOT_EVALUATED = "not evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an expression: its place in the source, its value or why it has none."""
+
+    span: Span
+    text: str
+    state: State
+    value: Any = None
+    error: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An expression with the values of its parts; `error` is why the whole has no value."""
+
+    source: SourceFile
+    span: Span
+    part: Part
+    error: str = ""
+
+
+def explain_guard(guard: ExpressionGuard, view: View) -> Explained:
+    """The parts of a rule's guard for an event."""
+    return explain(guard.expression, guard.reader.read(view, guard.fields))
+
+
+def explain(expression: Expression, view: object) -> Explained:
+    """The parts of an expression for a view; it guards a rule, so it must be true or false."""
+    emitter = _Telling(expression.checked)
+    compiled = compile_checked(expression.checked, emitter, {_TELL: emitter.tell})
+    failed_at: Span | None = None
+    try:
+        compiled.function(view)
+    except Fault as fault:
+        failed_at = compiled.sites[fault.site].span
+    except OverBudget:
+        failed_at = expression.tree.span
+    error = _error(expression, view)
+    tree = _Tree(expression.checked.source, emitter.values, failed_at, error)
+    return Explained(expression.checked.source, expression.span, tree.part(emitter.root), error)
+
+
+def _error(expression: Expression, view: object) -> str:
+    try:
+        expression.test(view)
+    except GuardError as problem:
+        return problem.message
+    return ""
+
+
+@dataclass(slots=True)
+class _Told:
+    """A node whose value is told, and those below it."""
+
+    node: Node
+    number: int
+    below: dict[int, _Told] = field(default_factory=dict)
+
+
+class _Telling(Emitter):
+    """Writes code that hands over the value of each part on its way."""
+
+    def __init__(self, checked: Checked) -> None:
+        super().__init__(checked)
+        self.values: dict[int, Any] = {}
+        self.root = _Told(checked.tree, 0)
+        self._path = [self.root]
+        self._count = 0
+
+    def emit(self, node: Node) -> str:
+        """The code of a node, inside of a call that keeps its value."""
+        if node is self.root.node:
+            return f"{_TELL}(0, {super().emit(node)})"
+        if self._is_left_out(node):
+            return super().emit(node)
+        # A node may be emitted twice, and only one of the codes be used.
+        below = self._path[-1].below
+        told = below.get(id(node)) or self._new(node)
+        below[id(node)] = told
+        self._path.append(told)
+        code = super().emit(node)
+        self._path.pop()
+        return f"{_TELL}({told.number}, {code})"
+
+    def tell(self, number: int, value: Any) -> Any:
+        """What running code calls."""
+        self.values[number] = value
+        return value
+
+    def _new(self, node: Node) -> _Told:
+        self._count += 1
+        return _Told(node, self._count)
+
+    def _is_left_out(self, node: Node) -> bool:
+        """Whether a node says everything itself, or stands in a loop, or too deep."""
+        if self.scope or self._count >= MAX_PARTS or _is_constant(node):
+            return True
+        # What is read is told wherever it stands, but once: not every link of its path.
+        beginning = dotted(self._path[-1].node) is not None
+        return len(self._path) >= MAX_DEPTH and (beginning or dotted(node) is None)
+
+
+def _is_constant(node: Node) -> bool:
+    if isinstance(node, Items | Pairs | Unary):
+        return all(map(_is_constant, children(node)))
+    return isinstance(node, Const)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """Turns what was told into parts."""
+
+    source: SourceFile
+    values: dict[int, Any]
+    failed_at: Span | None
+    error: str
+
+    def part(self, told: _Told) -> Part:
+        state = self._state(told)
+        here = self.failed_at == told.node.span
+        return Part(
+            told.node.span,
+            self.source.slice(told.node.span),
+            state,
+            self.values.get(told.number),
+            self.error if here and not self._fails_below(told) else "",
+            tuple(self.part(one) for one in self._shown(told)),
+        )
+
+    def _state(self, told: _Told) -> State:
+        if told.number in self.values:
+            return State.VALUE
+        failed = self.failed_at is not None and _holds(told.node.span, self.failed_at)
+        return State.FAILED if failed else State.NOT_EVALUATED
+
+    def _fails_below(self, told: _Told) -> bool:
+        return any(one.node.span == self.failed_at for one in told.below.values())
+
+    def _shown(self, told: _Told) -> list[_Told]:
+        """The parts below; of a path that was read, its beginning tells nothing more."""
+        whole = self._state(told) is State.VALUE
+        if whole and isinstance(told.node, Attribute | Index | Slice):
+            return [
+                deeper
+                for one in told.below.values()
+                for deeper in (self._shown(one) if one.node is told.node.object else [one])
+            ]
+        return list(told.below.values())
+
+
+def _holds(span: Span, other: Span) -> bool:
+    return span.start <= other.start and other.end <= span.end
