@@ -18,7 +18,7 @@ from bylaw.model.source import SourceFile
 from bylaw.model.wire import decode_event
 from bylaw.runtime.rehearsal import Rehearsal
 
-RANDOM = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+RANDOM = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=100)
 HOOKS = [
     "on_turn_start", "on_tool_complete", "on_tool_call", "on_tool_failure", "on_turn_end",
     "on_query_start", "on_session_end",

@@ -62,7 +62,7 @@ def test_deciding_twice_gives_the_same_bytes(library, history):
     assert life(rules, history) == life(rules, history) == life(rule_set(library), history)
 
 
-@settings(RANDOM, max_examples=300)
+@settings(RANDOM, max_examples=200)
 @given(LIBRARIES, HISTORIES)
 def test_the_fast_path_is_a_shortcut_and_no_other_answer(library, history):
     assert life(rule_set(library), history) == life(rule_set(library, fast=False), history)
@@ -102,7 +102,7 @@ _RANK = [Priority.CRITICAL, Priority.HIGH, Priority.NORMAL, Priority.LOW]
 _POINTS = {DeliverAt.TURN_START: Kind.TURN_START, DeliverAt.AFTER_TOOL: Kind.TOOL_AFTER}
 
 
-@settings(RANDOM, max_examples=300)
+@settings(RANDOM, max_examples=200)
 @given(LIBRARIES, HISTORIES)
 def test_every_notice_leaves_once_or_waits(library, history):
     """TR-080 to TR-082, TR-A23"""

@@ -12,6 +12,7 @@ from bylaw.tools.suites.reader import read_page
 HERE = Path(__file__).parent
 TESTS = HERE.parent
 SPEC = TESTS.parent / "spec"
+EXAMPLES = TESTS.parent / "examples"
 LINES = "lines.txt"
 
 
@@ -58,6 +59,19 @@ def _captures():
     return [json.dumps(json.loads(file.read_bytes())).encode() for file in files[::8]]
 
 
+def _rule_files():
+    """Of the examples and of every case that shows one."""
+    examples = [path.read_bytes() for path in sorted(EXAMPLES.rglob("*.toml"))]
+    pages = sorted((SPEC / "toml-rules").glob("*.md"))
+    cases = [
+        case
+        for path in pages
+        for case in read_page(SourceFile.decode(path.name, path.read_bytes())).cases
+    ]
+    texts = {file.text for case in cases for file in case.files if file.word == "toml"}
+    return [*examples, *(text.encode() for text in sorted(texts))]
+
+
 def _documents():
     return [path.read_bytes() for path in sorted((TESTS / "data" / "seeds").iterdir())]
 
@@ -69,5 +83,6 @@ _REAL = {
     "events": _captures,
     "pages": lambda: [*_pages(), *_documents()],
     "yaml": lambda: [*_captures(), *_documents()],
+    "toml_rules": _rule_files,
     "toml": lambda: [(TESTS.parent / "pyproject.toml").read_bytes(), *_documents()],
 }

@@ -56,6 +56,17 @@ WORDS = {
         _NUMBERS, _TEXTS,
         raw=(b"\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", b" = ", b"\n[", b"\\\n"),
     ),
+    "toml_rules": words(
+        "[rule] [condition] [action] [[rule]] [action.payload] rule. action. condition. = . , { } [ ]",
+        "id name description version trigger priority enabled core plugin_id expression script type",
+        "message category deliver_at level key value event_type payload on_turn_start on_tool_complete",
+        "on_session_end notify_self log set_state emit_event turn_start after_tool immediate critical",
+        'true false inf -nan 0x1F 0 1000 1001 1979-05-27T07:32:00Z "1.0.0" "\\u0041" "\\ud800" "" \'\'',
+        "{{ }} {% %} {# #} {{1}} {{context.state.k}} {{context.turn.number}} {{x}} context. .__class__",
+        _NUMBERS, _TEXTS, _OPERATORS, _NAMES,
+        raw=(b"\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", b" = ", b"\n[", b"\\\n",
+             b'"""', b"'''", b"\n[condition]\nexpression = ", b"\nmessage = "),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -99,6 +110,12 @@ FRAMES = {
     ),
     "yaml": (b"- %", b"[%, %]", b"{a: %}", b'"%"', b"%\n%", b"a: |\n %"),
     "toml": (b"a = %\n%", b"[%]\n%", b"[[a]]\n% = %", b"a = [%, %]", b"a = {b = %}", b"%.% = 1"),
+    "toml_rules": (
+        b"%\n%", b'[rule]\nid = "a"\ntrigger = "on_turn_start"\n[condition]\nexpression = "%"\n[action]\ntype = "log"\n',
+        b"[rule]\nid = 'a'\ntrigger = 'on_turn_end'\n[condition]\nexpression = 'True'\n[action]\n%\n",
+        b'[rule]\nid = "a"\ntrigger = "on_turn_start"\n[condition]\nexpression = "True"\n[action]\ntype = "notify_self"\nmessage = """%"""\n',
+        b"[rule]\n%\n[condition]\n%\n[action]\n%\n",
+    ),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',
         b'{"kind":"bus","message":%,"digest":"d"}', b'{"kind":"prompt","text":"x","facts":%}', b"%\n%",

@@ -3,6 +3,8 @@
 import json
 import unicodedata
 
+from bylaw.model.errors import LoadError
+from bylaw.model.source import EncodingError
 from bylaw.tools.codes import all_codes
 from bylaw.tools.printers import github, sarif, text
 from bylaw.tools.printers import json as json_printer
@@ -17,6 +19,18 @@ RENDERERS = {
     "github": github.render,
     "sarif": sarif.render,
 }
+
+
+def refused(load, *args):
+    """What a loader made of it, or None if it refused it in good order."""
+    try:
+        return load(*args)
+    except LoadError as refusal:
+        check_diagnostics(refusal.diagnostics)
+        return None
+    except EncodingError as wrong:
+        check_span(wrong.span, wrong.source)
+        return None
 
 
 def check_diagnostics(diagnostics):

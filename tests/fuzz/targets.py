@@ -10,7 +10,8 @@ import sys
 import tomllib
 from itertools import pairwise
 
-from invariants import check_diagnostics, check_span
+from invariants import check_diagnostics, check_span, refused
+from rule_file_target import toml_rules
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
 
 from bylaw.dialects.toml import Array, Table, Value, load_toml
@@ -26,7 +27,7 @@ from bylaw.expr.printing import print_condition, print_guard
 from bylaw.expr.tree import Const, Text, walk
 from bylaw.model.codes.expressions import EXPRESSION_TOO_DEEP, EXPRESSION_TOO_LONG
 from bylaw.model.errors import GuardError, LoadError, RenderError
-from bylaw.model.source import EncodingError, SourceFile, Span
+from bylaw.model.source import SourceFile, Span
 from bylaw.model.wire import EventError, decode_event, encode_event
 from bylaw.runtime.configuration import read_settings
 from bylaw.tools.expression_facts import condition_view, guard_view
@@ -50,18 +51,6 @@ def as_argument(data):
 def whole(text):
     """A text as a source, and the span of all of it."""
     return SourceFile("input", text), Span(0, len(text))
-
-
-def refused(load, *args):
-    """What a loader made of it, or None if it refused it in good order."""
-    try:
-        return load(*args)
-    except LoadError as refusal:
-        check_diagnostics(refusal.diagnostics)
-        return None
-    except EncodingError as wrong:
-        check_span(wrong.span, wrong.source)
-        return None
 
 
 def guards(data):
@@ -357,6 +346,7 @@ TARGETS = {
     "templates": templates,
     "yaml": yaml,
     "toml": toml,
+    "toml_rules": toml_rules,
     "events": events,
     "facts": facts,
     "pages": pages,
