@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bylaw.runtime.configuration import CONFIGURATION
 from bylaw.runtime.settings import OF_TRUST, TABLES, as_json
-from bylaw.runtime.settings.key import Key, keys_of
 from bylaw.runtime.settings.tables import BookSettings, GeneralSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bylaw.runtime.settings.key import Key, Table
 
 INTRODUCTION = f"""\
 All settings stand in `{CONFIGURATION}` at the root, or in `[tool.bylaw]` of `pyproject.toml`
@@ -65,18 +66,18 @@ def settings_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _section(heading: str, table: type[Any]) -> Iterator[str]:
+def _section(heading: str, table: type[Table]) -> Iterator[str]:
     yield f"## {heading}"
     yield str(table.__doc__)
     head = [
         "| Key | Value | Default | Meaning | While untrusted |",
         "| --- | --- | --- | --- | --- |",
     ]
-    yield "\n".join([*head, *map(_row, keys_of(table))])
+    yield "\n".join([*head, *(_row(key, getattr(table(), key.name)) for key in table.keys)])
 
 
-def _row(key: Key) -> str:
-    value = as_json(key.default)
+def _row(key: Key, default_value: object) -> str:
+    value = as_json(default_value)
     default = "none" if value in (None, [], "") else f"`{json.dumps(value)}`"
     cells = [f"`{key.name}`", key.form.words, default, key.meaning, key.untrusted.value]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,11 @@ from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import PolicyMode
 from bylaw.runtime.configuration import IN_PROJECT, Configuration, read_settings
 from bylaw.runtime.settings import OF_TRUST, TABLES, Settings, for_trust, restrained
-from bylaw.runtime.settings.key import keys_of
 from bylaw.runtime.settings.tables import (
+    BookSettings,
     CommandSettings,
     Durability,
+    GeneralSettings,
     HooksSettings,
     JournalSettings,
     LawSettings,
@@ -96,10 +96,15 @@ def test_every_key_is_read():
 def test_no_key_is_left_out_above():
     written = tomllib.loads(WHOLE)
 
-    assert {name: {key.name for key in keys_of(TABLES[name])} for name in TABLES} == {
+    assert {name: {key.name for key in TABLES[name].keys} for name in TABLES} == {
         name: set(written[name]) for name in TABLES
     }
-    assert [one.name for one in fields(Settings)] == list(TABLES)
+    assert Settings.__struct_fields__ == tuple(TABLES)
+
+
+@pytest.mark.parametrize("table", [GeneralSettings, BookSettings, *TABLES.values()])
+def test_fields_and_keys_are_the_same(table):
+    assert table.__struct_fields__ == tuple(key.name for key in table.keys)
 
 
 def test_the_defaults_of_the_design():
@@ -242,7 +247,7 @@ DIRECTIONS = {
 
 def test_every_key_has_a_direction():
     assert list(DIRECTIONS) == [
-        f"{name}.{key.name}" for name, table in TABLES.items() for key in keys_of(table)
+        f"{name}.{key.name}" for name, table in TABLES.items() for key in table.keys
     ]
 
 

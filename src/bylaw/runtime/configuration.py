@@ -5,8 +5,9 @@ The vocabulary is closed: an unknown key is an error. The tables are in `setting
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.toml import Array, Table, load_toml
 from bylaw.model.codes.configuration import MISSING_SETTING, TWO_CONFIGURATIONS, WRONG_SETTING
@@ -14,7 +15,6 @@ from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.errors import load_error
 from bylaw.model.source import SourceFile, Span
 from bylaw.runtime.settings import TABLES, Settings
-from bylaw.runtime.settings.key import keys_of
 from bylaw.runtime.settings.problems import Problems
 from bylaw.runtime.settings.reader import read_table, read_tables
 from bylaw.runtime.settings.tables import BookSettings, GeneralSettings
@@ -30,8 +30,7 @@ IN_PROJECT = ("tool", "bylaw")
 BOOK = "book"
 
 
-@dataclass(frozen=True, slots=True)
-class NamedBook:
+class NamedBook(Struct, frozen=True):
     """One `[[book]]`: a path from the root, and its language if it is not to be inferred."""
 
     path: str
@@ -40,14 +39,13 @@ class NamedBook:
     dialect_span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """The settings in force; without a file, the defaults."""
 
-    source: SourceFile = field(default_factory=lambda: SourceFile(CONFIGURATION, ""))
+    source: SourceFile = SourceFile(CONFIGURATION, "")
     discover: bool = True
     books: tuple[NamedBook, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = Settings()
 
 
 def read_settings(source: SourceFile, below: tuple[str, ...]) -> Configuration:
@@ -81,7 +79,7 @@ def two_configurations(project: SourceFile) -> Diagnostic:
 
 
 def _read(source: SourceFile, table: Table, problems: Problems) -> Configuration:
-    general = {key.name for key in keys_of(GeneralSettings)}
+    general = {key.name for key in GeneralSettings.keys}
     known = (*general, BOOK, *TABLES)
     for name, entry in table.entries.items():
         if name not in known:

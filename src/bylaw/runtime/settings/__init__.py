@@ -6,11 +6,12 @@ regular expressions are safe, `reader` turns a text into all of it, `problems` c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bylaw.runtime.settings.key import keys_of
+from msgspec import Struct
+from msgspec.structs import replace
+
 from bylaw.runtime.settings.tables import (
     CommandSettings,
     HooksSettings,
@@ -23,22 +24,24 @@ from bylaw.runtime.settings.tables import (
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
+    from bylaw.runtime.settings.key import Table
+
+    AnyTable = TypeVar("AnyTable", bound=Table)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """All tables; each field has the name of its table."""
 
-    journal: JournalSettings = field(default_factory=JournalSettings)
-    command: CommandSettings = field(default_factory=CommandSettings)
-    law: LawSettings = field(default_factory=LawSettings)
-    stop: StopSettings = field(default_factory=StopSettings)
-    hooks: HooksSettings = field(default_factory=HooksSettings)
-    protect: ProtectSettings = field(default_factory=ProtectSettings)
-    model: ModelSettings = field(default_factory=ModelSettings)
+    journal: JournalSettings = JournalSettings()
+    command: CommandSettings = CommandSettings()
+    law: LawSettings = LawSettings()
+    stop: StopSettings = StopSettings()
+    hooks: HooksSettings = HooksSettings()
+    protect: ProtectSettings = ProtectSettings()
+    model: ModelSettings = ModelSettings()
 
 
-TABLES: dict[str, type[Any]] = {
+TABLES: dict[str, type[Table]] = {
     "journal": JournalSettings,
     "command": CommandSettings,
     "law": LawSettings,
@@ -53,14 +56,14 @@ OF_TRUST = tuple(name for name in TABLES if name != "journal")
 
 def restrained(settings: Settings) -> Settings:
     """What counts while nobody has trusted the settings: nothing laxer than the defaults."""
-    tables = {one.name: _restrained(getattr(settings, one.name)) for one in fields(settings)}
-    return replace(settings, **tables)
+    return replace(settings, **{name: _restrained(getattr(settings, name)) for name in TABLES})
 
 
-def _restrained(table: Any) -> Any:
+def _restrained(table: AnyTable) -> AnyTable:
+    defaults = type(table)()
     values = {
-        key.name: key.untrusted.restrain(getattr(table, key.name), key.default)
-        for key in keys_of(type(table))
+        key.name: key.untrusted.restrain(getattr(table, key.name), getattr(defaults, key.name))
+        for key in table.keys
     }
     return replace(table, **values)
 
@@ -71,9 +74,13 @@ def for_trust(settings: Settings) -> dict[str, dict[str, JSON]]:
     return {name: values for name, values in found.items() if values}
 
 
-def _unusual(table: Any) -> dict[str, JSON]:
-    values = {key: getattr(table, key.name) for key in keys_of(type(table))}
-    return {key.name: as_json(value) for key, value in values.items() if value != key.default}
+def _unusual(table: Table) -> dict[str, JSON]:
+    defaults = type(table)()
+    return {
+        key.name: as_json(getattr(table, key.name))
+        for key in table.keys
+        if getattr(table, key.name) != getattr(defaults, key.name)
+    }
 
 
 def as_json(value: Any) -> JSON:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from bylaw.dialects.toml import Array
+from bylaw.model.codes.configuration import UNBOUNDED_PATTERN
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief, visible
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 MAX_ITEMS = 100  # of a list
 MAX_CHARS = 1000  # of a text
 
+_BOUND = "say how often at most, such as `{1,100}`; only the last part of a pattern may be open"
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(
@@ -41,8 +44,7 @@ class Flag:
         return value is True
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A whole number of a range."""
 
     least: int
@@ -64,8 +66,7 @@ class Whole:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One of a closed list of words."""
 
     choices: type[StrEnum]
@@ -88,8 +89,7 @@ class Choice:
         return next(iter(self.choices))
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A text of some kind; `understand` gives its plain form, or ValueError says why not."""
 
     words: str
@@ -108,8 +108,7 @@ class Text:
             return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """A list of texts of one kind."""
 
     item: Text
@@ -121,11 +120,38 @@ class Texts:
 
     def read(self, key: str, node: Node, problems: Problems) -> tuple[str, ...]:
         """The texts; whatever is wrong with any of them is told."""
-        items = items_of(key, node, problems, self.words)
+        items = _items_of(key, node, problems, self.words)
         return tuple(self.item.read(key, one, problems) for one in items)
 
 
-def items_of(key: str, node: Node, problems: Problems, words: str) -> tuple[Node, ...]:
+class Patterns:
+    """A list of regular expressions that no text can keep busy."""
+
+    words = "a list of regular expressions"
+
+    def read(self, key: str, node: Node, problems: Problems) -> tuple[re.Pattern[str], ...]:
+        """The compiled patterns; whatever is wrong with any of them is told."""
+        items = _items_of(key, node, problems, self.words)
+        read = [self._item(key, one, problems) for one in items]
+        return tuple(one for one in read if one is not None)
+
+    def _item(self, key: str, node: Node, problems: Problems) -> re.Pattern[str] | None:
+        from bylaw.runtime.settings.patterns import UnboundedError, bounded  # noqa: PLC0415 - few files have any
+
+        text = node.to_python()
+        if not isinstance(text, str):
+            problems.wrong(key, "a text in quotes", node.span)
+            return None
+        try:
+            return bounded(text)
+        except UnboundedError as wrong:
+            problems.refuse(UNBOUNDED_PATTERN, f"this pattern {wrong}", node.span, _BOUND)
+        except ValueError as wrong:
+            problems.unusable(key, str(wrong), node.span, "write another regular expression")
+        return None
+
+
+def _items_of(key: str, node: Node, problems: Problems, words: str) -> tuple[Node, ...]:
     """The items of a list that is not too long."""
     if not isinstance(node, Array):
         problems.wrong(key, words, node.span)

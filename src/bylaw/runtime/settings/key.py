@@ -1,21 +1,18 @@
-"""A key of a table of settings: what may stand there, its default, its meaning.
+"""A key of a table of settings: what may stand there, what it means, what counts while untrusted.
 
-A table is a frozen dataclass whose fields are made by `setting`; reader, documentation and
-restraint all go by these.
+Structs throughout: they are made in a moment, and every start of Bylaw makes them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.dialects.toml import Node
     from bylaw.runtime.settings.problems import Problems
-
-T = TypeVar("T")
-_KEY = "key"
 
 
 class Untrusted(Enum):
@@ -50,26 +47,16 @@ class Form(Protocol):
         """The value; one that is refused is in `problems`, and the result means nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key of a table."""
 
     name: str
     form: Form
-    default: Any
     meaning: str
-    untrusted: Untrusted
+    untrusted: Untrusted = Untrusted.COUNTS
 
 
-def setting(default: T, form: Form, meaning: str, untrusted: Untrusted = Untrusted.COUNTS) -> T:
-    """The field of a table."""
-    return field(default=default, metadata={_KEY: (form, meaning, untrusted)})
+class Table(Struct, frozen=True):
+    """A table: a field for each key, with its default, and the keys in the same order."""
 
-
-def keys_of(table: type[Any]) -> tuple[Key, ...]:
-    """The keys of a table, in the order in which they are explained."""
-    return tuple(
-        Key(one.name, form, one.default, meaning, untrusted)
-        for one in fields(table)
-        for form, meaning, untrusted in [one.metadata[_KEY]]
-    )
+    keys: ClassVar[tuple[Key, ...]] = ()

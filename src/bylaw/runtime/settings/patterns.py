@@ -22,15 +22,10 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any
 
-from bylaw.model.codes.configuration import UNBOUNDED_PATTERN
 from bylaw.runtime.settings.chars import Chars, chars_of
-from bylaw.runtime.settings.forms import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from bylaw.dialects.toml import Node
-    from bylaw.runtime.settings.problems import Problems
 
 MAX_CHARS = 500
 MAX_GROUPS = 50
@@ -38,36 +33,10 @@ MAX_STEPS = 2000  # for one place of a text
 
 _REPEATS = {codes.MAX_REPEAT, codes.MIN_REPEAT}
 _LOOKS = {codes.ASSERT, codes.ASSERT_NOT}
-_HELP = "say how often at most, such as `{1,100}`; only the last part of a pattern may be open"
 
 
 class UnboundedError(ValueError):
     """A pattern that a text can keep busy."""
-
-
-class Patterns:
-    """A list of regular expressions that are bounded."""
-
-    words = "a list of regular expressions"
-
-    def read(self, key: str, node: Node, problems: Problems) -> tuple[re.Pattern[str], ...]:
-        """The compiled patterns; whatever is wrong with any of them is told."""
-        items = items_of(key, node, problems, self.words)
-        read = [self._item(key, one, problems) for one in items]
-        return tuple(one for one in read if one is not None)
-
-    def _item(self, key: str, node: Node, problems: Problems) -> re.Pattern[str] | None:
-        text = node.to_python()
-        if not isinstance(text, str):
-            problems.wrong(key, "a text in quotes", node.span)
-            return None
-        try:
-            return bounded(text)
-        except UnboundedError as wrong:
-            problems.refuse(UNBOUNDED_PATTERN, f"this pattern {wrong}", node.span, _HELP)
-        except ValueError as wrong:
-            problems.unusable(key, str(wrong), node.span, "write another regular expression")
-        return None
 
 
 def bounded(text: str) -> re.Pattern[str]:

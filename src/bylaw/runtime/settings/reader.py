@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bylaw.dialects.toml import Table
 from bylaw.runtime.settings import TABLES, Settings
-from bylaw.runtime.settings.key import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bylaw.dialects.toml import Entry
+    from bylaw.runtime.settings.key import Table as SettingsTable
     from bylaw.runtime.settings.problems import Problems
 
-T = TypeVar("T")
+    T = TypeVar("T", bound=SettingsTable)
 
 
 def read_tables(entries: Mapping[str, Entry], problems: Problems) -> Settings:
@@ -33,7 +33,7 @@ def read_table(
     kind: type[T], entries: Mapping[str, Entry], problems: Problems, where: str = ""
 ) -> T:
     """The values of one table; `where` is what people call it."""
-    keys = {key.name: key for key in keys_of(kind)}
+    keys = {key.name: key for key in kind.keys}
     values: dict[str, Any] = {}
     for name, entry in entries.items():
         if name in keys:

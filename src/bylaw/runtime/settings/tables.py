@@ -3,10 +3,8 @@
 What is said here is what the reader checks, the documentation shows and restraint follows.
 """
 
-# ruff: noqa: RUF009 - `setting` makes the field of a dataclass
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -20,11 +18,11 @@ from bylaw.runtime.settings.forms import (
     VARIABLE,
     Choice,
     Flag,
+    Patterns,
     Texts,
     Whole,
 )
-from bylaw.runtime.settings.key import Untrusted, setting
-from bylaw.runtime.settings.patterns import Patterns
+from bylaw.runtime.settings.key import Key, Table, Untrusted
 
 if TYPE_CHECKING:
     import re
@@ -47,133 +45,176 @@ class OnFailure(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class GeneralSettings:
+class GeneralSettings(Table, frozen=True):
     """What stands before the first table."""
 
-    discover: bool = setting(
-        True, Flag(), "Find books by convention; `false`: only those that a `[[book]]` names."
+    discover: bool = True
+
+    keys = (
+        Key(
+            "discover",
+            Flag(),
+            "Find books by convention; `false`: only those that a `[[book]]` names.",
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BookSettings:
+class BookSettings(Table, frozen=True):
     """One book; the table may be repeated."""
 
-    path: str = setting("", NAME, "A rule file, or a folder of rule files, below the root. Needed.")
-    dialect: str = setting("", NAME, "Its language, where the name and the text do not tell.")
+    path: str = ""
+    dialect: str = ""
+
+    keys = (
+        Key("path", NAME, "A rule file, or a folder of rule files, below the root. Needed."),
+        Key("dialect", NAME, "Its language, where the name and the text do not tell."),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class JournalSettings:
+class JournalSettings(Table, frozen=True):
     """The record of events and decisions."""
 
-    path: str = setting(".bylaw/state/journal.db", FILE, "Where it lies.")
-    keep_days: int | None = setting(
-        None, Whole(1, 36_500), "Erase payloads that are older; none: keep them."
-    )
-    redact: tuple[re.Pattern[str], ...] = setting(
-        (),
-        Patterns(),
-        "What matches is taken out before anything is stored. Repeats need a bound, such as "
-        "`{1,100}`, but for the last one of a pattern.",
-    )
-    durability: Durability = setting(
-        Durability.PROCESS,
-        Choice(Durability),
-        "What a record survives: a crash of the process, or also that the power fails.",
+    path: str = ".bylaw/state/journal.db"
+    keep_days: int | None = None
+    redact: tuple[re.Pattern[str], ...] = ()
+    durability: Durability = Durability.PROCESS
+
+    keys = (
+        Key("path", FILE, "Where it lies."),
+        Key("keep_days", Whole(1, 36_500), "Erase payloads that are older; none: keep them."),
+        Key(
+            "redact",
+            Patterns(),
+            "What matches is taken out before anything is stored. Repeats need a bound, such as "
+            "`{1,100}`, but for the last one of a pattern.",
+        ),
+        Key(
+            "durability",
+            Choice(Durability),
+            "What a record survives: a crash of the process, or also that the power fails.",
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSettings:
+class CommandSettings(Table, frozen=True):
     """Programs that rules start."""
 
-    roots: tuple[str, ...] = setting(
-        (),
-        Texts(PATH),
-        "Folders in which a command of a RULE_DSL rule may run; none: it cannot run any. Commands "
-        "of file policies run at the root of the repository.",
-        Untrusted.DEFAULT,
-    )
-    allow: tuple[str, ...] = setting(
-        (), Texts(PROGRAM), "No other program is started; none: what the language allows."
-    )
-    env: tuple[str, ...] = setting(
-        (), Texts(VARIABLE), "Further variables that programs may see.", Untrusted.DEFAULT
-    )
-    timeout_s: int = setting(
-        60, Whole(1, DAY_S), "Seconds after which a program is ended.", Untrusted.SMALLER
+    roots: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    timeout_s: int = 60
+
+    keys = (
+        Key(
+            "roots",
+            Texts(PATH),
+            "Folders in which a command of a RULE_DSL rule may run; none: it cannot run any. "
+            "Commands of file policies run at the root of the repository.",
+            Untrusted.DEFAULT,
+        ),
+        Key(
+            "allow",
+            Texts(PROGRAM),
+            "No other program is started; none: what the language allows.",
+        ),
+        Key("env", Texts(VARIABLE), "Further variables that programs may see.", Untrusted.DEFAULT),
+        Key(
+            "timeout_s",
+            Whole(1, DAY_S),
+            "Seconds after which a program is ended.",
+            Untrusted.SMALLER,
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LawSettings:
+class LawSettings(Table, frozen=True):
     """RULE_DSL and its bus."""
 
-    policy_mode: PolicyMode = setting(
-        PolicyMode.STRICT,
-        Choice(PolicyMode),
-        "How messages are read; `relaxed` records as a warning that a message has an unknown key, "
-        "another phase, or no title or notes.",
-        Untrusted.DEFAULT,
+    policy_mode: PolicyMode = PolicyMode.STRICT
+    bus: str = "runtime/bus"
+
+    keys = (
+        Key(
+            "policy_mode",
+            Choice(PolicyMode),
+            "How messages are read; `relaxed` records as a warning that a message has an unknown "
+            "key, another phase, or no title or notes.",
+            Untrusted.DEFAULT,
+        ),
+        Key("bus", PATH, "The folder of the bus.", Untrusted.DEFAULT),
     )
-    bus: str = setting("runtime/bus", PATH, "The folder of the bus.", Untrusted.DEFAULT)
 
 
-@dataclass(frozen=True, slots=True)
-class StopSettings:
+class StopSettings(Table, frozen=True):
     """When an agent wants to hand control back."""
 
-    max_blocks: int = setting(
-        3,
-        Whole(1, 100),
-        "So often an unchanged violation blocks a stop; then it is let through with a warning to "
-        "the person.",
-        Untrusted.LARGER,
+    max_blocks: int = 3
+
+    keys = (
+        Key(
+            "max_blocks",
+            Whole(1, 100),
+            "So often an unchanged violation blocks a stop; then it is let through with a warning "
+            "to the person.",
+            Untrusted.LARGER,
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HooksSettings:
+class HooksSettings(Table, frozen=True):
     """Hooks of coding agents."""
 
-    on_failure: OnFailure = setting(
-        OnFailure.CLOSED,
-        Choice(OnFailure),
-        "What a gate does when Bylaw itself fails. Whatever is no gate stays open, and the failure "
-        "is reported.",
-        Untrusted.DEFAULT,
+    on_failure: OnFailure = OnFailure.CLOSED
+    subagents: bool = True
+
+    keys = (
+        Key(
+            "on_failure",
+            Choice(OnFailure),
+            "What a gate does when Bylaw itself fails. Whatever is no gate stays open, and the "
+            "failure is reported.",
+            Untrusted.DEFAULT,
+        ),
+        Key("subagents", Flag(), "Rules hold for subagents too.", Untrusted.DEFAULT),
     )
-    subagents: bool = setting(True, Flag(), "Rules hold for subagents too.", Untrusted.DEFAULT)
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectSettings:
+class ProtectSettings(Table, frozen=True):
     """Files that an agent must not change."""
 
-    enabled: bool = setting(
-        True,
-        Flag(),
-        "Protect rule files, `bylaw.toml`, the journal and the configuration of hooks.",
-        Untrusted.DEFAULT,
-    )
-    paths: tuple[str, ...] = setting(
-        (), Texts(PATH), "Further files and folders, with all that is in them."
+    enabled: bool = True
+    paths: tuple[str, ...] = ()
+
+    keys = (
+        Key(
+            "enabled",
+            Flag(),
+            "Protect rule files, `bylaw.toml`, the journal and the configuration of hooks.",
+            Untrusted.DEFAULT,
+        ),
+        Key("paths", Texts(PATH), "Further files and folders, with all that is in them."),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
+class ModelSettings(Table, frozen=True):
     """The model behind an agent."""
 
-    token_budget: int | None = setting(
-        None, Whole(1, MAX_TOKENS), "Tokens that a session may use; rules can read how far it is."
+    token_budget: int | None = None
+    context_window: int | None = None
+    default: str | None = None
+    base_url: str | None = None
+
+    keys = (
+        Key(
+            "token_budget",
+            Whole(1, MAX_TOKENS),
+            "Tokens that a session may use; rules can read how far it is.",
+        ),
+        Key(
+            "context_window",
+            Whole(1, MAX_TOKENS),
+            "Tokens that the model can see at once; rules can read it.",
+        ),
+        Key("default", NAME, "The model that `bylaw chat` asks.", Untrusted.DEFAULT),
+        Key("base_url", ADDRESS, "The server of the model.", Untrusted.DEFAULT),
     )
-    context_window: int | None = setting(
-        None, Whole(1, MAX_TOKENS), "Tokens that the model can see at once; rules can read it."
-    )
-    default: str | None = setting(
-        None, NAME, "The model that `bylaw chat` asks.", Untrusted.DEFAULT
-    )
-    base_url: str | None = setting(None, ADDRESS, "The server of the model.", Untrusted.DEFAULT)
