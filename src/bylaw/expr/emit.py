@@ -172,9 +172,10 @@ class Emitter:
         return known.emit(args, self.site(node, *given), self.view)
 
     def unary(self, node: Unary) -> str:
-        operand, known = self.emit(node.operand), self.type(node.operand)
         if node.op == "not":
-            return f"(not {self.boolean(node.operand) if self.strict else operand})"
+            emit = self.boolean if self.strict else self.emit
+            return f"(not {emit(node.operand)})"
+        operand, known = self.emit(node.operand), self.type(node.operand)
         if known.within("int", "float"):
             return f"({node.op}{operand})"
         word = "positive" if node.op == "+" else f"{self.flavour}_negate"
