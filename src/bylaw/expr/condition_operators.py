@@ -25,7 +25,7 @@ from bylaw.expr.weight import (
 from bylaw.model.codes import expressions as codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
 
     from bylaw.expr.limits import Budget
 
@@ -220,16 +220,18 @@ def cut(value: Any, lower: Any, upper: Any, step: Any, budget: Budget, site: int
     return value[lower:upper:step]
 
 
-def each(value: Any, budget: Budget, cost: int, site: int) -> Iterator[Any]:
-    """The elements of a value, charging what the body of the loop costs for each."""
+def each(value: Any, budget: Budget, cost: int, site: int) -> Iterable[Any]:
+    """The elements of a value; what the body of the loop costs for all of them is charged before.
+
+    No loop ends early, so that this is what it will have cost.
+    """
     if value.__class__ not in _ITERABLE:
         fail(codes.GUARD_TYPE, site, "only lists, texts, sets and maps have elements", value)
     if len(value) > MAX_ITEMS:
         fail(codes.GUARD_TOO_LARGE, site, f"there are more than {MAX_ITEMS:,} elements", value)
-    is_set = value.__class__ is set
-    for item in in_order(value, budget, site) if is_set else value:
-        budget.charge(cost)
-        yield item
+    budget.charge(cost * len(value))
+    elements: Iterable[Any] = in_order(value, budget, site) if value.__class__ is set else value
+    return elements
 
 
 def unpack(value: Any, count: int, site: int) -> Any:

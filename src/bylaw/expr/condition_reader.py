@@ -7,6 +7,7 @@ here. The windows of messages and calls are plain lists that are made when a rul
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from bylaw.model.history import History
 
 DIALECT = "toml"
+# The value of an enum by its usual name takes longer than all the rest of a message.
+_SAID = attrgetter("role._value_", "content")
 # A call that timed out has this error, whatever its host says (TR-A22).
 TIMEOUT = "timeout"
 
@@ -96,7 +99,7 @@ def share_of(tokens: int, limit: int | UnsetType) -> float | None:
 
 def messages_of(history: History) -> list[dict[str, Any]]:
     """The newest messages."""
-    return [{"role": said.role.value, "content": said.content} for said in history.messages]
+    return [{"role": role, "content": text} for role, text in map(_SAID, history.messages)]
 
 
 def tools_of(calls: Calls) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if place is not None:
                 return _fill_in(self, place, event)
             begun = PendingCall(tool=event.tool)
-        names = (*begun.names, event.tool, *event.also)
+        names = tuple(dict.fromkeys((*begun.names, event.tool, *event.also)))
         use = ToolUse(
             name=event.tool,
             arguments=event.args or begun.args,
