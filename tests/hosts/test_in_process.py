@@ -155,3 +155,47 @@ class TestNames:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
         assert set(done.stdout.split()) == {b"bylaw", b"bylaw.version"}
+
+
+class TestSettingsOfTheModel:
+    RULE = """
+[rule]
+id = "budget"
+trigger = "on_turn_start"
+[condition]
+expression = "context.turn.token_usage > 0.5 and context.turn.context_usage < 0.5"
+[action]
+type = "log"
+"""
+
+    @pytest.fixture
+    def root(self, tmp_path, monkeypatch):
+        (tmp_path / "rules").mkdir()
+        (tmp_path / "rules" / "budget.toml").write_text(self.RULE)
+        settings = "[model]\ntoken_budget = 1000\ncontext_window = 4000\n"
+        (tmp_path / "bylaw.toml").write_text(settings)
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    def test_rules_can_read_them(self, root):
+        decision = bylaw.Engine(bylaw.load()).decide({"kind": "turn.start", "tokens": 600})
+
+        assert decision.fired == ("toml:rules/budget.toml#budget",)
+
+    def test_the_facts_of_an_event_come_first(self, root):
+        event = {"kind": "turn.start", "tokens": 600, "facts": {"token_budget": 10_000}}
+
+        assert bylaw.Engine(bylaw.load()).decide(event).fired == ()
+
+    def test_files_that_were_given_have_no_settings(self, root):
+        decision = bylaw.Engine(bylaw.load("rules")).decide({"kind": "turn.start", "tokens": 600})
+
+        assert decision.trace[0].result == "guard_error"
+
+    def test_a_journal_that_cannot_be_opened_denies_at_gates(self, root):
+        (root / "here").write_text("no database, but a text that is long enough to be looked at")
+        with bylaw.Engine(bylaw.load(), journal=root / "here") as engine:
+            reply = engine.submit({"kind": "tool.before", "tool": "shell"})
+
+        assert reply.denied
+        assert "damaged" in reply.reasons[0].text

@@ -22,20 +22,25 @@ from bylaw.hosts.python_host import PythonHost, Reply
 from bylaw.model.codes.events import EVENT_SYNTAX
 from bylaw.model.decision import NeedName
 from bylaw.model.diagnostic import in_order
-from bylaw.model.errors import BylawError
+from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.wire import EventError, decode_event
 from bylaw.runtime.journal.database import IN_MEMORY
+from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.sources import rules_of, rules_with_texts
 from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.loading import Library, load_again, load_paths, load_root
+from bylaw.runtime.model_facts import with_model_facts
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.reloading import reloaded
-from bylaw.runtime.root import find_root
+from bylaw.runtime.root import find_root, read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.session_state import session_state
+from bylaw.runtime.settings.tables import ModelSettings
+from bylaw.runtime.submit import Answer
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
+from bylaw.runtime.unrecorded import unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,11 +95,12 @@ class Engine:
         self._journal = journal
         self._books = in_force
         self._host = PythonHost(tools or {})
+        self._model = _model_of(self._library)
 
     def decide(self, event: Event | Mapping[str, object]) -> Decision:
         """The decision on an event, which then counts; EventError for what is no event."""
         given = _read(event) if isinstance(event, Mapping) else event
-        decision = self._rehearsal.submit(self._switches.stamp(given)).decision
+        decision = self._rehearsal.submit(self._stamped(given)).decision
         # The trace is made late and reads the event, which the caller may change from now on.
         return replace(decision, trace=tuple(decision.trace))
 
@@ -105,8 +111,15 @@ class Engine:
         """
         given = _read(event) if isinstance(event, Mapping) else event
         with self._host.collecting() as said:
-            (answer,) = self._loop.take([self._switches.stamp(given)])
+            try:
+                (answer,) = self._loop.take([self._stamped(given)])
+            except JournalError as problem:  # it could not even be opened
+                answer = Answer(given, unrecorded(given, problem), problem=problem.message)
         return Reply(answer, said)
+
+    def _stamped(self, event: Event) -> Event:
+        """With what the runtime knows beside the event: switches, and the model's limits."""
+        return with_model_facts(self._switches.stamp(event), self._model)
 
     def close(self) -> None:
         """End what runs beside the program, and close the journal."""
@@ -156,6 +169,7 @@ class Engine:
         in_force, before = library.in_force(), self.disabled
         is_new = library.books is not self._library.books
         self._library = library
+        self._model = _model_of(library)
         if is_new:
             self._rehearsal.rules = RuleSet(in_force)
             if "_loop" in self.__dict__:
@@ -199,9 +213,9 @@ class Engine:
     def _record_change(self, before: tuple[str, ...]) -> None:
         event = self._switches.changed(before)
         if "_loop" in self.__dict__:
-            self._loop.take([self._switches.stamp(event)])
+            self._loop.take([self._stamped(event)])
         for session in tuple(self.sessions) or (DEFAULT_SESSION,):
-            self._rehearsal.submit(self._switches.stamp(replace(event, session=session)))
+            self._rehearsal.submit(self._stamped(replace(event, session=session)))
 
 
 def _with_switches(library: Library) -> tuple[Library, Iterable[str]]:
@@ -214,6 +228,16 @@ def _with_switches(library: Library) -> tuple[Library, Iterable[str]]:
     switches = read_switches(library.search.root)
     findings = in_order([*library.diagnostics, *switches.diagnostics])
     return changed(library, diagnostics=tuple(findings)), switches.disabled
+
+
+def _model_of(library: Library | None) -> ModelSettings:
+    """What the settings of a root say of its model; files that were given have none."""
+    if library is None or library.search.given is not None:
+        return ModelSettings()
+    try:
+        return read_configuration(library.search.root).settings.model
+    except LoadError:  # told when the library was loaded
+        return ModelSettings()
 
 
 def _read(event: Mapping[str, object]) -> Event:
