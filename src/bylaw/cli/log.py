@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bylaw.tools.timeline import Entry
 
 _MS = 1_000_000
+MAX_LAST = 1_000_000_000
 
 journal_option = click.option(
     "--journal",
@@ -69,7 +70,9 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> in
     help="Only from then on: an ISO time, or 90s, 5m, 2h, 1d ago.",
 )
 @click.option("--until", metavar="TIME", callback=_moment, help="Only up to then.")
-@click.option("--last", metavar="N", type=click.IntRange(min=0), help="Only the newest so many.")
+@click.option(
+    "--last", metavar="N", type=click.IntRange(0, MAX_LAST), help="Only the newest so many."
+)
 @click.option("--follow", is_flag=True, help="Go on with records as they come; ctrl-C ends it.")
 @text_or_json
 def command(  # noqa: PLR0913 - one parameter an option
@@ -144,7 +147,7 @@ def _print_sessions(path: str, form: str) -> None:
 def _print(
     entries: Iterator[Entry], path: str, form: str, *, one_session: bool, at_once: bool
 ) -> None:
-    lines = None
+    lines, entry = None, None
     for entry in entries:
         if form == "json":
             emit(printer.as_data(entry.stored))
@@ -159,6 +162,8 @@ def _print(
             write(lines.render(entry))
         if at_once:
             sys.stdout.flush()
+    if entry is None:
+        _tell("no record fits")
 
 
 def _tell(words: str) -> None:

@@ -21,6 +21,7 @@ VERBS = {
     "rules": Verb("bylaw.cli.rules", "List rules, show one, switch one off or on."),
     "trust": Verb("bylaw.cli.trust", "Show what rules can start, and trust it."),
     "log": Verb("bylaw.cli.log", "Show what happened: the records of a journal."),
+    "explain": Verb("bylaw.cli.explain", "Explain a decision: which rules, and why."),
     "expr": Verb("bylaw.cli.expr", "Try an expression of a rule language on facts."),
     "match": Verb("bylaw.cli.match", "Try a path pattern on paths."),
     "completion": Verb("bylaw.cli.completion", "Print a script that completes in your shell."),

@@ -29,7 +29,7 @@ _NEEDED_APPROVALS = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
 
 def closed_gates(rule: Rule, view: View) -> tuple[Gate, ...]:
     """All closed gates of a rule: more than one may keep it from applying."""
-    return tuple(gate for gate in rule.gates if not _is_open(gate, view))
+    return tuple(gate for gate in rule.gates if not is_open(gate, view))
 
 
 def describe(gates: Iterable[Gate]) -> str:
@@ -37,7 +37,8 @@ def describe(gates: Iterable[Gate]) -> str:
     return ", ".join(_NAMES[type(gate)] for gate in gates)
 
 
-def _is_open(gate: Gate, view: View) -> bool:
+def is_open(gate: Gate, view: View) -> bool:
+    """Whether one gate lets the rule apply."""
     match gate:
         case EnabledGate(within=within, id=id_):
             return id_ in getattr(view.slate.enabled, within.value)
@@ -57,15 +58,18 @@ def _field(view: View, name: str) -> object:
 
 def _is_approved(gate: ApprovalGate, view: View) -> bool:
     needed = _NEEDED_APPROVALS.get(gate.mode, 0)
-    if not needed:
-        return True
+    return not needed or len(granted_to(gate, view)) >= needed
+
+
+def granted_to(gate: ApprovalGate, view: View) -> set[str]:
+    """The authorities that approved; what cannot be known has not been approved."""
     message_id = _field(view, "msg_id")
     try:
         approvals = view.fact(Need(NeedName.APPROVALS, str(message_id)))
     except GuardError:
-        return False  # what cannot be known has not been approved
+        return set()
     assert isinstance(approvals, tuple)
-    return len(_granted(approvals, gate, view, message_id)) >= needed
+    return _granted(approvals, gate, view, message_id)
 
 
 def _granted(

@@ -192,8 +192,10 @@ class _Tree:
 
     def _shown(self, told: _Told) -> list[_Told]:
         """The parts below; of a path that was read, its beginning tells nothing more."""
-        whole = self._state(told) is State.VALUE
-        if whole and isinstance(told.node, Attribute | Index | Slice):
+        state = self._state(told)
+        if state is State.NOT_EVALUATED:
+            return []
+        if state is State.VALUE and isinstance(told.node, Attribute | Index | Slice):
             return [
                 deeper
                 for one in told.below.values()

@@ -132,7 +132,7 @@ def show_rule(name: str, tell: Tell | None = None) -> ShownRule:
     """A rule of the root, by id or uid; RuleError if it is not there."""
     catalogue = _Catalogue(load_root(find_root(), tell))
     rule = catalogue.find(name)
-    line, lines = _written(rule, catalogue.source_of(rule), catalogue.rules.values())
+    line, lines = written_lines(rule, catalogue.source_of(rule), catalogue.rules.values())
     return ShownRule(catalogue.with_switch(rule), line, lines, catalogue.switches.diagnostics)
 
 
@@ -215,7 +215,7 @@ def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(one.severity is Severity.ERROR for one in diagnostics)
 
 
-def _written(
+def written_lines(
     rule: WrittenRule, source: SourceFile, rules: Iterable[WrittenRule]
 ) -> tuple[int, tuple[str, ...]]:
     """The lines from the rule up to the next one; the whole file if it holds but one rule."""

@@ -136,9 +136,12 @@ def timeline(path: str, wanted: Wanted, last: int | None = None) -> Iterator[Ent
 
 def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterator[Entry]:
     """As `timeline`, and then every record that comes; a new journal is read from its start."""
+    if not _may_be_stored(wanted.session):
+        raise unknown_session(wanted.session or "", ())
     while True:
-        with _when_there(path, tell) as reader:
-            file, search, telling = _identity(path), Search(reader, wanted), _Telling(reader)
+        file, reader = _when_there(path, tell)
+        with reader:
+            search, telling = Search(reader, wanted), _Telling(reader)
             after = 0 if last is None else search.before_last(last)
             while _identity(path) == file:
                 newest = reader.newest
@@ -150,22 +153,34 @@ def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterato
 
 
 def _refuse_unknown(reader: JournalReader, session: str | None) -> None:
-    if session is None:
-        return
-    if reader.newest and reader.query(
-        "SELECT 1 FROM records WHERE session = ? LIMIT 1", (session,)
-    ):
+    if session is None or (reader.newest and _is_known(reader, session)):
         return
     known = "SELECT id FROM sessions ORDER BY seq DESC LIMIT ?"
     names = [name for (name,) in reader.query(known, (MAX_KNOWN,))] if reader.newest else []
     raise unknown_session(session, names)
 
 
-def _when_there(path: str, tell: Tell) -> JournalReader:
+def _is_known(reader: JournalReader, session: str) -> bool:
+    question = "SELECT 1 FROM records WHERE session = ? LIMIT 1"
+    return _may_be_stored(session) and bool(reader.query(question, (session,)))
+
+
+def _may_be_stored(session: str | None) -> bool:
+    """An argument may be bytes that are no text."""
+    try:
+        (session or "").encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalReader]:
+    """Which file it is, and the open journal; a file that comes in between is noticed later."""
     told = False
     while True:
+        file = _identity(path)
         try:
-            return JournalReader(path)
+            return file, JournalReader(path)
         except JournalError as problem:
             if problem.code != NO_JOURNAL.name:
                 raise
@@ -205,7 +220,7 @@ class _Telling:
             self._depth(event.session, event.cause),
             self._step(event) if isinstance(event, EffectDone) else None,
             tuple(_changed(decision)),
-            self._plans(one.header.seq) if decision.plans else None,
+            open_plans(self._reader, one.header.seq) if decision.plans else None,
         )
 
     def _depth(self, session: str, cause: tuple[str, ...]) -> int:
@@ -237,11 +252,13 @@ class _Telling:
             None,
         )
 
-    def _plans(self, seq: int) -> Plans | None:
-        found = self._reader.query("SELECT owner FROM open_plans WHERE seq = ?", (seq,))
-        if not found:
-            return None
-        return Plans.LEFT if is_dead(found[0][0]) else Plans.UNDER_WAY
+
+def open_plans(reader: JournalReader, seq: int) -> Plans | None:
+    """Whether plans of a decision have not come to their end."""
+    found = reader.query("SELECT owner FROM open_plans WHERE seq = ?", (seq,))
+    if not found:
+        return None
+    return Plans.LEFT if is_dead(found[0][0]) else Plans.UNDER_WAY
 
 
 def _goes_on(cause: tuple[str, ...], before: tuple[str, ...]) -> bool:

@@ -1,0 +1,47 @@
+"""`bylaw explain`: a record of a journal → why it was decided so."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.log import journal_option
+from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
+from bylaw.cli.progress import progress
+from bylaw.runtime.journal.reader import journal_path
+from bylaw.tools.explain.telling import explain
+from bylaw.tools.printers import explain as printer
+from bylaw.tools.printers.explain_data import as_data
+
+MAX_SEQ = 2**63 - 1  # what a database can count to
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("decision", required=False, type=click.IntRange(1, MAX_SEQ))
+@click.option("--rule", metavar="ID", default="", help="Why this rule fired there, or did not.")
+@journal_option
+@text_or_json
+def command(decision: int | None, rule: str, journal: str, form: str) -> None:
+    """Explain a decision: the rules that had a part in it, and the values that they read.
+
+    DECISION is the number of a record, as `bylaw log` shows it; without one, the newest record
+    is explained in which a rule fired, failed, was limited or gated. Rules are shown as they
+    were then, and their conditions with the values of then. Nothing is changed or performed.
+    Exits 1 if there is no such record or rule.
+
+    \b
+    Examples:
+      bylaw explain
+      bylaw explain 42
+      bylaw explain 42 --rule token-usage-warning
+      bylaw explain --format json
+    """
+    path = journal or journal_path()
+    with progress() as tell:
+        explanation = explain(path, decision, rule, tell)
+    if form == "json":
+        emit(as_data(explanation))
+    else:
+        write(printer.render(explanation, limit=screen_columns(), color=in_color(sys.stdout)))

@@ -1,0 +1,146 @@
+"""Rules, a session and an event → what their guards were asked, and what they found.
+
+The event is decided once more by the definition itself; the guards of some rules are watched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from dataclasses import field as of_dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import field
+
+from bylaw.engine.decide import deliberate
+from bylaw.engine.index import RuleSet
+from bylaw.engine.view import MissingFact, View
+from bylaw.model.decision import Decision, Needs
+from bylaw.model.errors import GuardError
+from bylaw.model.fold import observe
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from bylaw.model.decision import Match, Need, TraceLine
+    from bylaw.model.event import Event
+    from bylaw.model.procedure import Book, Group
+    from bylaw.model.rule import Guard, Rule
+    from bylaw.model.rule import View as AnyView
+    from bylaw.model.session import Session
+
+
+class Answered(NamedTuple):
+    """A fact that was asked for; None if there was no answer."""
+
+    need: Need
+    found: object
+
+
+class Asking(NamedTuple):
+    """One question to a guard: what it could see, which facts it wanted, how it ended."""
+
+    rule: Rule
+    view: View
+    answered: tuple[Answered, ...]
+    match: Match | None
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """The trace of an event that was decided again, and the questions to guards by uid.
+
+    `missing` are facts that nobody has any more: then the decision is not known.
+    """
+
+    view: View
+    trace: dict[str, TraceLine]
+    askings: dict[str, Asking]
+    missing: tuple[Need, ...] = ()
+
+
+class _WatchedView(View):
+    """A view that writes down which facts are asked for."""
+
+    answered: list[Answered] = field(default_factory=list)
+
+    def fact(self, need: Need) -> object:
+        """As a view does it."""
+        try:
+            found = View.fact(self, need)
+        except (MissingFact, GuardError):
+            self.answered.append(Answered(need, None))
+            raise
+        self.answered.append(Answered(need, found))
+        return found
+
+
+@dataclass(slots=True)
+class _WatchedGuard:
+    """A guard of which every question is written down."""
+
+    rule: Rule
+    guard: Guard
+    askings: list[Asking]
+
+    def test(self, view: AnyView) -> Match | Needs | None:
+        """As the guard does it."""
+        assert isinstance(view, View)
+        seen = _WatchedView(
+            view.session, view.event, view.slate, view.now, view.line, view.visited, []
+        )
+        found: Match | Needs | None = None
+        failed = True
+        try:
+            found = self.guard.test(seen)
+            failed = False
+        finally:
+            match = None if isinstance(found, Needs) else found
+            self.askings.append(Asking(self.rule, seen, tuple(seen.answered), match, failed))
+        return found
+
+
+@dataclass(slots=True)
+class _Witness:
+    uids: Container[str]
+    askings: list[Asking] = of_dataclass(default_factory=list)
+
+    def book(self, book: Book) -> Book:
+        return replace(book, groups=tuple(map(self._group, book.groups)))
+
+    def _group(self, group: Group) -> Group:
+        closing = tuple(map(self._rule, group.procedure.closing))
+        procedure = replace(group.procedure, closing=closing)
+        return replace(group, procedure=procedure, rules=tuple(map(self._rule, group.rules)))
+
+    def _rule(self, rule: Rule) -> Rule:
+        if rule.guard is None or rule.uid not in self.uids:
+            return rule
+        return replace(rule, guard=_WatchedGuard(rule, rule.guard, self.askings))
+
+
+def decide_again(
+    books: Iterable[Book], session: Session, event: Event, uids: Container[str]
+) -> Testimony:
+    """What is found when the event is decided with that session, of the rules with these uids."""
+    witness = _Witness(uids)
+    rules = RuleSet(map(witness.book, books), fast=False)
+    observed = observe(session, event)
+    answer = deliberate(rules, observed, event)
+    trace = answer.trace if isinstance(answer, Decision) else ()
+    return Testimony(
+        View.of(observed, event),
+        {line.uid: line for line in trace},
+        _telling(witness.askings),
+        answer.needs if isinstance(answer, Needs) else (),
+    )
+
+
+def _telling(askings: Iterable[Asking]) -> dict[str, Asking]:
+    """Of several questions to one written rule, the first that led to something."""
+    found: dict[str, Asking] = {}
+    for one in askings:
+        before = found.get(one.rule.uid)
+        if before is None or (before.match is None and not before.failed):
+            found[one.rule.uid] = one
+    return found
