@@ -1,8 +1,13 @@
-"""An argument list → a process that is watched: the one place that starts any.
+"""A command → what became of it: the one place that starts any process.
 
-It never sees a shell, our environment, our folder or our open files. It has a session of its own,
-which is killed as a whole: when it is told to, when nobody holds the process any more, and when
-the interpreter ends. A fork of ours lets go of it.
+No process sees a shell, our environment, our folder or our open files. `Process` is for programs
+of our own that are talked to; `run` is for all others: looked at right before they start, watched
+by `watched/watcher.py`, isolated by `watched/bubblewrap.py` where that works. A fork of ours lets
+go of them.
+
+A wall everywhere: the program, its arguments, folder and environment; how long we wait, what is
+kept of its output, no more rights than ours. Only a fence without bubblewrap: a command can do what
+the user can, so it can kill its watcher, and what it started in other groups is then left behind.
 """
 
 from __future__ import annotations
@@ -13,32 +18,53 @@ import signal
 import time
 import weakref
 from contextlib import suppress
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# All that a process sees. What it prints and how it sorts does not depend on who started it.
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
+    from bylaw.runtime.watched.result import Cancellation, Command, CommandResult
+
+# Where programs are looked for, whatever our own environment says.
+PATH = "/usr/local/bin:/usr/bin:/bin"
+# All that a program of ours sees: what it prints does not depend on who started it.
+ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 AT_ONCE = 1 << 16
+_MS = 1000
 
 
 class Process:
-    """A process that was started, with a pipe each way; `argv` begins with an absolute path."""
+    """A process that was started, with a pipe each way; `argv` begins with an absolute path.
 
-    def __init__(self, argv: Sequence[str]) -> None:
+    It has a session of its own, which is killed as a whole: when it is told to, when nobody holds
+    the process any more, and when the interpreter ends. With `patience` it ends itself in that many
+    seconds when its input ends, and only then is killed, with all that it started. `keep` are
+    descriptors that it is given.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | bytes],
+        *,
+        errors: int = DEVNULL,
+        keep: tuple[int, ...] = (),
+        patience: float = 0.0,
+    ) -> None:
         # What must be closed is held by the finalizer alone, which runs once.
         process = Popen(  # noqa: S603 - an argument list, and no shell
-            list(argv), stdin=PIPE, stdout=PIPE, stderr=DEVNULL, bufsize=0, close_fds=True,
-            cwd="/", env=ENVIRONMENT, start_new_session=True,
+            list(argv), stdin=PIPE, stdout=PIPE, stderr=errors, bufsize=0, close_fds=True,
+            pass_fds=keep, cwd="/", env=ENVIRONMENT, start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
         self.pid = process.pid
-        self._input, self._output = process.stdin.fileno(), process.stdout.fileno()
+        self.output = process.stdout.fileno()
+        self.errors = -1 if process.stderr is None else process.stderr.fileno()
+        self._stdin = process.stdin
+        self._input = process.stdin.fileno()
         os.set_blocking(self._input, False)
-        self._end = weakref.finalize(self, _end, process, os.getpid())
+        self._end = weakref.finalize(self, _end, process, os.getpid(), patience)
         _STARTED.add(self)
 
     def send(self, data: bytes, deadline: float) -> None:
@@ -52,37 +78,66 @@ class Process:
 
     def receive(self, deadline: float) -> bytes:
         """What has come, at least one byte, or an `OSError`."""
-        _wait(self._output, select.POLLIN, deadline)
-        data = os.read(self._output, AT_ONCE)
+        _wait(self.output, select.POLLIN, deadline)
+        data = os.read(self.output, AT_ONCE)
         if not data:
             raise ConnectionError("the process closed its output")
         return data
+
+    def hang_up(self) -> None:
+        """End its input: nothing more is sent."""
+        self._stdin.close()
 
     def kill(self) -> None:
         """End it and everything that it started; it may have ended before."""
         self._end()
 
 
+def run(command: Command, cancellation: Cancellation | None = None) -> CommandResult:
+    """Run a command to its end; whatever goes wrong stands in the result."""
+    # Most who come here only talk to a process of ours, and need nothing of this.
+    from bylaw.runtime.watched.run import run as watched  # noqa: PLC0415 - see above
+
+    return watched(command, cancellation)
+
+
 def _wait(descriptor: int, what: int, deadline: float) -> None:
     poll = select.poll()
     poll.register(descriptor, what)
     left = max(0.0, deadline - time.monotonic())
-    if not poll.poll(left * 1000):
+    if not poll.poll(left * _MS):
         raise TimeoutError("the process took too long")
 
 
-def _end(process: Popen[bytes], owner: int) -> None:
+def _end(process: Popen[bytes], owner: int, patience: float) -> None:
     if owner == os.getpid():
-        # Before it is waited for: then its number may be another's.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        _stop(process, patience)
     else:
         # It belongs to the process that we were forked from, and must not be waited for.
         process.returncode = 0
-    for pipe in (process.stdin, process.stdout):
+    for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
+
+
+def _stop(process: Popen[bytes], patience: float) -> None:
+    if patience:
+        assert process.stdin is not None
+        process.stdin.close()
+        with suppress(TimeoutExpired):
+            process.wait(patience)
+            return
+        _kill_below(process.pid)
+    # Before it is waited for: then its number may be another's.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _kill_below(pid: int) -> None:
+    from bylaw.runtime.watched.watcher import below, kill  # noqa: PLC0415 - hardly ever needed
+
+    kill(below(pid))
 
 
 _STARTED: weakref.WeakSet[Process] = weakref.WeakSet()

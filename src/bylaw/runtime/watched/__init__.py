@@ -1,0 +1,1 @@
+"""Commands that are watched while they run: looked at, started, limited, isolated, ended."""

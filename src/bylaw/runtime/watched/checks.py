@@ -1,0 +1,138 @@
+"""A command → the program and the folder that it would really be run with, or why it may not be.
+
+Folders are held open meanwhile and known by their numbers: whatever lies at their paths when the
+process starts must still be them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from stat import S_ISREG
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import brief, visible
+from bylaw.runtime.command import PATH
+from bylaw.runtime.reading import as_bytes, as_text, lies_in
+from bylaw.runtime.watched.result import Refusal, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.runtime.watched.result import Command
+
+# What Linux takes of one argument, and less than it takes of all.
+MAX_ARGUMENT = (128 << 10) - 1
+MAX_ARGUMENTS = 1 << 20
+
+_PLACE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder by its path without links, and what tells it from any other."""
+
+    path: str
+    device: int
+    inode: int
+
+    def as_words(self) -> tuple[bytes, int, int]:
+        """As a watcher is told."""
+        return as_bytes(self.path), self.device, self.inode
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a command may be run with."""
+
+    program: str
+    argv: tuple[bytes, ...]
+    cwd: Folder
+    roots: tuple[Folder, ...]
+
+
+@contextmanager
+def checked(command: Command) -> Iterator[Checked]:
+    """What a command may be run with, as long as this lasts; RefusedError if it may not be."""
+    argv = _arguments(command.argv)
+    program = _allowed_program(command.argv[0], command.allow)
+    with ExitStack() as stack:
+        top = _opened(command.top, stack)
+        found = [_opened(root, stack) for root in command.roots]
+        # A root that is not there, or that leads out, allows nothing.
+        roots = [root for root in found if top and root and lies_in(root.path, top.path)]
+        cwd = _opened(command.cwd, stack)
+        if cwd is None:
+            where = brief(visible(command.cwd))
+            raise RefusedError(Refusal.NO_FOLDER, f"`{where}` is no folder that can be entered")
+        if not any(lies_in(cwd.path, root.path) for root in roots):
+            where = brief(visible(cwd.path))
+            why = f"`{where}` lies outside of the folders in which commands may run"
+            raise RefusedError(Refusal.OUTSIDE, why)
+        yield Checked(program, argv, cwd, tuple(roots))
+
+
+def find_program(name: str) -> str:
+    """The path of a program; only an absolute path or a name without a folder is looked for."""
+    shown = brief(visible(name))
+    if "/" in name and not name.startswith("/"):
+        why = f"`{shown}` is a path from somewhere; name the program, or its absolute path"
+        raise RefusedError(Refusal.NOT_ALLOWED, why)
+    folders = [""] if name.startswith("/") else [f"{folder}/" for folder in PATH.split(":")]
+    there = [path for path in (f"{folder}{name}" for folder in folders) if _is_file(path)]
+    if not there:
+        where = "" if name.startswith("/") else f" in {PATH}"
+        raise RefusedError(Refusal.NOT_FOUND, f"there is no program `{shown}`{where}")
+    for path in there:
+        if os.access(as_bytes(path), os.X_OK, effective_ids=True):
+            return path
+    raise RefusedError(Refusal.NOT_EXECUTABLE, f"`{shown}` is not executable")
+
+
+def _arguments(argv: Sequence[str]) -> tuple[bytes, ...]:
+    if not argv or not argv[0]:
+        raise RefusedError(Refusal.EMPTY, "there is no program to start")
+    if any("\0" in word for word in argv):
+        raise RefusedError(Refusal.NUL, "an argument holds a null byte")
+    try:
+        words = tuple(as_bytes(word) for word in argv)
+    except UnicodeEncodeError:
+        raise RefusedError(Refusal.NOT_TEXT, "an argument is no text") from None
+    # Each has a byte and an address beside what it says.
+    size = sum(len(word) + 9 for word in words)
+    if size > MAX_ARGUMENTS or max(map(len, words)) > MAX_ARGUMENT:
+        why = f"the arguments are longer than {MAX_ARGUMENTS:,} bytes, or one than {MAX_ARGUMENT:,}"
+        raise RefusedError(Refusal.TOO_LONG, why)
+    return words
+
+
+def _allowed_program(name: str, allow: frozenset[str] | None) -> str:
+    if allow is None or name in allow:
+        return find_program(name)
+    with suppress(RefusedError):
+        program = find_program(name)
+        if program in allow:
+            return program
+    why = f"`{brief(visible(name))}` is not among the programs that are allowed"
+    raise RefusedError(Refusal.NOT_ALLOWED, why)
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return S_ISREG(os.stat(as_bytes(path)).st_mode)  # noqa: PTH116 - a Path takes no bytes
+    except OSError:
+        return False
+
+
+def _opened(path: str, stack: ExitStack) -> Folder | None:
+    if not path.startswith("/") or "\0" in path:
+        return None
+    try:
+        descriptor = os.open(as_bytes(path), _PLACE)
+    except (OSError, UnicodeEncodeError):
+        return None
+    stack.callback(os.close, descriptor)
+    found = os.fstat(descriptor)
+    real = os.readlink(f"/proc/self/fd/{descriptor}".encode())  # noqa: PTH115 - same
+    return Folder(as_text(real), found.st_dev, found.st_ino)

@@ -1,0 +1,67 @@
+"""A checked command → what its watcher is told: program, folder, environment, limits."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import resource
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.command import PATH
+from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.watched.result import MAX_FILE
+from bylaw.runtime.watched.watcher import LENGTH
+
+if TYPE_CHECKING:
+    from bylaw.runtime.watched.checks import Checked
+    from bylaw.runtime.watched.result import Command
+
+# What a command sees of our environment; PATH is always ours. DW-A27.
+USUAL = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
+# Inside bubblewrap there is another one.
+_TEMPORARY = "TMPDIR"
+
+
+def request(command: Command, ready: Checked, *, isolated: bool) -> bytes:
+    """The bytes that a watcher waits for."""
+    told = marshal.dumps(
+        {
+            "program": as_bytes(ready.program),
+            "argv": ready.argv,
+            "environment": _environment(command.env, isolated=isolated),
+            "folder": ready.cwd.as_words(),
+            "folders": [root.as_words() for root in ready.roots] if isolated else [],
+            "limits": _limits(command.max_processes),
+            "processes": command.max_processes,
+            "alone": isolated,
+        }
+    )
+    return len(told).to_bytes(LENGTH, "big") + told
+
+
+def _environment(names: tuple[str, ...], *, isolated: bool) -> dict[bytes, bytes]:
+    seen = {*USUAL, *names} - ({_TEMPORARY} if isolated else set())
+    ours = {name.encode(): os.environb.get(name.encode()) for name in seen}
+    known = {name: value for name, value in ours.items() if value is not None}
+    return known | {b"PATH": PATH.encode()}
+
+
+def _limits(processes: int) -> list[tuple[int, int]]:
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, MAX_FILE)]
+    if os.geteuid() != 0:  # root has no such limit, so its processes are counted by the watcher
+        limits.append((resource.RLIMIT_NPROC, _tasks_of_user() + processes))
+    return limits
+
+
+def _tasks_of_user() -> int:
+    """How many threads the user has: they are counted together, whoever started them."""
+    found = 0
+    for name in os.listdir("/proc"):  # noqa: PTH208 - names are enough
+        if name.isdigit():
+            try:
+                entry = os.stat(f"/proc/{name}/task")  # noqa: PTH116 - one call each
+            except OSError:
+                continue
+            # A folder has two links beside those of the folders in it.
+            found += entry.st_nlink - 2 if entry.st_uid == os.geteuid() else 0
+    return found

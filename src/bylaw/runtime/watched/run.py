@@ -1,0 +1,115 @@
+"""A command → what became of it: looked at, isolated where that works, watched to its end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from subprocess import PIPE
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.command import Process
+from bylaw.runtime.watched import bubblewrap, watcher
+from bylaw.runtime.watched.checks import checked, find_program
+from bylaw.runtime.watched.request import request
+from bylaw.runtime.watched.result import (
+    NOT_WANTED,
+    CommandResult,
+    Ending,
+    IsolatedBy,
+    Isolation,
+    RefusedError,
+)
+from bylaw.runtime.watched.watch import END_SECONDS, Watch, first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.runtime.watched.checks import Checked
+    from bylaw.runtime.watched.result import Cancellation, Command
+
+PROBE_SECONDS = 10.0
+
+_WATCHER = str(Path(__file__).with_name("watcher.py"))
+_MS = 1000
+
+
+def run(command: Command, cancellation: Cancellation | None = None) -> CommandResult:
+    """Run a command to its end; whatever goes wrong stands in the result."""
+    begun = time.monotonic()
+    if cancellation is not None and cancellation.cancelled:
+        return CommandResult(command=command, ending=Ending.CANCELLED)
+    try:
+        with checked(command) as ready:
+            return _run(command, ready, begun, cancellation)
+    except RefusedError as refused:
+        return CommandResult(
+            command=command, ending=Ending.REFUSED, refusal=refused.refusal, why=str(refused)
+        )
+
+
+def isolation() -> Isolation:
+    """Which isolation commands have here, found out once by trying."""
+    return _isolation(bubblewrap.PROGRAM)
+
+
+def _run(
+    command: Command, ready: Checked, begun: float, cancellation: Cancellation | None
+) -> CommandResult:
+    how = isolation() if command.isolate else NOT_WANTED
+    isolated = how.by is IsolatedBy.BUBBLEWRAP
+    roots = tuple(root.path for root in ready.roots)
+    prefix = bubblewrap.arguments(find_program(bubblewrap.PROGRAM), roots) if isolated else []
+    with _watcher(prefix) as (process, status):
+        watch = Watch(process, status, command, isolated=isolated)
+        ended = watch.follow(request(command, ready, isolated=isolated), cancellation)
+    if ended.refusal is not None:
+        raise RefusedError(ended.refusal, ended.why)
+    return CommandResult(
+        command=command,
+        ending=ended.ending,
+        program=ready.program,
+        cwd=ready.cwd.path,
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        stdout=watch.stdout.output(),
+        stderr=watch.stderr.output(),
+        ms=round((ended.at - begun) * _MS),
+        isolation=how,
+    )
+
+
+@cache
+def _isolation(program: str) -> Isolation:
+    # It may be installed and yet not work, for instance without user namespaces.
+    try:
+        path = find_program(program)
+    except RefusedError:
+        return Isolation(IsolatedBy.NOTHING, "bubblewrap is not installed")
+    with _watcher(bubblewrap.arguments(path, ())) as (process, status):
+        deadline = time.monotonic() + PROBE_SECONDS
+        if first_line(status, deadline) == watcher.READY:
+            return Isolation(IsolatedBy.BUBBLEWRAP)
+        why = first_line(process.errors, deadline).decode("utf-8", "replace")
+        return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why or 'no answer'}")
+
+
+@contextmanager
+def _watcher(prefix: list[bytes]) -> Iterator[tuple[Process, int]]:
+    """A watcher that waits for its request, and where it says what happens."""
+    status, theirs = os.pipe()
+    try:
+        try:
+            ours = [sys.executable, "-I", "-S", _WATCHER, str(theirs)]
+            process = Process([*prefix, *ours], errors=PIPE, keep=(theirs,), patience=END_SECONDS)
+        finally:
+            os.close(theirs)
+        try:
+            yield process, status
+        finally:
+            process.kill()
+    finally:
+        os.close(status)

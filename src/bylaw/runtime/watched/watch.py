@@ -1,0 +1,212 @@
+"""A watcher that was started → how its command ended, and what of its output is kept."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.watched import watcher
+from bylaw.runtime.watched.result import Ending, Output, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.runtime.command import Process
+    from bylaw.runtime.watched.result import Cancellation, Command
+
+# How long a watcher may take to start, and to end everything when it is told to.
+START_SECONDS = 20.0
+END_SECONDS = watcher.GRACE_SECONDS + watcher.SWEEP_SECONDS + 1.0
+
+_AT_ONCE = 1 << 16
+_MAX_LINE = 1 << 10
+_MS = 1000
+_REFUSALS = {
+    ENOENT: (Refusal.VANISHED, "the program, or what its first line names, is not there any more"),
+    ENOTDIR: (Refusal.VANISHED, "the program is not there any more"),
+    EACCES: (Refusal.NOT_EXECUTABLE, "the program may not be executed"),
+    ENOEXEC: (Refusal.NOT_EXECUTABLE, "the file is no program, and its first line names none"),
+    E2BIG: (Refusal.TOO_LONG, "the arguments are longer than the system allows"),
+}
+_FOLDER = (Refusal.FOLDER_CHANGED, "a folder changed while the command was to start")
+
+
+class Kept:
+    """The beginning and the end of a stream; what lies between them is only counted."""
+
+    def __init__(self, most: int) -> None:
+        self._head, self._tail, self._cut = bytearray(), bytearray(), 0
+        self._most_head, self._most_tail = most - most // 2, most // 2
+
+    def add(self, data: bytes) -> None:
+        """Take what has come."""
+        room = self._most_head - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        # Not at once, or every byte would be moved again and again.
+        if len(self._tail) > self._most_tail + _AT_ONCE:
+            self._trim()
+
+    def output(self) -> Output:
+        """What is kept."""
+        self._trim()
+        return Output(bytes(self._head), bytes(self._tail), self._cut)
+
+    def _trim(self) -> None:
+        more = max(0, len(self._tail) - self._most_tail)
+        del self._tail[:more]
+        self._cut += more
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How and when a command ended, or why it did not begin."""
+
+    ending: Ending
+    at: float
+    exit_code: int | None = None
+    signal: int | None = None
+    refusal: Refusal | None = None
+    why: str = ""
+
+
+class Watch:
+    """Follows one command; its output is read on and on, so that it never has to wait for us."""
+
+    def __init__(self, process: Process, status: int, command: Command, *, isolated: bool) -> None:
+        self.stdout, self.stderr = Kept(command.max_output), Kept(command.max_output)
+        self._process, self._timeout_s = process, command.timeout_s
+        self._status, self._isolated = status, isolated
+        self._readers: dict[int, Callable[[bytes], None]] = {
+            process.output: self.stdout.add,
+            process.errors: self.stderr.add,
+            status: self._told,
+        }
+        self._poll = select.poll()
+        for descriptor in self._readers:
+            self._poll.register(descriptor, select.POLLIN)
+        self._line, self._request, self._group = b"", b"", 0
+        self._ended: Ended | None = None
+        self._deadline = time.monotonic() + START_SECONDS
+
+    def follow(self, request: bytes, cancellation: Cancellation | None) -> Ended:
+        """Send the request and wait until all is over, or nobody can wait any longer."""
+        self._request = request
+        if cancellation is not None:
+            self._poll.register(cancellation.descriptor, select.POLLIN)
+        while self._readers:
+            left = max(0.0, self._deadline - time.monotonic())
+            for descriptor, _ in self._poll.poll(left * _MS):
+                self._take(descriptor)
+            if time.monotonic() >= self._deadline:
+                if self._ended is not None:
+                    break
+                self._stop(Ending.TIMED_OUT)
+        assert self._ended is not None
+        return self._ended
+
+    def _take(self, descriptor: int) -> None:
+        if descriptor not in self._readers:
+            self._poll.unregister(descriptor)
+            self._stop(Ending.CANCELLED)
+        elif data := os.read(descriptor, _AT_ONCE):
+            self._readers[descriptor](data)
+        else:
+            self._poll.unregister(descriptor)
+            del self._readers[descriptor]
+            if descriptor == self._status and self._ended is None:
+                self._lost()
+
+    def _told(self, data: bytes) -> None:
+        *lines, rest = (self._line + data).split(b"\n")
+        self._line = rest[:_MAX_LINE]
+        for line in lines:
+            word, _, more = line.partition(b" ")
+            # Who has the rights of the user may write here, too.
+            with suppress(ValueError):
+                self._understand(word, more)
+
+    def _understand(self, word: bytes, more: bytes) -> None:
+        if word == watcher.READY:
+            with suppress(OSError):  # then it has ended, and says so
+                self._process.send(self._request, self._deadline)
+        elif word == watcher.STARTED and not self._group:
+            self._group = int(more)
+            self._deadline = time.monotonic() + self._timeout_s
+        elif word == watcher.EXITED:
+            self._set(Ending.EXITED, exit_code=int(more))
+        elif word == watcher.KILLED:
+            self._set(Ending.KILLED, number=int(more))
+        elif word == watcher.CROWDED:
+            self._set(Ending.CROWDED)
+        elif word == watcher.REFUSED:
+            number, what = more.split()
+            self._refuse(*_refusal(int(number), what))
+
+    def _stop(self, ending: Ending) -> None:
+        if self._group or ending is Ending.CANCELLED:
+            self._set(ending)
+        else:
+            self._refuse(Refusal.NOT_STARTED, "the command took too long to start")
+        self._process.hang_up()
+
+    def _lost(self) -> None:
+        """The watcher ended without a word: it could not start, or somebody killed it."""
+        if not self._group:
+            said = self.stderr.output().text.strip().partition("\n")[0]
+            self._refuse(*_not_started(said or "the watcher ended"))
+            return
+        self._set(Ending.KILLED, number=signal.SIGKILL)
+        # Bubblewrap has numbers of its own.
+        if not self._isolated and self._group > 1:
+            with suppress(OSError):
+                os.killpg(self._group, signal.SIGKILL)
+
+    def _refuse(self, refusal: Refusal, why: str) -> None:
+        self._set(Ending.REFUSED, refusal=refusal, why=why)
+
+    def _set(
+        self,
+        ending: Ending,
+        *,
+        exit_code: int | None = None,
+        number: int | None = None,
+        refusal: Refusal | None = None,
+        why: str = "",
+    ) -> None:
+        if self._ended is None:
+            now = time.monotonic()
+            self._ended = Ended(ending, now, exit_code, number, refusal, why)
+            self._deadline = now + END_SECONDS
+
+
+def first_line(descriptor: int, deadline: float) -> bytes:
+    """A line of what comes; less if no more of it comes in time."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    data = b""
+    while b"\n" not in data and len(data) < _MAX_LINE:
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * _MS):
+            break
+        piece = os.read(descriptor, _MAX_LINE)
+        if not piece:
+            break
+        data += piece
+    return data.partition(b"\n")[0]
+
+
+def _refusal(number: int, what: bytes) -> tuple[Refusal, str]:
+    if what == b"folder":
+        return _FOLDER
+    known = _REFUSALS.get(number) if what == b"program" else None
+    return known or _not_started(os.strerror(number))
+
+
+def _not_started(why: str) -> tuple[Refusal, str]:
+    return Refusal.NOT_STARTED, f"the command could not be started: {why}"

@@ -1,0 +1,284 @@
+"""One request on standard input → a command that is watched, and ended with all that it started.
+
+Run by its path in a process of its own, by an interpreter that loads little else:
+`watcher.py STATUS`, the descriptor to which it writes what happens, a line each:
+
+    ready                 it waits for the request
+    refused ERRNO WHAT    nothing was started: `folder`, `program` or `process` was the reason
+    started PID           the command leads a group of processes
+    exited CODE           or `killed SIGNAL`, or `crowded`: it had too many processes
+
+When standard input ends, so does everything. Inside bubblewrap this is process 1: nobody in there
+can kill it, and the system ends what it leaves behind. Elsewhere it inherits every process whose
+parent has ended, and ends it.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from errno import ESTALE
+
+# Importing `typing` takes as long as starting the interpreter.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+READY = b"ready"
+REFUSED = b"refused"
+STARTED = b"started"
+EXITED = b"exited"
+KILLED = b"killed"
+CROWDED = b"crowded"
+LENGTH = 8
+
+# Between the request to end and the end, and until what nobody can kill is left alone.
+GRACE_SECONDS = 0.5
+SWEEP_SECONDS = 3.0
+LOOK_SECONDS = 0.1
+
+# What is asked of prctl(2), and the value.
+_NO_NEW_PRIVILEGES = (38, 1)
+_CHILD_SUBREAPER = (36, 1)
+_NOT_DUMPABLE = (4, 0)
+_NOT_OURS = {signal.SIGKILL, signal.SIGSTOP}
+_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
+# Where the parent stands behind the name, see proc(5).
+_PARENT = 1
+
+
+class NotStartedError(Exception):
+    """What was in the way, and the number of the error."""
+
+
+class Watcher:
+    """Starts one command and sees to its end."""
+
+    def __init__(self, status: int) -> None:
+        os.set_inheritable(status, False)
+        self._status = status
+        self._control = os.dup(0)
+        nothing = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        self._wake = _woken_by_children()
+        self._child = 0
+
+    def watch(self) -> None:
+        """Wait for the request, start the command, say how it ended."""
+        self.say(READY)
+        request = self._request()
+        if request is None:
+            return
+        try:
+            _prepare(request)
+            self._child = _start(request)
+        except NotStartedError as refused:
+            self.say(REFUSED, *refused.args)
+            return
+        try:
+            self.say(STARTED, self._child)
+            self._follow(request["processes"])
+        finally:
+            self._end(alone=request["alone"])
+
+    def say(self, *words: bytes | int) -> None:
+        """One line; nobody may be there to read it."""
+        line = b" ".join(word if isinstance(word, bytes) else b"%d" % word for word in words)
+        try:
+            os.write(self._status, line + b"\n")
+        except OSError:
+            return
+
+    def _request(self) -> dict[str, Any] | None:
+        head = _read(self._control, LENGTH)
+        size = int.from_bytes(head, "big")
+        data = _read(self._control, size)
+        if not data or len(data) < size:
+            return None
+        request: dict[str, Any] = marshal.loads(data)  # noqa: S302 - from whoever started us
+        return request
+
+    def _follow(self, most: int) -> None:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        # The system does not limit how many processes root has.
+        look = LOOK_SECONDS * 1000 if os.geteuid() == 0 else None
+        while not self._has_ended():
+            ready = [descriptor for descriptor, _ in poll.poll(look)]
+            if self._control in ready:
+                return
+            if self._wake in ready:
+                os.read(self._wake, 1 << 16)
+            if look and len(below(os.getpid())) > most:
+                self.say(CROWDED)
+                return
+
+    def _has_ended(self) -> bool:
+        """Whether the command has; it stays a zombie, so that its group is still its own."""
+        while (found := os.waitid(os.P_ALL, 0, _ENDED)) is not None:
+            if found.si_pid != self._child:
+                os.waitpid(found.si_pid, 0)
+                continue
+            word = EXITED if found.si_code == os.CLD_EXITED else KILLED
+            self.say(word, found.si_status)
+            return True
+        return False
+
+    def _end(self, *, alone: bool) -> None:
+        if os.waitid(os.P_PID, self._child, _ENDED) is None:
+            _kill_group(self._child, signal.SIGTERM)
+            self._wait(GRACE_SECONDS)
+        _kill_group(self._child, signal.SIGKILL)
+        if not alone:
+            _sweep()
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self._wake, select.POLLIN)
+        while os.waitid(os.P_PID, self._child, _ENDED) is None:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                return
+            os.read(self._wake, 1 << 16)
+
+
+def below(top: int) -> list[int]:
+    """The processes that a process started, and those that they started."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _parents():
+        children.setdefault(parent, []).append(pid)
+    found = list(children.get(top, ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def kill(pids: list[int]) -> None:
+    """End processes that may have ended before."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            continue
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib is slow to import
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123 - same
+                # The name of a program may hold anything, also brackets and blanks.
+                words = stream.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        yield int(name), int(words[_PARENT])
+
+
+def _woken_by_children() -> int:
+    """A descriptor that can be read when a child has ended; whatever asks us to end is ignored."""
+    for number in signal.valid_signals() - _NOT_OURS:
+        signal.signal(number, signal.SIG_IGN)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (piece := os.read(descriptor, size - len(data))):
+        data += piece
+    return data
+
+
+def _prepare(request: dict[str, Any]) -> None:
+    for path, device, inode in request["folders"]:
+        _same(path, device, inode)
+    try:
+        os.chdir(request["folder"][0])
+    except OSError as problem:
+        raise NotStartedError(problem.errno, b"folder") from None
+    # Where we are now cannot be exchanged any more.
+    _same(b".", *request["folder"][1:])
+    try:
+        for name, most in request["limits"]:
+            _at_most(name, most)
+        if not request["alone"]:
+            _take_care_of_orphans()
+    except (OSError, ValueError) as problem:
+        raise NotStartedError(getattr(problem, "errno", 0), b"process") from None
+
+
+def _same(path: bytes, device: int, inode: int) -> None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - pathlib is slow to import
+    except OSError as problem:
+        raise NotStartedError(problem.errno, b"folder") from None
+    if (found.st_dev, found.st_ino) != (device, inode):
+        raise NotStartedError(ESTALE, b"folder")
+
+
+def _at_most(limit: int, most: int) -> None:
+    _, hard = resource.getrlimit(limit)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(limit, (most, most))
+
+
+def _take_care_of_orphans() -> None:
+    """Orphans become ours, no program gives more rights than we have, nobody looks into us."""
+    import ctypes  # noqa: PLC0415 - bubblewrap has done this before
+
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    for what, value in (_NO_NEW_PRIVILEGES, _CHILD_SUBREAPER, _NOT_DUMPABLE):
+        if prctl(what, value, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+
+
+def _start(request: dict[str, Any]) -> int:
+    try:
+        return os.posix_spawn(
+            request["program"],
+            request["argv"],
+            request["environment"],
+            setpgroup=0,
+            setsigmask=(),
+            setsigdef=signal.valid_signals() - _NOT_OURS,
+        )
+    except OSError as problem:
+        raise NotStartedError(problem.errno, b"program") from None
+
+
+def _kill_group(group: int, number: int) -> None:
+    # In one go: none of them can start another meanwhile.
+    try:
+        os.killpg(group, number)
+    except OSError:
+        return
+
+
+def _sweep() -> None:
+    """End what is left, wherever it went: sooner or later it is a child of ours."""
+    deadline = time.monotonic() + SWEEP_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        kill(below(os.getpid()))
+        time.sleep(0.002)
+
+
+if __name__ == "__main__":
+    Watcher(int(sys.argv[1])).watch()
