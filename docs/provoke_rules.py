@@ -8,14 +8,11 @@ from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from bylaw.engine.index import RuleSet
 from bylaw.expr.lua_syntax import lua_module
 from bylaw.model.decision import NeedName
 from bylaw.model.errors import GuardError
 from bylaw.model.event import TurnStart
-from bylaw.model.facts import ScriptResult
 from bylaw.runtime.loading import load_paths
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.scripts import ScriptRunner
@@ -24,12 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bylaw.model.codes import Example
-    from bylaw.model.decision import Need
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.model.event import Event
-    from bylaw.model.facts import Facts
     from bylaw.runtime.loading import Library
-    from bylaw.runtime.needs import Gatherer, Gatherers
+    from bylaw.runtime.needs import Gatherers
 
 RULE = "a-rule.toml"
 SCRIPT = "scripts/a.lua"
@@ -97,22 +91,10 @@ def action(example: Example) -> Sequence[GuardError]:
 
 def script(example: Example) -> Sequence[GuardError]:
     """A script that is run."""
-    with ScriptRunner() as runner:
-        return _guard_error(example, runner.gather)
-
-
-def script_killed(example: Example) -> Sequence[GuardError]:
-    """A script that is killed."""
-
-    def kill(event: Event, need: Need) -> Facts:
-        return replace(event.facts, scripts={need.key: ScriptResult(killed=True)})
-
-    return _guard_error(example, kill)
-
-
-def _guard_error(example: Example, gather: Gatherer) -> Sequence[GuardError]:
     library = _loaded({RULE: WITH_SCRIPT, SCRIPT: example.text})
-    code, _, message = _detail(library, {NeedName.SCRIPTS: gather}).partition(": ")
+    with ScriptRunner() as runner:
+        detail = _detail(library, {NeedName.SCRIPTS: runner.gather})
+    code, _, message = detail.partition(": ")
     return [GuardError(code, message)]
 
 
@@ -131,5 +113,4 @@ READERS: dict[str, Callable[[Example], Sequence[Diagnostic | GuardError]]] = {
     "toml-rule-without-lua": without_lua,
     "toml-rules-twice": rule_twice,
     "toml-script": script,
-    "toml-script-killed": script_killed,
 }

@@ -286,6 +286,19 @@ class TestScripts:
         assert [one["code"] for one in told["diagnostics"]] == ["no-lua"]
         assert told["books"][0]["rules"] == 1
 
+    def test_where_no_process_can_be_started_the_record_says_so(self, root, monkeypatch):
+        put(root, "rules/a-rule.toml", self.SCRIPTED)
+        put(root, "rules/scripts/a.lua", "return true\n")
+        put(root, "rules/other.toml", rule("other"))
+        monkeypatch.setattr(sys, "executable", str(root / "missing"))
+        first, second = bylaw.Engine(load_paths(["rules"])).decide(TURN).trace
+
+        assert first.detail == (
+            "fact-unknown: in `scripts/a.lua`: the script was not run: that takes Lua and a "
+            "process of its own"
+        )
+        assert second.result == "fired"
+
 
 ODD = st.sampled_from(
     [

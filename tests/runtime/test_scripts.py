@@ -322,6 +322,19 @@ class TestGathering:
         assert "often" in runner._kept
         assert "0" not in runner._kept
 
+    @pytest.mark.parametrize("executable", ["/missing/python", "/bin/false"])
+    def test_without_a_process_nothing_is_known(self, runner, executable, monkeypatch):
+        """It is not the fault of the script, and the next one may be run."""
+        before = open_files()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", executable)
+            assert runner.gather(TurnStart(), need("return true")) is None
+            assert runner.run(call("return true")) is None
+        gc.collect()
+
+        assert open_files() == before
+        assert runner.gather(TurnStart(), need("return true")) == Facts(scripts={"key": YES})
+
     def test_without_lua_nothing_is_known(self):
         code = """
 import sys
@@ -332,8 +345,8 @@ from bylaw.model.event import TurnStart
 from bylaw.runtime.scripts import ScriptRunner
 need = Need(NeedName.SCRIPTS, "key", ScriptCall("return true", b"{}"))
 with ScriptRunner() as runner:
-    print(lua_available(), runner.gather(TurnStart(), need), runner.run(need.call).killed)
+    print(lua_available(), runner.gather(TurnStart(), need), runner.run(need.call))
 """
         done = run_python(code)
 
-        assert (done.stdout, done.stderr) == ("False None True\n", "")
+        assert (done.stdout, done.stderr) == ("False None None\n", "")

@@ -52,17 +52,19 @@ class ScriptRunner:
         self._kept: OrderedDict[str, ScriptResult] = OrderedDict()
         _RUNNERS.add(self)
 
-    def run(self, call: ScriptCall) -> ScriptResult:
-        """How the script ended."""
+    def run(self, call: ScriptCall) -> ScriptResult | None:
+        """How the script ended; None if no process can be started for it."""
         with self._lock:
             return self._run(call)
 
     def gather(self, event: Event, need: Need) -> Facts | None:
         """The facts of the event with the result of a script; None if scripts cannot be run."""
-        if need.call is None or _lua_folder() is None:
+        if need.call is None:
             return None
         with self._lock:
             result = self._recalled(need.key, need.call)
+        if result is None:
+            return None
         known = event.facts.scripts
         scripts = {} if known is UNSET else known
         return replace(event.facts, scripts={**scripts, need.key: result})
@@ -82,27 +84,34 @@ class ScriptRunner:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _recalled(self, key: str, call: ScriptCall) -> ScriptResult:
+    def _recalled(self, key: str, call: ScriptCall) -> ScriptResult | None:
         result = self._kept.get(key)
         if result is None:
             result = self._run(call)
         # Whether a script is killed depends on the machine, so that one is tried again.
-        if result.killed is UNSET:
+        if result is not None and result.killed is UNSET:
             self._kept[key] = result
             self._kept.move_to_end(key)
         if len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return result
 
-    def _run(self, call: ScriptCall) -> ScriptResult:
+    def _run(self, call: ScriptCall) -> ScriptResult | None:
         script = call.script.encode(errors="surrogatepass")
         if len(script) > MAX_SCRIPT:
             return ScriptResult(error=f"the script is longer than {MAX_SCRIPT} bytes")
         if len(call.input) > MAX_INPUT:
             return ScriptResult(error=f"the context is larger than {MAX_INPUT} bytes")
-        lengths = (len(part).to_bytes(LENGTH, "big") for part in (script, call.input))
         try:
-            answer = self._ask(b"".join((*lengths, script, call.input)))
+            process = self._process = self._process or _started()
+        except OSError:
+            return None
+        lengths = (len(part).to_bytes(LENGTH, "big") for part in (script, call.input))
+        return self._answer(process, b"".join((*lengths, script, call.input)))
+
+    def _answer(self, process: Process, request: bytes) -> ScriptResult:
+        try:
+            answer = _asked(process, request)
         except OSError:
             self._drop()
             return _KILLED
@@ -111,17 +120,6 @@ class ScriptRunner:
             self._drop()
             raise
         return _VALUES.get(answer) or ScriptResult(error=answer[1:].decode())
-
-    def _ask(self, request: bytes) -> bytes:
-        process = self._process
-        if process is None:
-            self._process = process = _started()
-        deadline = time.monotonic() + SCRIPT_SECONDS
-        process.send(request, deadline)
-        answer = process.receive(deadline)
-        while len(answer) < LENGTH or len(answer) < LENGTH + int.from_bytes(answer[:LENGTH], "big"):
-            answer += process.receive(deadline)
-        return answer[LENGTH:]
 
     def _drop(self) -> None:
         if self._process is not None:
@@ -139,6 +137,15 @@ def _started() -> Process:
     while len(received) < len(READY):
         received += process.receive(deadline)
     return process
+
+
+def _asked(process: Process, request: bytes) -> bytes:
+    deadline = time.monotonic() + SCRIPT_SECONDS
+    process.send(request, deadline)
+    answer = process.receive(deadline)
+    while len(answer) < LENGTH or len(answer) < LENGTH + int.from_bytes(answer[:LENGTH], "big"):
+        answer += process.receive(deadline)
+    return answer[LENGTH:]
 
 
 def _lua_folder() -> str | None:

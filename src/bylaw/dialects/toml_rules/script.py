@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from bylaw.expr.context_values import CONTEXT, context_values
+from bylaw.model.codes.engine import FACT_UNKNOWN
 from bylaw.model.codes.toml_rules import SCRIPT_FAILED, SCRIPT_KILLED
 from bylaw.model.decision import Match, Need, NeedName, ScriptCall
 from bylaw.model.errors import GuardError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
 
 _MATCHED = Match()
+_NOT_RUN = "the script was not run: that takes Lua and a process of its own"
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _NAME = rf"\b{CONTEXT}\b"
 # How Lua says where it failed.
@@ -48,13 +50,21 @@ class ScriptGuard:
         written = _ENCODER.encode(self._values.read(view))
         digest = sha256(self._digest + written).hexdigest()
         need = Need(NeedName.SCRIPTS, digest, ScriptCall(self.script, written))
-        result = view.fact(need)
+        return _MATCHED if self._is_true(self._result(view, need)) else None
+
+    def _result(self, view: View, need: Need) -> ScriptResult:
+        try:
+            result = view.fact(need)
+        except GuardError as problem:
+            if problem.code != FACT_UNKNOWN.name:
+                raise
+            raise self._error(FACT_UNKNOWN, _NOT_RUN) from problem
         assert isinstance(result, ScriptResult)
-        return _MATCHED if self._is_true(result) else None
+        return result
 
     def _is_true(self, result: ScriptResult) -> bool:
         if result.killed is not UNSET:
-            problem = "the script was killed: it ran for too long or used too much"
+            problem = "the script was killed: it took too long, or its process died"
             raise self._error(SCRIPT_KILLED, problem)
         if result.error is not UNSET:
             raise self._error(SCRIPT_FAILED, _LINE.sub(r"line \1: ", result.error, count=1))

@@ -7,7 +7,7 @@ FACT_UNKNOWN = Code(
     "a rule reads a fact that cannot be had",
     "A decision depends only on what is recorded. A fact that nobody can gather is unknown, and "
     "reading it is an error of the guard, never a silent false.",
-    "Run where the fact exists (a git repository, a bus), or drop the rule.",
+    "Run where the fact can be had (a git repository, a bus, Lua for a script), or drop the rule.",
     Example("decide-unknown-fact", "approvals"),
 )
 FACT_MISSING = Code(

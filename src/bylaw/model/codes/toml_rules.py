@@ -124,16 +124,18 @@ NO_LUA = Code(
 SCRIPT_FAILED = Code(
     "script-failed",
     "the script of a rule failed, or returned something else than true, false or nil",
-    "The rule does not fire, and other rules are not touched.",
+    "The rule does not fire, and other rules are not touched. Too many steps and too much memory "
+    "are errors of the script, too.",
     "Mend the script; only `true` fires the rule.",
     Example("toml-script", "return context.turn.nope.deeper\n"),
 )
 SCRIPT_KILLED = Code(
     "script-killed",
-    "the script of a rule was killed",
-    "Scripts have a budget of instructions, of memory and of time.",
+    "the script of a rule took too long, or its process died",
+    "Nobody waits longer than a second for a script. Then the rule does not fire, and "
+    "the next script gets a new process. Too many steps and too much memory are `script-failed`.",
     "Let the script do less; it runs at every event of its trigger.",
-    Example("toml-script-killed", "while true do end\n"),
+    Example("toml-script", "local s = ('x'):rep(2000000)\nwhile true do local t = s:upper() end\n"),
 )
 CORE_STAYS_ON = Code(
     "core-stays-on",
