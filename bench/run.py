@@ -12,12 +12,14 @@ import load
 import lua
 import patterns
 import start
+import toml_decide
 from install_peers import PEERS, missing_peers, pins
 from table import WIDTH, Row, format_table
 
 SECTIONS = {
     "guards of one bucket": guards.run,
     "decide": decide.run,
+    "TOML rules": toml_decide.run,
     "path patterns": patterns.run,
     "Lua conditions": lua.run,
     "load": load.run,

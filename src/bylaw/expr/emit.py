@@ -167,6 +167,10 @@ class Emitter:
     def method(self, node: Method) -> str:
         known = self.checked.environment.methods[node.name]
         args = [Argument(self.emit(part)) for part in (node.object, *node.args)]
+        if node.name == "get" and self.type(node.object).within("map"):
+            owner, key, *default = (arg.code for arg in args)
+            if isinstance(node.args[0], Const):  # nothing can be wrong with such a key
+                return f"{owner}.get({', '.join((key, *default))})"
         args += [Argument(f"{word.name}={self.emit(word.value)}") for word in node.keywords]
         given = (node.object, *node.args, *(word.value for word in node.keywords))
         return known.emit(args, self.site(node, *given), self.view)

@@ -34,4 +34,4 @@ def appended(window: tuple[Item, ...], chars: int, item: Item) -> tuple[tuple[It
         leave += 1
     if chars > WINDOW_CHARS:
         return (), 0  # a single item that is larger than the whole window
-    return (*window[leave:], item), chars
+    return window[leave:] + (item,), chars  # noqa: RUF005 - the other way takes twice as long
