@@ -13,6 +13,7 @@ from bylaw.tools.suites.outcome import updated
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.suites.rule_files import installed_decider
 from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
+from recording import recorder
 
 ROOT = Path(__file__).parent.parent
 PAGES = [page for folder in ("spec", "examples") for page in sorted((ROOT / folder).rglob("*.md"))]
@@ -48,11 +49,17 @@ def test_page_is_well_formed(path):
 
 @pytest.mark.usefixtures("a_person")
 @pytest.mark.parametrize(("path", "title"), list(cases()))
-def test_case(path, title, tmp_path):
+def test_case(path, title, tmp_path, monkeypatch):
     page = load(path)  # anew: an update of an earlier case has moved this one
     case = next(case for case in page.cases if case.title == title)
     outcomes = run_case(
-        page.source, case, tmp_path, beside=path.parent, decider=installed_decider(), main=main
+        page.source,
+        case,
+        tmp_path,
+        beside=path.parent,
+        decider=installed_decider(),
+        main=main,
+        record=recorder(monkeypatch),
     )
     wrong = [outcome for outcome in outcomes if outcome.failure]
     if os.environ.get(UPDATE_VARIABLE):

@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+from dataclasses import replace
 
 import pytest
 from journals import BEGIN, JOURNAL, record, write_rules
@@ -38,6 +40,7 @@ from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.store import Journal
 from bylaw.tools.explain.circumstances import gates_of, limits_of, why_not_asked, why_not_live
 from bylaw.tools.explain.telling import explain
+from bylaw.tools.explain.values import GateFound, LimitFound
 from bylaw.tools.printers.explain import render
 from bylaw.tools.printers.explain_data import as_data
 
@@ -82,6 +85,7 @@ SHELL_ENDED = {"kind": "tool.after", "tool": "shell", "call": "1", "status": "ok
 def root(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     write_rules(tmp_path, a_lines=LINES)
     return tmp_path
 
@@ -207,10 +211,10 @@ class TestRules:
     def test_a_limit_with_its_counter(self, monkeypatch, root):
         write_rules(root, a_toml=TOML)
         record(monkeypatch, [{"kind": "session.end"}, {"kind": "session.end"}])
-        assert "once a session: fired 0 times: free" in shown(1)
+        assert "once a session, fired 0 times: free" in shown(1)
         text = shown()
         assert "held back by a limit: once" in text
-        assert "once a session: fired 1 time, last at 2026-09-21 14:13:20: held back" in text
+        assert "once a session, fired 1 time, last at 2026-09-21 14:13:20: held back" in text
 
     def test_a_script_with_its_input_and_result(self, monkeypatch, root):
         pytest.importorskip("lupa")
@@ -282,8 +286,18 @@ class TestDoubts:
         with Journal(JOURNAL) as journal:
             journal.query("DELETE FROM payloads WHERE seq = 2")
         text = " ".join(shown(3).split())
-        assert "payloads of 1 earlier records of the session are gone" in text
+        assert "payloads of earlier records of the session are gone (1)" in text
         assert "decided again, `lines:rules/a.lines#line-2` is guard_false" in text
+        assert "the record says fired" in text
+
+    def test_a_rule_that_would_fire_only_now(self, monkeypatch, root):
+        write_rules(root, a_lines="deny tool shell if count_calls('shell') == 0 because test\n")
+        record(monkeypatch, [SHELL_ENDED, SHELL])
+        with Journal(JOURNAL) as journal:
+            journal.query("DELETE FROM payloads WHERE seq = 1")
+        found = explained(2, "line-1")
+        assert found.rules[0].result is TraceResult.GUARD_FALSE
+        assert any("is fired; the record says guard_false" in note for note in found.notes)
 
     def test_a_redacted_record(self, monkeypatch):
         redactor = Redactor([re.compile("token=[a-z]{1,20}")])
@@ -390,6 +404,24 @@ class TestCircumstances:
         turns, ms = limits_of(rule, view)
         assert (turns.counted, turns.fired, turns.closed) == (3, 2, True)
         assert (ms.counted, ms.last_at, ms.closed) == (700, BEGIN, True)
+
+    def test_limits_in_words(self, monkeypatch):
+        record(monkeypatch, [{"kind": "prompt"}])
+        found = explained(1)
+        limits = [
+            LimitFound("cooldown_turns", 5, 2, BEGIN, 1, 3, closed=True),
+            LimitFound("cooldown_ms", 1_500, 0, 0, 0, 0, closed=False),
+        ]
+        gate = GateFound("phase", "1, 3", "2", open=False)
+        rule = replace(found.rules[0], limits=tuple(limits), gates=(gate,))
+        text = render(replace(found, rules=(rule,)), limit=100)
+        assert (
+            "  cool-down of 5 turns, 3 of them have passed, fired 2 times,"
+            " last at 2026-09-21 14:13:20: held back\n"
+            "  cool-down of 1,500 ms, fired 0 times: free\n"
+            "\n"
+            "  gate phase: wants 1, 3, found 2: closed\n"
+        ) in text
 
     def test_a_cool_down_ends_where_the_engine_says(self):
         rule = self.rule(limits=Limits(cooldown_turns=2))

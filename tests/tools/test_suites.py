@@ -257,3 +257,48 @@ def test_any_page_is_read_or_refused(lines):
         page_of("\n".join(lines))
     except LoadError as error:
         assert error.diagnostics  # noqa: PT017 - either way is right, but never an empty refusal
+
+
+JOURNAL_PAGE = """# A page
+
+## Case
+
+```journal folder/j.db
+{"kind": "session.start"}
+```
+
+```run
+$ bylaw --version
+bylaw 0.1.0
+[exit 0]
+```
+"""
+
+
+def test_a_journal_is_made_where_the_case_runs(tmp_path):
+    made = []
+    page = page_of(JOURNAL_PAGE)
+    outcomes = run_case(
+        page.source,
+        page.cases[0],
+        tmp_path,
+        beside=tmp_path,
+        decider=Decider(lambda *_: Decided([], ()), ()),
+        main=main,
+        record=lambda path, text: made.append((path, text, Path.cwd())),
+    )
+    assert [outcome.failure for outcome in outcomes] == [""]
+    assert made == [("folder/j.db", '{"kind": "session.start"}\n', tmp_path)]
+
+
+def test_a_journal_that_nobody_can_make(tmp_path):
+    page = page_of(JOURNAL_PAGE)
+    (outcome,) = run_case(
+        page.source,
+        page.cases[0],
+        tmp_path,
+        beside=tmp_path,
+        decider=Decider(lambda *_: Decided([], ()), ()),
+        main=main,
+    )
+    assert outcome.failure == "no journal can be made here"

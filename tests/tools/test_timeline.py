@@ -1,6 +1,7 @@
 """What happened: the records of a journal, filtered, in place, as lines and as data."""
 
 import json
+import time
 
 import pytest
 from journals import BEGIN, JOURNAL, LINES, record, write_rules
@@ -31,6 +32,7 @@ EVENTS = [
 def root(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     write_rules(tmp_path, a_lines=LINES)
     return tmp_path
 

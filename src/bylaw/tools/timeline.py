@@ -17,7 +17,7 @@ from bylaw.model.event import EffectDone
 from bylaw.runtime.journal.errors import JournalError, unknown_session
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_record
-from bylaw.runtime.journal.search import Search
+from bylaw.runtime.journal.search import Search, session_names
 from bylaw.runtime.owner import is_dead
 from bylaw.runtime.reading import as_bytes
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.2  # how long a follower waits before it looks again
 MAX_CHAINS = 1_000  # sessions whose last records are remembered, to tell what caused what
-MAX_KNOWN = 1_000  # sessions among which one is looked for that may have been meant
+MAX_KNOWN = 1_000  # sessions whose names are looked at
 
 _MS = 1_000
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -102,12 +102,8 @@ def scale_of(path: str) -> Scale:
     """What there is now; nothing if there is no journal yet."""
     try:
         with JournalReader(path) as reader:
-            newest = reader.newest
-            if not newest:
-                return Scale(0, 0, 0)
-            question = "SELECT count(*), max(length(id)) FROM sessions"
-            ((sessions, longest),) = reader.query(question)
-            return Scale(newest, sessions, longest or 0)
+            names = session_names(reader, MAX_KNOWN)
+            return Scale(reader.newest, len(names), max(map(len, names), default=0))
     except JournalError as problem:
         if problem.code == NO_JOURNAL.name:
             return Scale(0, 0, 0)
@@ -155,9 +151,7 @@ def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterato
 def _refuse_unknown(reader: JournalReader, session: str | None) -> None:
     if session is None or (reader.newest and _is_known(reader, session)):
         return
-    known = "SELECT id FROM sessions ORDER BY seq DESC LIMIT ?"
-    names = [name for (name,) in reader.query(known, (MAX_KNOWN,))] if reader.newest else []
-    raise unknown_session(session, names)
+    raise unknown_session(session, session_names(reader, MAX_KNOWN))
 
 
 def _is_known(reader: JournalReader, session: str) -> bool:

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
 PIECE = 500  # records that are read in one go
 MAX_PARENTS = 256  # records that are remembered while their effects are read
+# From one name to the next, so that what it costs does not grow with the records.
+_SESSIONS = """
+    WITH RECURSIVE names(name) AS (
+        SELECT min(session) FROM records
+        UNION ALL
+        SELECT (SELECT min(session) FROM records WHERE session > name)
+        FROM names WHERE name IS NOT NULL
+    )
+    SELECT name FROM names WHERE name IS NOT NULL LIMIT ?
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +155,11 @@ class Search:
     def _record_fits(self, seq: int) -> bool:
         found = read_stored(self._reader, seq)
         return found is not None and self._fits_itself(found)
+
+
+def session_names(reader: JournalReader, most: int) -> list[str]:
+    """The sessions of a journal in the order of their names, at most so many."""
+    return [name for (name,) in reader.query(_SESSIONS, (most,))] if reader.newest else []
 
 
 def concerns(record: Record, rule: str) -> bool:

@@ -28,8 +28,13 @@ def telling(decision: Decision) -> Decision:
         quiet = not (trace.held or decision.plans)  # plans: notices that are due
         if quiet and not trace.rules.bucket(trace.event).holds_back:
             return QUIET
-    kept = tuple(line for line in trace if line.result in _TELLING)
+    kept = tuple(line for line in trace if is_telling(line))
     return msgspec.structs.replace(decision, trace=kept)
+
+
+def is_telling(line: TraceLine) -> bool:
+    """Whether a line of a trace is kept."""
+    return line.result in _TELLING
 
 
 def encode_decision(decision: Decision) -> bytes:

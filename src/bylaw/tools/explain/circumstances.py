@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.engine.gates import granted_to, is_open
+from bylaw.engine.view import MissingFact
 from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, ToolAfter, ToolBefore
 from bylaw.model.rule import ApprovalGate, CategoryGate, EnabledGate, PhaseGate, Rounds
@@ -39,8 +40,10 @@ def limits_of(rule: Rule, view: View) -> Iterator[LimitFound]:
 def gates_of(rule: Rule, view: View) -> Iterator[GateFound]:
     """Each gate, open or closed."""
     for gate in rule.gates:
-        name, wants, found = _gate(gate, view)
-        yield GateFound(name, wants, found, is_open(gate, view))
+        try:
+            yield GateFound(*_gate(gate, view), is_open(gate, view))
+        except MissingFact:
+            yield GateFound("approval", "an approval", "not in the record", open=False)
 
 
 def _gate(gate: Gate, view: View) -> tuple[str, str, str]:

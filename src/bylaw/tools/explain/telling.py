@@ -8,14 +8,14 @@ import msgspec
 
 from bylaw.expr.explaining import explain_guard
 from bylaw.expr.expression_guard import ExpressionGuard
-from bylaw.model.decision import TraceResult
+from bylaw.model.decision import TraceLine, TraceResult
 from bylaw.model.errors import RuleError
 from bylaw.runtime.journal.chain import digest
 from bylaw.runtime.journal.errors import nothing_decided, unknown_record
 from bylaw.runtime.journal.folding import folded_before
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_stored
-from bylaw.runtime.journal.telling import QUIET, encode_decision
+from bylaw.runtime.journal.telling import QUIET, encode_decision, is_telling
 from bylaw.runtime.stored_rules import stored_files, stored_rules
 from bylaw.runtime.written_rules import find_rule, written_rules
 from bylaw.tools.explain.circumstances import gates_of, limits_of, why_not_asked, why_not_live
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bylaw.expr.explaining import Explained
-    from bylaw.model.decision import TraceLine
     from bylaw.model.procedure import Book
     from bylaw.model.rule import Rule
     from bylaw.runtime.journal.reading import Record, Stored
@@ -141,7 +140,7 @@ class _Telling:
         session, lost = folded_before(self._reader, header.session, header.seq, self._tell)
         if lost:
             self._notes.append(
-                f"payloads of {lost} earlier records of the session are gone: values that come "
+                f"payloads of earlier records of the session are gone ({lost}): values that come "
                 "from them may differ from those of then"
             )
         testimony = decide_again(books, session, self._record.event, uids)
@@ -156,12 +155,7 @@ class _Telling:
         self, uid: str, told: TraceLine | None, books: Sequence[Book], testimony: Testimony
     ) -> ExplainedRule:
         asking = testimony.askings.get(uid)
-        again = testimony.trace.get(uid)
-        if told is not None and again is not None and told.result is not again.result:
-            self._notes.append(
-                f"decided again, `{uid}` is {again.result}, but the record says {told.result}"
-            )
-        line = told or again
+        line = self._line(told, testimony.trace.get(uid))
         rule = asking.rule if asking else _rule_of(uid, books)
         if rule is None:
             return _bare(uid, {} if line is None else {uid: line}, self._record)
@@ -180,6 +174,19 @@ class _Telling:
             limits=tuple(limits_of(rule, view)),
             gates=tuple(gates_of(rule, view)),
         )
+
+    def _line(self, told: TraceLine | None, again: TraceLine | None) -> TraceLine | None:
+        """What the record says, and what goes without saying there."""
+        if again is None:
+            return told
+        then = told or again
+        if told is None and is_telling(again):
+            then = TraceLine(uid=again.uid, result=TraceResult.GUARD_FALSE)
+        if then.result is not again.result:
+            self._notes.append(
+                f"decided again, `{again.uid}` is {again.result}; the record says {then.result}"
+            )
+        return then
 
     def _text(self, uid: str, books: Sequence[Book]) -> WrittenText | None:
         """The rule as it was written; a built-in rule was written by nobody."""

@@ -195,12 +195,12 @@ def _limit_words(limit: LimitFound) -> str:
     last = f", last at {local_time(limit.last_at)}" if limit.fired else ""
     times = f"fired {number_of(limit.fired, 'time')}{last}"
     if limit.name == "once":
-        return f"once a session: {times}"
-    if limit.name == "cooldown_turns":
-        counted = f"{limit.counted} of {number_of(limit.value, 'turn')} have passed"
-        return f"cool-down: {counted if limit.fired else number_of(limit.value, 'turn')}; {times}"
-    counted = f"{limit.counted:,} of {limit.value:,} ms have passed"
-    return f"cool-down: {counted if limit.fired else f'{limit.value:,} ms'}; {times}"
+        return f"once a session, {times}"
+    unit = (
+        number_of(limit.value, "turn") if limit.name == "cooldown_turns" else f"{limit.value:,} ms"
+    )
+    passed = f", {limit.counted:,} of them have passed" if limit.fired else ""
+    return f"cool-down of {unit}{passed}, {times}"
 
 
 def _step_words(one: ExplainedStep) -> str:

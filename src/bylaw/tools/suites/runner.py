@@ -10,7 +10,7 @@ import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from difflib import unified_diff
 from io import BytesIO, TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.tools.suites.deciding import Decider, try_decisions
 from bylaw.tools.suites.outcome import Edit, Outcome
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
     from bylaw.tools.suites.page import Case, File, Step
 
+JOURNAL = "journal"
+# A path and events, one a line → a journal.
+Recorder: TypeAlias = "Callable[[str, str], None]"
 UPDATE_VARIABLE = "BYLAW_SPEC_UPDATE"
 
 
@@ -33,18 +36,27 @@ def run_case(
     beside: Path,
     decider: Decider,
     main: Callable[[], int],
+    record: Recorder | None = None,
 ) -> list[Outcome]:
     """Write the files of a case into an empty folder, decide its events, run its commands.
 
-    `beside` is the folder of the page: a file block without text stands for the file there.
+    `beside` is the folder of the page: a file block without text stands for the file there. A
+    `journal` block holds events, and `record` makes the journal of them.
     """
     for file in case.files:
         if file.word in decider.dialects and not _has_text(file, beside):
             return [Outcome(file.place, f"there is no `{file.path}` beside the page")]
-    unwritten = [outcome for file in case.files for outcome in _write(file, folder, beside)]
+    journals = [file for file in case.files if file.word == JOURNAL]
+    if journals and record is None:
+        return [Outcome(journals[0].place, "no journal can be made here")]
+    texts = [file for file in case.files if file.word != JOURNAL]
+    unwritten = [outcome for file in texts for outcome in _write(file, folder, beside)]
     if unwritten:
         return unwritten
     with chdir(folder):
+        for file in journals:
+            assert record is not None
+            record(file.path, file.text)
         decided = list(try_decisions(source, case, decider))
         return decided + [_run_step(source, step, main) for step in case.steps]
 
