@@ -30,6 +30,8 @@ SIZES = {
     "input-size": "a file of {:,} bytes",
 }
 CHECKS = {
+    "journal-none": "`bylaw {}` where nothing was recorded yet",
+    "journal-verb": "`bylaw {}` where one event was recorded, and no rule spoke",
     "decide-crash": "a {} that reads a field which the event does not have",
     "decide-endless-needs": "a check that asks for one more fact `{}` each time",
     "decide-unknown-fact": "a rule that needs the fact `{}` where nobody can find it out",

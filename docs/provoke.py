@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import provoke_log
 import provoke_rules
 from msgspec.structs import replace
 
@@ -44,6 +45,7 @@ from bylaw.model.source import SourceFile, Span
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Kind, Op
 from bylaw.model.wire import EventError, decode_event
+from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.switches import read_switches
@@ -65,7 +67,7 @@ PARTS = ("turn", "history", "user", "project", "state", "event", "result")
 CONTEXT: dict[str, None] = dict.fromkeys(PARTS)
 
 
-Found = Diagnostic | EventError | GuardError | RenderError
+Found = Diagnostic | EventError | GuardError | JournalError | RenderError
 
 
 @dataclass(frozen=True)
@@ -360,6 +362,7 @@ PROCEDURE = Procedure(
 )
 
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
+    **provoke_log.READERS,
     **provoke_rules.READERS,
     "condition": _condition,
     "configuration": _configuration,
