@@ -36,11 +36,12 @@ from bylaw.expr.tree import (
 from bylaw.expr.types import (
     ANY,
     BOOL,
+    FLOAT,
+    INT,
     TEXT,
     Type,
     either,
     in_words,
-    kind_of,
     kind_type,
     optional,
 )
@@ -142,7 +143,7 @@ class Checker:
         return joined
 
     def const(self, node: Const) -> Type:
-        return kind_type(kind_of(node.value))
+        return _CONST_TYPES[type(node.value)]
 
     def name(self, node: Name) -> Type:
         if node.id in self.scope:
@@ -334,6 +335,13 @@ def _element(iterable: Type) -> Type:
     return (iterable.item or ANY) if iterable.within("list", "tuple", "set") else ANY
 
 
+_CONST_TYPES = {
+    type(None): kind_type("null"),
+    bool: BOOL,
+    int: INT,
+    float: FLOAT,
+    str: TEXT,
+}
 _HANDLERS: dict[type[Node], Callable[..., Type]] = {
     Const: Checker.const,
     Name: Checker.name,

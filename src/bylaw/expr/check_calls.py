@@ -58,23 +58,26 @@ def _infer_all(checker: Checker, node: Call | Method) -> None:
 
 def _check_arguments(checker: Checker, node: Call | Method, name: str, function: Function) -> None:
     by_position = [p for p in function.parameters if p.how != "keyword"]
-    usage = f"write `{name}({', '.join(map(_shown, function.parameters))})`"
     given = len(node.args)
     if function.many:
         by_position += [by_position[-1]] * (given - len(by_position))
-    named = [_named(checker, keyword, function, usage) for keyword in node.keywords]
+    named = [_named(checker, keyword, name, function) for keyword in node.keywords]
     if not function.required <= given + _required(named) or given > len(by_position):
         headline = f"`{name}` does not take {given} argument{'' if given == 1 else 's'}"
-        checker.error(codes.WRONG_ARGUMENTS, headline, node.span, usage)
+        checker.error(codes.WRONG_ARGUMENTS, headline, node.span, _usage(name, function))
     for argument, parameter in zip(node.args, by_position, strict=False):
         _check_argument(checker, argument, parameter)
     for extra in node.args[len(by_position) :]:
         checker.infer(extra)
-    _check_twice(checker, node, by_position[:given], usage)
+    _check_twice(checker, node, by_position[:given], name, function)
 
 
 def _required(parameters: list[Parameter | None]) -> int:
     return sum(1 for p in parameters if p is not None and p.required)
+
+
+def _usage(name: str, function: Function) -> str:
+    return f"write `{name}({', '.join(map(_shown, function.parameters))})`"
 
 
 def _shown(parameter: Parameter) -> str:
@@ -83,7 +86,7 @@ def _shown(parameter: Parameter) -> str:
     return parameter.name if parameter.required else f"[{parameter.name}]"
 
 
-def _named(checker: Checker, keyword: Keyword, function: Function, usage: str) -> Parameter | None:
+def _named(checker: Checker, keyword: Keyword, name: str, function: Function) -> Parameter | None:
     checker.types[id(keyword)] = ANY
     for parameter in function.parameters:
         if parameter.name == keyword.name and parameter.how != "position":
@@ -91,18 +94,22 @@ def _named(checker: Checker, keyword: Keyword, function: Function, usage: str) -
             return parameter
     checker.infer(keyword.value)
     headline = f"there is no keyword argument `{keyword.name}` here"
-    checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, usage)
+    checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, _usage(name, function))
     return None
 
 
 def _check_twice(
-    checker: Checker, node: Call | Method, by_position: list[Parameter], usage: str
+    checker: Checker,
+    node: Call | Method,
+    by_position: list[Parameter],
+    name: str,
+    function: Function,
 ) -> None:
     seen = {parameter.name for parameter in by_position}
     for keyword in node.keywords:
         if keyword.name in seen:
             headline = f"`{keyword.name}` is given twice"
-            checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, usage)
+            checker.error(codes.WRONG_ARGUMENTS, headline, keyword.span, _usage(name, function))
         seen.add(keyword.name)
 
 

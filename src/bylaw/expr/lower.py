@@ -74,7 +74,7 @@ class Lowering:
         # Positions inside an f-string are not reliable before Python 3.12: its own span is used.
         self.text_span: Span | None = None
         # Most expressions: then a column in bytes is an offset.
-        self.plain = piece.line_count == 1 and piece.text.isascii()
+        self.plain = "\n" not in piece.text and piece.text.isascii()
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
         """Where a node stands in the source."""
@@ -102,7 +102,7 @@ class Lowering:
         return lowered
 
     def nodes(self, nodes: Iterable[ast.expr]) -> tuple[Node, ...]:
-        return tuple(self.node(node) for node in nodes)
+        return tuple(map(self.node, nodes))
 
     def maybe(self, node: ast.expr | None) -> Node | None:
         return None if node is None else self.node(node)
@@ -120,9 +120,10 @@ class Lowering:
             )  # fmt: skip
         return name
 
-    def name_span(self, node: ast.Attribute) -> Span:
-        whole = self.span(node)
-        return Span(max(whole.start, whole.end - len(node.attr)), whole.end)
+    def attribute_name(self, node: ast.Attribute, whole: Span) -> tuple[str, Span]:
+        """The name behind the dot, and where it stands."""
+        span = Span(max(whole.start, whole.end - len(node.attr)), whole.end)
+        return self.public(node.attr, span), span
 
     def const(self, node: ast.Constant) -> Node:
         value = node.value
@@ -149,9 +150,9 @@ class Lowering:
         return Name(self.public(node.id, span), span=span)
 
     def attribute(self, node: ast.Attribute) -> Node:
-        name_span = self.name_span(node)
-        name = self.public(node.attr, name_span)
-        return Attribute(self.node(node.value), name, span=self.span(node), name_span=name_span)
+        span = self.span(node)
+        name, name_span = self.attribute_name(node, span)
+        return Attribute(self.node(node.value), name, span=span, name_span=name_span)
 
     def subscript(self, node: ast.Subscript) -> Node:
         object_ = self.node(node.value)
@@ -164,8 +165,7 @@ class Lowering:
     def call(self, node: ast.Call) -> Node:
         span, function = self.span(node), node.func
         if isinstance(function, ast.Attribute):
-            name_span = self.name_span(function)
-            name = self.public(function.attr, name_span)
+            name, name_span = self.attribute_name(function, self.span(function))
             object_ = self.node(function.value)
             args, keywords = self.arguments(node)
             return Method(object_, name, args, keywords, span=span, name_span=name_span)
@@ -204,7 +204,7 @@ class Lowering:
 
     def compare(self, node: ast.Compare) -> Node:
         first, operands = self.node(node.left), self.nodes(node.comparators)
-        ops = tuple(_COMPARE[type(op)] for op in node.ops)
+        ops = tuple([_COMPARE[type(op)] for op in node.ops])
         compared = (first, *operands)
         for place, op in enumerate(ops):
             if op.startswith("is"):

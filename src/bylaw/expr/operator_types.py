@@ -8,6 +8,7 @@ from __future__ import annotations
 from bylaw.expr.types import BOOL, FLOAT, NUMBER, Type, kind_type
 
 _NUMBERS = frozenset({"int", "float"})
+_COUNTED = _NUMBERS | {"bool"}
 _REPEATED = frozenset({"str", "list", "tuple"})
 _ORDERED = frozenset({"str", "list", "tuple", "set"})
 
@@ -61,7 +62,8 @@ def comparable(op: str, left: Type, right: Type, *, strict: bool) -> bool:
         return True
     if op in ("in", "not in"):
         return _can_contain(left, right, strict=strict)
-    if _numeric(left, strict=strict) and _numeric(right, strict=strict):
+    numbers = _NUMBERS if strict else _COUNTED
+    if not left.kinds.isdisjoint(numbers) and not right.kinds.isdisjoint(numbers):
         return True
     ordered = frozenset({"str"}) if strict else _ORDERED
     return bool(left.kinds & right.kinds & ordered)
