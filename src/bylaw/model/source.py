@@ -48,8 +48,7 @@ class EncodingError(ValueError):
         self.byte = byte
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True, dict=True):
     """A text with the name under which people know it."""
 
     path: str

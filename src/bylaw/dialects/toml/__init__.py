@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bylaw.dialects.toml.nodes import Array, Entry, Node, Table, Value
 from bylaw.dialects.toml.scan import long_key, scan
@@ -48,8 +49,7 @@ _COMMON = {
 }
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True, dict=True):
     """A TOML text and its plain values."""
 
     source: SourceFile
@@ -126,6 +126,9 @@ def _refuse_long_keys(source: SourceFile) -> None:
 
 
 def _refuse_depth(source: SourceFile, values: dict[str, Any]) -> None:
+    # Whatever is nested was opened by one of these, and few texts have that many.
+    if sum(map(source.text.count, "[{.")) < MAX_DEPTH:
+        return
     level: list[Any] = [values]
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _inner(outer) if _inner(inner)]

@@ -39,7 +39,7 @@ _VERSION = re.compile(
     r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}"
     rf"(?:-{_PART}(?:\.{_PART})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
 )
-_HEADER = re.compile(r"^[ \t]*\[[ \t]*rule[ \t]*\]", re.MULTILINE)
+_HEADER = re.compile(r"^([ \t]*)\[[ \t]*rule[ \t]*\]", re.MULTILINE)
 
 
 def read_rule(source: SourceFile) -> tuple[WrittenRule | None, list[Diagnostic]]:
@@ -188,11 +188,9 @@ class _Reading:
         source = self.document.source
         found = _HEADER.search(source.text)
         if found is None or _may_be_in_a_string(source.text[: found.start()]):
-            at = self.document.value_span("rule").start
-        else:
-            at = found.end() - len(found[0].lstrip())
-        position = source.position(at)
-        return position.line, position.column
+            position = source.position(self.document.value_span("rule").start)
+            return position.line, position.column
+        return source.text.count("\n", 0, found.start()) + 1, len(found[1]) + 1
 
 
 def _findings_about(source: SourceFile) -> list[Diagnostic]:

@@ -115,12 +115,16 @@ class Section:
     def choice(self, key: str, choices: type[Choice], default: Choice) -> Choice:
         """One of a closed list."""
         text = self.text(key, default.value)
-        if text in set(choices):
+        try:
             return choices(text)
+        except ValueError:
+            self._refuse_choice(key, text, choices)
+            return default
+
+    def _refuse_choice(self, key: str, text: str, choices: type[StrEnum]) -> None:
         listed = ", ".join(f"`{one.value}`" for one in choices)
         headline = f"`{brief(text)}` is no `{key}`" if text.strip() else f"`{key}` is empty"
         self.findings.refuse(NOT_A_CHOICE, headline, self.place(key), f"use one of {listed}")
-        return default
 
     def _wrong(self, key: str, wanted: tuple[str, str], default: Any) -> Any:
         what, written = wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,12 +26,12 @@ _NAMES = {
 }
 # A key that was never set is null (TR-A18).
 _NULL_BELOW = frozenset({("context", "state")})
-_TAGS = ("{{", "{%", "{#")
+_TAG = re.compile(r"\{[{%#]")
 
 
 def is_template(text: str) -> bool:
     """Whether there is something to fill in."""
-    return any(tag in text for tag in _TAGS)
+    return _TAG.search(text) is not None
 
 
 def check_template(section: Section, text: str, path: tuple[str | int, ...]) -> None:
