@@ -22,8 +22,11 @@ from attacking import (
     put,
     rule,
     text,
+    within,
     witness,
 )
+
+import bylaw
 
 WATCH = Path(__file__).parent.parent / "watch.py"
 TOUCH = "__import__('os').system('touch owned')"
@@ -52,6 +55,16 @@ CONDITIONS = {
         "sorted([1], key=eval) == [1]",
         "wrong-arguments",
     ),
+    "simpleeval 1.0.8: a function of operator": (
+        "operator.attrgetter('__class__')(1) == 1",
+        "unsupported-syntax",
+    ),
+    "simpleeval 1.0.8: a function of os": ("os.popen('id').read() == ''", "unknown-name"),
+    "simpleeval 1.0.8: a set that nobody looks into": (
+        "{eval for x in [1]} == {1}",
+        "unknown-name",
+    ),
+    "simpleeval 1.0.8: rand": ("rand() < 2", "unknown-function"),
     "class of a constant": ("True.__class__ == 1", "private-name"),
     "class of an empty text": (
         "''.__class__.__mro__[1].__subclasses__() == []",
@@ -282,6 +295,10 @@ TEMPLATES = {
     "a template without an end": ("{{ 1 }}" * 5_000, "template-too-long"),
     "an output without an end": ("{{ 'a' * 60000 }}" * 2, "render-too-large"),
     "percent": ("{{ '%0999999999d' % 1 }}", "render-type"),
+    "found here: one tag of very many parts that fails": (
+        "{{ " + "context.turn.number ~ " * 800 + "(1 // 0) }}",
+        "render-arithmetic",
+    ),
     "found here: half a character": (r"{{ '\ud800' }}", "template-syntax"),
     # --- strict
     "an undefined name that prints nothing": ("{{ context.nope }}", "render-undefined"),
@@ -358,6 +375,19 @@ def test_a_loop_over_what_is_missing_takes_no_time(tmp_path):
 
     assert found.codes == []
     assert [step.text for step in found.effects] == [""]
+
+
+def test_very_many_files_of_one_id(tmp_path):
+    """Found here: each of them named all the others."""
+    for number in range(1_000):
+        folder = tmp_path / f"f{number}"
+        folder.mkdir()
+        (folder / "same.toml").write_text(rule("same"))
+    with within():
+        library = bylaw.load(tmp_path.iterdir())
+
+    assert {one.code for one in library.diagnostics} == {"duplicate-rule-id"}
+    assert all(one.headline.endswith(" and 996 more") for one in library.diagnostics)
 
 
 INJECTED = "{{ 7 * 7 }}{% for x in y %}{{ context.__class__ }}"

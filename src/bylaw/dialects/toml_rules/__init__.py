@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import BesideError, Loaded, Start, Visit, WhenBroken
@@ -60,6 +61,7 @@ _CORE = re.compile(
     r"""^[^#\n]*?(?<![\w-])core["']?[ \t]*=[ \t]*["']?true\b""", re.MULTILINE | re.IGNORECASE
 )
 SCRIPT_SUFFIX = ".lua"
+_MAX_OTHERS_SHOWN = 3
 
 
 def detect(source: SourceFile) -> bool:
@@ -168,6 +170,12 @@ def _read_script(one: _Read, path: str) -> None:
         one.refuse(LUA_SYNTAX, headline, *at, help_="mend the script")
 
 
+def _others(same: Sequence[_Read], one: _Read) -> str:
+    others = (f"`{other.file.path}`" for other in same if other is not one)
+    more = len(same) - 1 - _MAX_OTHERS_SHOWN
+    return ", ".join(islice(others, _MAX_OTHERS_SHOWN)) + (f" and {more} more" if more > 0 else "")
+
+
 def _refuse_duplicates(read: Sequence[_Read]) -> None:
     """Two rules of one id: none of them is in force, and each names the other (TR-A13)."""
     by_id: dict[str, list[_Read]] = {}
@@ -176,6 +184,5 @@ def _refuse_duplicates(read: Sequence[_Read]) -> None:
             by_id.setdefault(one.written.id, []).append(one)
     for rule_id, same in by_id.items():
         for one in same if len(same) > 1 else ():
-            others = ", ".join(f"`{other.file.path}`" for other in same if other is not one)
-            headline = f"the id `{rule_id}` is also that of {others}"
+            headline = f"the id `{rule_id}` is also that of {_others(same, one)}"
             one.refuse(DUPLICATE_RULE_ID, headline, "rule", "id", help_="give each its own id")

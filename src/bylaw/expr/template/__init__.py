@@ -9,6 +9,7 @@ import re
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
@@ -120,9 +121,10 @@ class Template:
         return RenderError(code, f"`{part}`: {reason}" + (f" (with {shown})" if shown else ""))
 
     def _values_at(self, span: Span, values: Mapping[str, object]) -> Iterator[str]:
-        here = [path for at, path in self._paths if self._text.tag_span(at) == span]
-        whole = [path for path in here if not any(_extends(other, path) for other in here)]
-        for path in list(dict.fromkeys(whole))[:_MAX_PATHS_SHOWN]:
+        placed = ((self._text.token_span(at), path) for at, path in self._paths)
+        here = dict.fromkeys(path for at, path in placed if span.start <= at.start < span.end)
+        whole = (path for path in here if not any(_extends(other, path) for other in here))
+        for path in islice(whole, _MAX_PATHS_SHOWN):
             found = _look_up(values, path)
             if found is not None:
                 yield f"`{'.'.join(map(str, path))}` = {found}"
