@@ -47,6 +47,8 @@ CONDITIONS = [
     "context.result.tool_name == 'shell'",
     "context.result.tool_name == 'edit' and context.state.a is None",
     "context.result.error == 'timeout'",
+    "context.result.result == 'done'",
+    "context.history.tools[-1].name == 'edit'",
     "context.user.id == 'u1'",
     "1 // 0 == 1",
     "context.turn.number",

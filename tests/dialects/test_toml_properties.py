@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_toml import (
@@ -20,9 +21,11 @@ from random_toml import (
 )
 
 from bylaw.model.effects import Log, MessageInsert
-from bylaw.model.session import encode_session
+from bylaw.model.event import ToolAfter
+from bylaw.model.fold import observe
+from bylaw.model.session import Session, encode_session
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import DeliverAt, Kind, Priority
+from bylaw.model.vocabulary import CallStatus, DeliverAt, Kind, Priority
 
 _ENCODE = msgspec.json.Encoder().encode
 
@@ -87,6 +90,21 @@ CALLS = st.lists(
 @given(LOOKED_UP, CALLS)
 def test_conditions_that_are_looked_up_find_the_same(library, history):
     assert life(rule_set(library), history) == life(rule_set(library, fast=False), history)
+
+
+@pytest.mark.parametrize("value", ["result.result", "history.tools[-1].name", "result.tool_name"])
+@pytest.mark.parametrize("result", ["done", ["done"], {"done": 1}, None])
+def test_what_is_looked_up_may_be_anything(value, result):
+    """A value that is no text, or that takes more to read, does not send all rules the long way."""
+    library = [
+        Made(f"r{n}", "on_tool_complete", 100, f"context.{value} == '{text}'", {"type": "log"})
+        for n, text in enumerate(["done", "shell", "x", "y"])
+    ]
+    rules = rule_set(library)
+    event = ToolAfter(tool="shell", status=CallStatus.OK, result=result)
+    held = rules.bucket(event).holding(observe(Session(), event), event, 0)
+
+    assert held == (result == "done" if value == "result.result" else 2)
 
 
 @settings(RANDOM)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from bylaw.expr.compile import program_of, runtime_names
 from bylaw.expr.expression_guard import ExpressionGuard
-from bylaw.expr.tree import Attribute, Call, Compare, Const, Logic, Name, Node
+from bylaw.expr.tree import Call, Compare, Const, Logic, Node, dotted
 from bylaw.model.errors import LoadError
 from bylaw.model.rule import ApprovalGate
 
@@ -94,27 +94,28 @@ def _lookup(guard: ExpressionGuard, prefix: str) -> tuple[str, str] | None:
     if not isinstance(first, Compare) or first.ops != ("==",):
         return None
     for value, text in ((first.first, first.operands[0]), (first.operands[0], first.first)):
-        if isinstance(text, Const) and isinstance(text.value, str) and _cannot_fail(value):
+        if isinstance(text, Const) and isinstance(text.value, str) and _is_simple(value):
             return guard.expression.emit_part(value, prefix), text.value
     return None
 
 
-def _cannot_fail(node: Node) -> bool:
-    """Reading a name or a literal argument of the call never fails."""
+def _is_simple(node: Node) -> bool:
+    """Reading a name or a literal argument of the call seldom fails, and needs no budget."""
     if isinstance(node, Call):
         return node.function in ("arg", "jsonpath") and isinstance(node.args[0], Const)
-    return isinstance(node, Name | Attribute)
+    return dotted(node) is not None
 
 
 def _function(pieces: list[Piece]) -> Holding:
     tables, rest = _tables(pieces)
-    names: dict[str, Any] = {"Exception": Exception}
+    names: dict[str, Any] = {"Exception": Exception, "isinstance": isinstance, "TEXT": str}
     reads: dict[str, str] = {}
     body: list[str] = []
     for number, (value, by_text) in enumerate(tables.items()):
         names[f"table{number}"] = {text: _function(few) for text, few in by_text.items()}
         reads |= _reads_of(value, pieces)
-        body += [f"found = table{number}.get({value})"]
+        # What is no text equals none, and may be no key either.
+        body += [f"found = table{number}.get(x) if isinstance(x := {value}, TEXT) else None"]
         body += ["if found is not None: held |= found(s, e, n)"]
     for piece in rest:
         reads |= piece.reads
