@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -120,6 +121,17 @@ class TestUsage:
     def test_no_colour_in_a_pipe(self, root):
         submit({"kind": "tool.before", "tool": "shell"})
         assert "\x1b" not in log().stdout
+
+    def test_colour_on_a_terminal(self, root):
+        submit({"kind": "tool.before", "tool": "shell"})
+        main, side = pty.openpty()
+        environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        with subprocess.Popen(LOG, stdout=side, env=environment) as process:
+            assert process.wait(PATIENCE_S) == 0
+        os.close(side)
+        shown = os.read(main, 65536)
+        os.close(main)
+        assert b"\x1b[1;31mdeny" in shown
 
 
 class Following:

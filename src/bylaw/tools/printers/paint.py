@@ -16,6 +16,8 @@ class Style(Enum):
     GOOD = "\x1b[32m"
     WARNING = "\x1b[1;33m"
     BAD = "\x1b[1;31m"
+    FRAME = "\x1b[1;34m"
+    HELP = "\x1b[1;36m"
 
 
 class Paint:

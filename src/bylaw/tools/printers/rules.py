@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.model.visible import columns
+from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import aligned, fitted
 from bylaw.tools.printers.wording import number_of, shown
 from bylaw.tools.rules import State
@@ -21,7 +22,6 @@ _ENDS, _STARTS = (0, 2), (5,)
 _LEAST = 40  # columns; what is narrower is no screen
 MAX_LINES = 200  # of a rule's text; a rule may stand before a long conversation
 
-_STRONG, _FAINT, _BAD, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[0m"
 _NO_NEWS = {
     State.ON: "is on already",
     State.CORE: "is core: it is always on",
@@ -74,15 +74,9 @@ def render_listing(listing: Listing, *, limit: int, color: bool = False) -> str:
 def _table(listing: Listing, limit: int, *, color: bool) -> list[str]:
     rows = [HEADINGS, *map(_row, listing.rules), *map(_broken_row, listing.broken)]
     lines = aligned(fitted(rows, max(limit, _LEAST), _ENDS, _STARTS))
-    styles = [_STRONG, *(_FAINT if one.is_off else "" for one in listing.rules)]
-    styles += [_BAD] * len(listing.broken)
-    if color:
-        lines = list(map(_painted, lines, styles))
-    return [*lines, ""]
-
-
-def _painted(line: str, style: str) -> str:
-    return f"{style}{line}{_RESET}" if style else line
+    styles = [Style.STRONG, *(Style.FAINT if one.is_off else Style.PLAIN for one in listing.rules)]
+    styles += [Style.BAD] * len(listing.broken)
+    return [*map(Paint(color), styles, lines), ""]
 
 
 def _row(one: ListedRule) -> tuple[str, ...]:
@@ -115,7 +109,7 @@ def render_gone(listing: Listing) -> str:
 
 def render_shown(found: ShownRule, *, color: bool = False) -> str:
     """What a rule is, then its text with the numbers of its lines."""
-    title = _painted(shown(found.listed.rule.id), _STRONG if color else "")
+    title = Paint(color)(Style.STRONG, shown(found.listed.rule.id))
     facts = aligned([(f"  {name}", shown(value)) for name, value in _facts(found.listed)])
     return "".join(f"{line}\n" for line in [title, *facts, "", *_numbered(found)])
 
