@@ -88,3 +88,8 @@ def test_wide_characters_before_a_part():
         '          --------------- "x"',
         "------------------------- false",
     ]
+
+
+def test_a_set_is_shown_in_a_fixed_order():
+    text = "context.user.id in {c for c in ['b', 'a', 'c']}"
+    assert '["a", "b", "c"]' in "".join(shown(text, '{"context": {"user": {"id": "x"}}}'))

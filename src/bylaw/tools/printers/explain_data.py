@@ -9,6 +9,7 @@ import msgspec
 
 from bylaw.expr.explaining import State
 from bylaw.tools.printers import timeline
+from bylaw.tools.printers.wording import in_fixed_order
 
 if TYPE_CHECKING:
     from bylaw.expr.explaining import Explained, Part
@@ -83,7 +84,7 @@ def plain(value: Any) -> object:
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [plain(item) for item in in_fixed_order(value)]
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     return value

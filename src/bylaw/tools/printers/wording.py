@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bylaw.model.visible import clipped, visible, width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 # A headline may quote what the user wrote, and that may be megabytes on one line.
 MAX_WORDS = 1000
@@ -35,6 +35,11 @@ def in_short(value: object, limit: int) -> str:
     return clipped("".join(pieces), limit)
 
 
+def in_fixed_order(items: Collection[object]) -> Iterable[object]:
+    """The items; those of a set in an order that is the same in every process."""
+    return sorted(items, key=repr) if isinstance(items, set | frozenset) else items
+
+
 def _pieces(value: object, limit: int) -> Iterator[str]:
     if isinstance(value, dict):
         yield "{"
@@ -44,7 +49,7 @@ def _pieces(value: object, limit: int) -> Iterator[str]:
         yield "}"
     elif isinstance(value, list | tuple | set | frozenset):
         yield "["
-        for place, item in enumerate(value):
+        for place, item in enumerate(in_fixed_order(value)):
             yield ", " if place else ""
             yield from _pieces(item, limit)
         yield "]"
