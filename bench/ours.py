@@ -45,8 +45,8 @@ def _guard_view(facts: Facts) -> GuardView:
 
 def _condition_view(facts: Facts) -> ConditionView:
     return ConditionView(
-        token_usage=facts["turn"]["token_usage"],
-        total_tool_calls=facts["history"]["total_tool_calls"],
+        turn_token_usage=facts["turn"]["token_usage"],
+        history_total_tool_calls=facts["history"]["total_tool_calls"],
         result=facts["result"],
     )
 

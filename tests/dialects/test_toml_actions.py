@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.expr.condition_environment import SHAPES
+from bylaw.expr.context_catalogue import SHAPES
 from bylaw.model.notices import MAX_WAITING
 from bylaw.model.source import SourceFile
 from bylaw.model.window import WINDOW

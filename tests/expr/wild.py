@@ -5,8 +5,9 @@ from trees import clauses, compare, logic
 from worlds import JSON, value_of
 
 from bylaw.expr import condition_environment, guard_environment
-from bylaw.expr.condition_environment import SHAPES, view_of
+from bylaw.expr.condition_environment import view_of
 from bylaw.expr.conditions import parse_condition
+from bylaw.expr.context_catalogue import SHAPES
 from bylaw.expr.guard_environment import CallCount, GuardView
 from bylaw.expr.guards import parse_guard
 from bylaw.expr.tree import (

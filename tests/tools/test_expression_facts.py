@@ -2,7 +2,7 @@
 
 import pytest
 
-from bylaw.expr.condition_environment import SHAPES
+from bylaw.expr.context_catalogue import SHAPES
 from bylaw.expr.guard_environment import CallCount, GuardView
 from bylaw.model.errors import LoadError
 from bylaw.model.source import BOM, SourceFile

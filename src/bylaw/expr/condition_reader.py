@@ -1,22 +1,23 @@
 """Where the context of a TOML rule comes from: session, event and slate (TR-061 to TR-066, TR-A18).
 
-Conditions read single parts of it, templates and scripts whole sections; all of them are made
-here. The windows of messages and calls are plain lists that are made when a rule reads them.
+Conditions read single fields, templates and scripts maps of them; which code makes a field is said
+in `context_catalogue.py`, the functions that it calls stand here. The windows of messages and calls
+are plain lists that are made when a rule reads them.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
-from bylaw.expr.condition_environment import PARTS, SHAPES, ConditionView
+from bylaw.expr.condition_environment import ConditionView
+from bylaw.expr.context_catalogue import ATTRIBUTES, FIELDS, SHAPES, TOTALS
 from bylaw.expr.expression_guard import Reader
 from bylaw.model.event import Prompt, ToolAfter, ToolBefore, TurnEnd
 from bylaw.model.iso_time import iso_time
-from bylaw.model.slate import variable_space
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Kind
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Party
     from bylaw.model.history import History
 
-DIALECT = "toml"
 # The value of an enum by its usual name takes longer than all the rest of a message.
 _SAID = attrgetter("role._value_", "content")
 # A call that timed out has this error, whatever its host says (TR-A22).
@@ -47,45 +47,29 @@ _CALL_TYPES = {
     CallStatus.ERROR: "tool.call.failure",
     CallStatus.TIMEOUT: "tool.call.timeout",
 }
-_PART_CODES = {
-    "turn_number": "s.turn_during(e.kind)",
-    "token_usage": "share_of(s.history.tokens, e.facts.token_budget)",
-    "context_usage": "share_of(s.history.tokens, e.facts.context_window)",
-    "iteration_count": "s.turns_since_prompt(e.kind)",
-    "messages": "messages_of(s.history)",
-    "tools": "tools_of(s.calls)",
-    "failures": "s.calls.failures",
-    "total_tool_calls": "s.calls.all.count",
-    "total_failures": "s.calls.total_failures",
-    "user": "party(e.facts.user)",
-    "project": "party(e.facts.project)",
-    "event": "event_of(e, n)",
-    "completed": "s.calls.successes",
-    "message_total": "s.history.length",
-}
 
 
-def condition_reader(plugin: str) -> Reader:
-    """The reader for the conditions of one plugin: they see its state."""
-    return Reader(ConditionView, partial(_codes, plugin), _NAMES)
+def condition_reader(space: str) -> Reader:
+    """The reader for conditions whose state lies in this space of variables."""
+    return Reader(ConditionView, partial(_codes, space), _NAMES)
 
 
-def part_reader(plugin: str) -> Reader:
-    """As `condition_reader`, but it gives a plain map of the parts that are asked for."""
-    return Reader(dict, partial(_codes, plugin), _NAMES)
+def field_reader(space: str) -> Reader:
+    """As `condition_reader`, but it gives a plain map of the fields that are asked for."""
+    return Reader(dict, partial(_codes, space), _NAMES)
 
 
-def _codes(plugin: str, kind: Kind) -> Mapping[str, str]:
-    codes = {
-        **_PART_CODES,
-        "result": "result_of(e)" if kind is Kind.TOOL_AFTER else "None",
-        "state": f"l.space({variable_space(DIALECT, plugin)!r})",
-    }
+@lru_cache(maxsize=256)
+def _codes(space: str, kind: Kind) -> Mapping[str, str]:
+    codes = {FIELDS[path]: one.code.format(space=space) for path, one in ATTRIBUTES.items()}
+    if kind is not Kind.TOOL_AFTER:
+        codes[FIELDS["result"]] = "None"  # nothing has ended
     for section, shape in SHAPES.items():
-        if section not in codes:
-            parts = {name: codes[PARTS[f"{section}.{name}"]] for name in shape.fields or ()}
-            codes[section] = _map_of(parts)
-    return {**codes, "context": _map_of({section: codes[section] for section in SHAPES})}
+        if section not in ATTRIBUTES:
+            names = {name: codes[FIELDS[f"{section}.{name}"]] for name in shape.fields or ()}
+            codes[section] = _map_of(names)
+    context = _map_of({section: codes[section] for section in SHAPES})
+    return {**codes, **TOTALS, "context": context}
 
 
 def _map_of(codes: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The paths that a template or script reads → a plain map of just these parts of the context."""
+"""What a template or script reads → a plain map of just these paths of the context."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.condition_environment import PARTS, SHAPES
-from bylaw.expr.condition_reader import part_reader
+from bylaw.expr.condition_reader import field_reader
+from bylaw.expr.context_catalogue import ATTRIBUTES, FIELDS, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,45 +17,43 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
 
 CONTEXT = "context"
-# Sections that are made part by part: `turn`, `history`.
-_IN_PARTS = frozenset(path.partition(".")[0] for path in PARTS if "." in path)
-_reader = lru_cache(maxsize=64)(part_reader)
+_reader = lru_cache(maxsize=64)(field_reader)
 
 
 @dataclass(frozen=True)
 class ContextValues:
-    """Reads some parts of the context of a plugin; a part is a path such as `turn.number`."""
+    """Reads some paths of the context, such as `turn.number`."""
 
-    parts: frozenset[str]
+    paths: frozenset[str]
     reader: Reader
 
     def read(self, view: View) -> dict[str, Any]:
-        """The parts, nested as their paths say."""
-        values: Any = self.reader.read(view, frozenset(PARTS[part] for part in self.parts))
+        """The values, nested as their paths say."""
+        values: Any = self.reader.read(view, frozenset(FIELDS[path] for path in self.paths))
         context: dict[str, Any] = {}
-        for part in sorted(self.parts):
-            section, _, name = part.partition(".")
+        for path in sorted(self.paths):
+            section, _, name = path.partition(".")
             if name:
-                context.setdefault(section, {})[name] = values[PARTS[part]]
+                context.setdefault(section, {})[name] = values[FIELDS[path]]
             else:
-                context[section] = values[PARTS[part]]
+                context[section] = values[FIELDS[path]]
         return context
 
 
-def context_values(plugin: str, paths: Iterable[Path]) -> ContextValues:
-    """What reads these paths for rules of a plugin; a path `("context",)` is all of it."""
-    wanted = frozenset(part for path in paths for part in _parts_of(path))
-    return ContextValues(wanted, _reader(plugin))
+def context_values(space: str, reads: Iterable[Path]) -> ContextValues:
+    """What reads this where the state lies in a space; `("context",)` is all of the context."""
+    wanted = frozenset(path for read in reads for path in _paths_of(read))
+    return ContextValues(wanted, _reader(space))
 
 
-def _parts_of(path: Path) -> Iterator[str]:
-    if path[0] != CONTEXT:
+def _paths_of(read: Path) -> Iterator[str]:
+    if read[0] != CONTEXT:
         return  # a name of a loop
-    sections = SHAPES if path[1:2] not in [(name,) for name in SHAPES] else [str(path[1])]
+    sections = SHAPES if read[1:2] not in [(name,) for name in SHAPES] else [str(read[1])]
     for section in sections:
-        names = [name for name in PARTS if name.startswith(f"{section}.")]
-        exact = f"{section}.{path[2]}" if len(path) > len((CONTEXT, section)) else ""
-        if section not in _IN_PARTS:
+        names = [path for path in ATTRIBUTES if path.startswith(f"{section}.")]
+        exact = f"{section}.{read[2]}" if len(read) > len((CONTEXT, section)) else ""
+        if not names:
             yield section
         else:
             yield from [exact] if exact in names else names

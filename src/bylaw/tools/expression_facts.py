@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bylaw.expr.condition_environment import SHAPES, ConditionView, view_of
+from bylaw.expr.condition_environment import ConditionView, view_of
+from bylaw.expr.context_catalogue import SHAPES
 from bylaw.expr.guard_environment import CallCount, GuardView, reserved_names
 from bylaw.expr.types import (
     ANY,

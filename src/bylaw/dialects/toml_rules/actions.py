@@ -18,7 +18,6 @@ from bylaw.model.codes.templates import RENDER_TOO_LARGE
 from bylaw.model.codes.toml_rules import EMPTY_NOTICE
 from bylaw.model.effects import EventEmit, Log, Notify, StateSet
 from bylaw.model.errors import RenderError
-from bylaw.model.slate import variable_space
 from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
@@ -31,18 +30,17 @@ if TYPE_CHECKING:
 MAX_RENDERED = 65_536  # characters: as long as one template may grow
 
 
-def step_maker(action: Action, dialect: str, plugin: str) -> StepMaker:
-    """What the rule does when it fires."""
+def step_maker(action: Action, space: str) -> StepMaker:
+    """What the rule does when it fires; its state lies in a space of variables."""
     match action:
         case NotifySelf():
-            return Notifies(action, Rendered(action.message, plugin))
+            return Notifies(action, Rendered(action.message, space))
         case WriteLog():
-            return Logs(action, Rendered(action.message, plugin))
+            return Logs(action, Rendered(action.message, space))
         case SetState():
-            value = _prepared(action.value, plugin)
-            return Sets(variable_space(dialect, plugin), action.key, value)
+            return Sets(space, action.key, _prepared(action.value, space))
         case EmitEvent():
-            return Emits(action.event_type, _prepared_all(action.payload, plugin))
+            return Emits(action.event_type, _prepared_all(action.payload, space))
 
 
 @dataclass(frozen=True)
@@ -109,16 +107,16 @@ class Emits:
         return (EventEmit(type=self.type, payload=_Filling(view).filled(self.payload)),)
 
 
-def _prepared(value: Any, plugin: str) -> Any:
-    return Rendered(value, plugin) if isinstance(value, str) else value
+def _prepared(value: Any, space: str) -> Any:
+    return Rendered(value, space) if isinstance(value, str) else value
 
 
-def _prepared_all(value: Any, plugin: str) -> Any:
+def _prepared_all(value: Any, space: str) -> Any:
     if isinstance(value, dict):
-        return {key: _prepared_all(item, plugin) for key, item in value.items()}
+        return {key: _prepared_all(item, space) for key, item in value.items()}
     if isinstance(value, list):
-        return [_prepared_all(item, plugin) for item in value]
-    return _prepared(value, plugin)
+        return [_prepared_all(item, space) for item in value]
+    return _prepared(value, space)
 
 
 @dataclass

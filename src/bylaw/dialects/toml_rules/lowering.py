@@ -14,6 +14,7 @@ from bylaw.expr.expression import known_condition
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import NO_LIMITS, Limits, Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.slate import variable_space
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.vocabulary import CallStatus, Kind
 
@@ -51,14 +52,15 @@ _reader = lru_cache(maxsize=64)(condition_reader)
 
 def lowered(written: WrittenRule, file: RuleFile, dialect: str, script: str) -> Rule:
     """The rule; `script` is the text of its script, if it has one."""
+    space = variable_space(dialect, written.plugin_id)
     return Rule(
         uid=uid_of(dialect, file.path, written.id),
         id=written.id,
         origin=Origin(file.path, written.line, written.column, file.digest),
         on=TRIGGERS[written.trigger],
         limits=_ONCE if written.trigger is Hook.SESSION_END else NO_LIMITS,
-        guard=_guard(written, file, script),
-        plan=PlanForm(steps=(step_maker(written.action, dialect, written.plugin_id),)),
+        guard=_guard(written, file, script, space),
+        plan=PlanForm(steps=(step_maker(written.action, space),)),
         priority=written.priority,
         enabled=written.enabled,
         core=written.core,
@@ -66,12 +68,12 @@ def lowered(written: WrittenRule, file: RuleFile, dialect: str, script: str) -> 
     )
 
 
-def _guard(written: WrittenRule, file: RuleFile, script: str) -> Guard:
+def _guard(written: WrittenRule, file: RuleFile, script: str, space: str) -> Guard:
     if written.script:
-        return ScriptGuard(written.script, script, written.plugin_id)
+        return ScriptGuard(written.script, script, space)
     text = written.expression
     expression = known_condition(SourceFile(file.path, text), Span(0, len(text)))
-    return ExpressionGuard(expression, _reader(written.plugin_id))
+    return ExpressionGuard(expression, _reader(space))
 
 
 def _about(written: WrittenRule) -> dict[str, str]:

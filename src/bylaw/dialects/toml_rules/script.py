@@ -39,11 +39,14 @@ _READ = re.compile(rf"{_NAME}\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?")
 
 @dataclass(frozen=True)
 class ScriptGuard:
-    """Holds when the script, which lies at a path from its rule file, returned true."""
+    """Holds when the script, which lies at a path from its rule file, returned true.
+
+    The state that it reads lies in a space of variables.
+    """
 
     path: str
     script: str
-    plugin: str
+    space: str
 
     def test(self, view: View) -> Match | None:
         """A match if the script said so; the question, if nobody ran it yet."""
@@ -82,7 +85,7 @@ class ScriptGuard:
 
     @cached_property
     def _values(self) -> ContextValues:
-        return context_values(self.plugin, paths_in(self.script))
+        return context_values(self.space, paths_in(self.script))
 
 
 def paths_in(script: str) -> list[Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bylaw.expr.condition_environment import SHAPES
+from bylaw.expr.context_catalogue import SHAPES
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 
@@ -57,10 +57,10 @@ def _load(path: str, text: str) -> Template:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A text that is filled in when its rule fires."""
+    """A text that is filled in when its rule fires, with the state of a space of variables."""
 
     text: str
-    plugin: str
+    space: str
 
     def make(self, view: View, budget: Budget | None = None) -> str:
         """The text for this event; RenderError if it cannot be made."""
@@ -76,7 +76,7 @@ class Rendered:
     def _values(self) -> ContextValues:
         from bylaw.expr.context_values import context_values  # noqa: PLC0415 - with the template
 
-        return context_values(self.plugin, self._template.reads)
+        return context_values(self.space, self._template.reads)
 
     def _context(self, view: View) -> dict[str, Any]:
         """What the template reads; nobody's id is not there, so that nobody prints it (TR-066)."""
