@@ -13,18 +13,18 @@ from msgspec.structs import replace
 
 from bylaw.model.errors import RuleError
 from bylaw.model.event import RulesChanged
+from bylaw.runtime.named_rules import find_rule, named_rules
 from bylaw.runtime.reading import as_bytes
-from bylaw.runtime.written_rules import find_rule, written_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bylaw.model.event import Event
     from bylaw.model.procedure import Book
-    from bylaw.runtime.written_rules import WrittenRule
+    from bylaw.runtime.named_rules import NamedRule
 
 
-def refuse_switch(rule: WrittenRule, *, on: bool) -> None:
+def refuse_switch(rule: NamedRule, *, on: bool) -> None:
     """RuleError if the rule cannot be switched that way."""
     if rule.core and not on:
         message = f"`{rule.id}` is a core rule and cannot be switched off; see {rule.place}"
@@ -43,7 +43,7 @@ class Switchboard:
 
     def renew(self, books: Sequence[Book], off: Iterable[str]) -> None:
         """Other books are in force, or other switches of the root."""
-        self._rules = written_rules(books)
+        self._rules = named_rules(books)
         self._digest = _digest(books)
         self._of_root = frozenset(off)
         self._of_program = {u: on for u, on in self._of_program.items() if u in self._rules}

@@ -10,9 +10,9 @@ from bylaw.model.diagnostic import Severity
 from bylaw.model.errors import LoadError
 from bylaw.runtime.discovery import Found, Place, Why
 from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
+from bylaw.runtime.named_rules import named_rules
 from bylaw.runtime.root import find_root, read_configuration
 from bylaw.runtime.trust import is_trusted
-from bylaw.runtime.written_rules import written_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,7 +82,7 @@ def _report(loaded: LoadedBook, *, trusted: bool) -> BookReport:
     return BookReport(
         path=book.path,
         dialect=book.dialect,
-        rules=len(written_rules([book])),
+        rules=len(named_rules([book])),
         files=len(book.files),
         can_start=can_start,
         trusted=trusted or not can_start,

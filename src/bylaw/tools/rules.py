@@ -11,10 +11,10 @@ from bylaw.dialects.base import uid_of
 from bylaw.model.diagnostic import Severity
 from bylaw.model.errors import LoadError, RuleError
 from bylaw.runtime.loading import load_paths, load_root
+from bylaw.runtime.named_rules import find_rule, named_rules
 from bylaw.runtime.root import find_root
 from bylaw.runtime.switches import read_switches, switch_off, switch_on
 from bylaw.runtime.switching import refuse_switch
-from bylaw.runtime.written_rules import find_rule, written_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import SourceFile
     from bylaw.runtime.loading import Library
+    from bylaw.runtime.named_rules import NamedRule
     from bylaw.runtime.switches import Switches
-    from bylaw.runtime.written_rules import WrittenRule
 
     Tell: TypeAlias = Callable[[str], None]
 
@@ -42,7 +42,7 @@ class State(StrEnum):
 class ListedRule:
     """A rule, and since when it has a switch."""
 
-    rule: WrittenRule
+    rule: NamedRule
     since: str | None = None
 
     @property
@@ -149,14 +149,14 @@ def switch_rule(name: str, *, on: bool, tell: Tell | None = None) -> Switched:
     return _enabled(catalogue, rule) if on else _disabled(catalogue, rule)
 
 
-def _enabled(catalogue: _Catalogue, rule: WrittenRule) -> Switched:
+def _enabled(catalogue: _Catalogue, rule: NamedRule) -> Switched:
     listed = catalogue.with_switch(rule)
     if listed.since is not None:
         switch_on(catalogue.root, rule.uid)
     return Switched(rule.uid, rule.id, ListedRule(rule).state, changed=listed.switched)
 
 
-def _disabled(catalogue: _Catalogue, rule: WrittenRule) -> Switched:
+def _disabled(catalogue: _Catalogue, rule: NamedRule) -> Switched:
     listed = catalogue.with_switch(rule)
     if not listed.is_off:
         since = datetime.now(UTC).isoformat(timespec="seconds")
@@ -171,11 +171,11 @@ class _Catalogue:
     def __init__(self, library: Library) -> None:
         self._books = library.books
         self.root = library.search.root
-        self.rules = written_rules(one.book for one in library.books)
+        self.rules = named_rules(one.book for one in library.books)
         self.switches: Switches = read_switches(self.root)
         self.diagnostics = (*library.diagnostics, *self.switches.diagnostics)
 
-    def find(self, name: str) -> WrittenRule:
+    def find(self, name: str) -> NamedRule:
         """As `find_rule`; a rule that is not found may be in a file that does not load."""
         try:
             return find_rule(self.rules, name)
@@ -184,7 +184,7 @@ class _Catalogue:
                 raise
             raise RuleError(f"{wrong}; not every file loads, `bylaw check` tells why") from None
 
-    def with_switch(self, rule: WrittenRule) -> ListedRule:
+    def with_switch(self, rule: NamedRule) -> ListedRule:
         return ListedRule(rule, self.switches.disabled.get(rule.uid))
 
     def listed(self) -> list[ListedRule]:
@@ -206,7 +206,7 @@ class _Catalogue:
             if uid not in self.rules and not uid.startswith(broken):
                 yield uid
 
-    def source_of(self, rule: WrittenRule) -> SourceFile:
+    def source_of(self, rule: NamedRule) -> SourceFile:
         texts = (one.texts.get(rule.origin.file) for one in self._books)
         return next(text.source for text in texts if text is not None)
 
@@ -216,7 +216,7 @@ def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 
 
 def written_lines(
-    rule: WrittenRule, source: SourceFile, rules: Iterable[WrittenRule]
+    rule: NamedRule, source: SourceFile, rules: Iterable[NamedRule]
 ) -> tuple[int, tuple[str, ...]]:
     """The lines from the rule up to the next one; the whole file if it holds but one rule."""
     file, line = rule.origin.file, rule.origin.line

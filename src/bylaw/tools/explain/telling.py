@@ -16,8 +16,8 @@ from bylaw.runtime.journal.folding import folded_before
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_stored
 from bylaw.runtime.journal.telling import QUIET, encode_decision, is_telling
+from bylaw.runtime.named_rules import find_rule, named_rules
 from bylaw.runtime.stored_rules import stored_files, stored_rules
-from bylaw.runtime.written_rules import find_rule, written_rules
 from bylaw.tools.explain.circumstances import gates_of, limits_of, why_not_asked, why_not_live
 from bylaw.tools.explain.steps import explained_steps
 from bylaw.tools.explain.values import (
@@ -119,7 +119,7 @@ class _Telling:
             return named[0]
         if self._books is None:
             raise RuleError("the rules that were in force at this record are not stored")
-        return find_rule(written_rules(self._books), name).uid
+        return find_rule(named_rules(self._books), name).uid
 
     def _rules(
         self, uids: Sequence[str], recorded: dict[str, TraceLine]
@@ -190,7 +190,7 @@ class _Telling:
 
     def _text(self, uid: str, books: Sequence[Book]) -> WrittenText | None:
         """The rule as it was written; a built-in rule was written by nobody."""
-        rules = written_rules(books)
+        rules = named_rules(books)
         if uid not in rules:
             return None
         path = rules[uid].origin.file

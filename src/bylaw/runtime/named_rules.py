@@ -1,7 +1,7 @@
-"""Books → the rules that people wrote, by uid; and an id or uid → the rule that is meant.
+"""Books → the rules that people can name, by uid; and an id or uid → the rule that is meant.
 
-One written rule may have become several adjacent rules with one uid; a built-in rule was written
-by nobody.
+What one id stands for may have become several adjacent rules with one uid; a built-in rule has no
+name that anybody knows.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MAX_HINT = 500  # characters of what may have been meant
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenRule:
-    """A rule as it stands in its file."""
+class NamedRule:
+    """The rules that one id of a file stands for."""
 
     uid: str
     id: str
@@ -70,8 +70,8 @@ class WrittenRule:
         return not self.core and self.uid in disabled
 
 
-def written_rules(books: Iterable[Book]) -> dict[str, WrittenRule]:
-    """All written rules by uid, in the order of the books and their groups."""
+def named_rules(books: Iterable[Book]) -> dict[str, NamedRule]:
+    """All rules that have a name, by uid, in the order of the books and their groups."""
     parts: dict[tuple[str, str], list[Rule]] = {}
     for book in books:
         ours = uid_of(book.dialect, BUILT_IN, "")
@@ -80,12 +80,12 @@ def written_rules(books: Iterable[Book]) -> dict[str, WrittenRule]:
                 if not rule.uid.startswith(ours):
                     parts.setdefault((book.dialect, rule.uid), []).append(rule)
     return {
-        uid: WrittenRule(uid, same[0].id, dialect, tuple(same))
+        uid: NamedRule(uid, same[0].id, dialect, tuple(same))
         for (dialect, uid), same in parts.items()
     }
 
 
-def find_rule(rules: Mapping[str, WrittenRule], name: str) -> WrittenRule:
+def find_rule(rules: Mapping[str, NamedRule], name: str) -> NamedRule:
     """The rule with that uid or id; RuleError if there is none, or more than one."""
     if name in rules:
         return rules[name]
