@@ -5,10 +5,10 @@ later each. A line may also be `{"erase": [2, 3]}`, to erase payloads of records
 """
 
 import json
+import sys
 import time
 
 import bylaw
-from bylaw.runtime import submit
 from bylaw.runtime.journal.store import Journal
 
 BEGIN = 1_785_232_800_000
@@ -20,12 +20,11 @@ def recorder(monkeypatch):
     """What makes a journal at a path of events, one a line."""
 
     def record(path, text):
-        _stop_clocks(monkeypatch)
+        use_utc(monkeypatch)
         lines = [json.loads(line) for line in text.splitlines() if line.strip()]
         with bylaw.Engine(bylaw.load(), journal=path, tools={"search": _search}) as engine:
             for number, event in enumerate(one for one in lines if ERASE not in one):
-                at = BEGIN + number * STEP
-                monkeypatch.setattr(submit, "time_ns", lambda at=at: at * 1_000_000)
+                stop_clock(monkeypatch, BEGIN + number * STEP)
                 engine.submit(event)
         with Journal(path) as journal:
             for seq in (seq for one in lines for seq in one.get(ERASE, ())):
@@ -34,7 +33,15 @@ def recorder(monkeypatch):
     return record
 
 
-def _stop_clocks(monkeypatch):
+def stop_clock(monkeypatch, at):
+    """For every part of the runtime that asks for the time it is `at`, in milliseconds."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("bylaw.runtime.") and hasattr(module, "time_ns"):
+            monkeypatch.setattr(module, "time_ns", lambda: at * 1_000_000)
+
+
+def use_utc(monkeypatch):
+    """The local time is that of records."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 

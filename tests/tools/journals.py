@@ -1,9 +1,6 @@
 """Journals to look at: rules and events in a folder, recorded at fixed times."""
 
-import itertools
-
 import bylaw
-from bylaw.runtime import submit
 
 BEGIN = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 LINES = """\
@@ -25,12 +22,9 @@ def write_rules(folder, **texts):
 
 def record(monkeypatch, events, journal=JOURNAL, **more):
     """Submit events, a second apart each, and give the answers."""
-    ticks = itertools.count(BEGIN, 1_000)
-    clock = [BEGIN]
-    monkeypatch.setattr(submit, "time_ns", lambda: clock[0] * 1_000_000)
     answers = []
     with bylaw.Engine(bylaw.load(), journal=journal, **more) as engine:
-        for event in events:
-            clock[0] = next(ticks)
+        for number, event in enumerate(events):
+            stop_clock(monkeypatch, BEGIN + number * 1_000)
             answers.append(engine.submit(event))
     return answers

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from dataclasses import replace
 
 import pytest
@@ -43,6 +42,7 @@ from bylaw.tools.explain.telling import explain
 from bylaw.tools.explain.values import GateFound, LimitFound
 from bylaw.tools.printers.explain import render
 from bylaw.tools.printers.explain_data import as_data
+from recording import use_utc
 
 LINES = """\
 # nobody needs it twice
@@ -84,8 +84,7 @@ SHELL_ENDED = {"kind": "tool.after", "tool": "shell", "call": "1", "status": "ok
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
+    use_utc(monkeypatch)
     write_rules(tmp_path, a_lines=LINES)
     return tmp_path
 

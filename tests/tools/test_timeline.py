@@ -1,7 +1,6 @@
 """What happened: the records of a journal, filtered, in place, as lines and as data."""
 
 import json
-import time
 
 import pytest
 from journals import BEGIN, JOURNAL, LINES, record, write_rules
@@ -16,6 +15,7 @@ from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.owner import this_process
 from bylaw.tools.printers import timeline as printer
 from bylaw.tools.timeline import Plans, moment, scale_of, session_counts, timeline
+from recording import use_utc
 
 EVENTS = [
     {"kind": "session.start"},
@@ -31,8 +31,7 @@ EVENTS = [
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
+    use_utc(monkeypatch)
     write_rules(tmp_path, a_lines=LINES)
     return tmp_path
 
