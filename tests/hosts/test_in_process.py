@@ -7,7 +7,9 @@ import pytest
 
 import bylaw
 from bylaw.model.event import Message, ToolAfter, ToolBefore
-from bylaw.model.vocabulary import CallStatus, Role
+from bylaw.model.vocabulary import CallStatus, Kind, Role
+from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.journal.reading import read_record
 
 RULES = """\
 deny tool shell if count_calls('shell') >= 1 because once is enough
@@ -139,6 +141,20 @@ class TestEngine:
 
         with pytest.raises(bylaw.EventError, match="not JSON"):
             bylaw.Engine(bylaw.load(rules)).decide(event)
+
+
+class TestJournals:
+    def test_a_switch_has_the_digest_of_the_records(self, rules):
+        """Of its own, and of all that are made under these rules."""
+        path = str(rules.with_name("journal.db"))
+        with bylaw.Engine(bylaw.load(rules), path) as engine:
+            engine.submit({"kind": "turn.start"})
+            engine.disable("line-1")
+        with JournalReader(path) as journal:
+            records = [read_record(journal, seq) for seq in range(1, journal.newest + 1)]
+
+        assert records[-1].event.kind is Kind.RULES
+        assert {one.header.rules.hex() for one in records} == {records[-1].event.digest}
 
 
 class TestNames:

@@ -6,15 +6,14 @@ rule is gone. Nothing is written.
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from bylaw.model.errors import RuleError
 from bylaw.model.event import RulesChanged
+from bylaw.runtime.journal.sources import digest_of
 from bylaw.runtime.named_rules import find_rule, named_rules
-from bylaw.runtime.reading import as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +43,7 @@ class Switchboard:
     def renew(self, books: Sequence[Book], off: Iterable[str]) -> None:
         """Other books are in force, or other switches of the root."""
         self._rules = named_rules(books)
-        self._digest = _digest(books)
+        self._digest = digest_of(books).hex()
         self._of_root = frozenset(off)
         self._of_program = {u: on for u, on in self._of_program.items() if u in self._rules}
         self._settle()
@@ -79,8 +78,3 @@ class Switchboard:
         self.disabled = tuple(
             uid for uid in sorted(off) if uid in self._rules and self._rules[uid].is_switched(off)
         )
-
-
-def _digest(books: Iterable[Book]) -> str:
-    parts = (f"{book.digest} {book.dialect} {book.path}" for book in books)
-    return sha256(as_bytes("\0".join(sorted(parts)))).hexdigest()

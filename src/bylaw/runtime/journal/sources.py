@@ -97,6 +97,7 @@ def _put(texts: dict[bytes, str], text: str) -> bytes:
 
 
 def digest_of(books: Iterable[Book]) -> bytes:
-    """The digest of all rules in force."""
-    lines = sorted(f"{book.dialect} {book.path} {book.digest}" for book in books)
-    return sha256(as_bytes("\n".join(lines))).digest()
+    """The digest of all rules in force, as records and `rules` events have it."""
+    # A path may hold anything but NUL, so it stands last.
+    lines = sorted(f"{book.digest} {book.dialect} {book.path}" for book in books)
+    return sha256(as_bytes("\0".join(lines))).digest()
