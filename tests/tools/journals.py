@@ -1,6 +1,7 @@
 """Journals to look at: rules and events in a folder, recorded at fixed times."""
 
 import bylaw
+from recording import stop_clock
 
 BEGIN = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 LINES = """\

@@ -35,7 +35,11 @@ _NO_VALUES = Match()
 
 def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
     """What the books say about an event, or which facts they must know first."""
-    observed = observe(session, event)
+    return decide_observed(rules, observe(session, event), event)
+
+
+def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
+    """As `decide`, in a session that has observed the event."""
     bucket = rules.bucket(event)
     if bucket.holding is None:
         return deliberate(rules, observed, event)

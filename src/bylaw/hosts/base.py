@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from bylaw.engine.index import RuleSet
     from bylaw.model.event import Event
+    from bylaw.runtime.answer import Answer
     from bylaw.runtime.journal.sources import RulesInForce
     from bylaw.runtime.journal.store import Journal
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
-    from bylaw.runtime.submit import Answer
 
 
 class Host(Protocol):

@@ -25,6 +25,7 @@ from bylaw.model.diagnostic import in_order
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.wire import EventError, decode_event
+from bylaw.runtime.answer import not_recorded
 from bylaw.runtime.journal.database import IN_MEMORY
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.sources import rules_of, rules_with_texts
@@ -37,10 +38,8 @@ from bylaw.runtime.root import find_root, read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.session_state import session_state
 from bylaw.runtime.settings.tables import ModelSettings
-from bylaw.runtime.submit import Answer
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.unrecorded import unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +113,7 @@ class Engine:
             try:
                 (answer,) = self._loop.take([self._stamped(given)])
             except JournalError as problem:  # it could not even be opened
-                answer = Answer(given, unrecorded(given, problem), problem=problem.message)
+                answer = not_recorded(given, problem)
         return Reply(answer, said)
 
     def _stamped(self, event: Event) -> Event:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Reason
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
+    from bylaw.runtime.answer import Answer
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
-    from bylaw.runtime.submit import Answer
 
 LOGGER = logging.getLogger("bylaw")
 _LEVELS = {

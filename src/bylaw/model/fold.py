@@ -54,13 +54,21 @@ def observe(session: Session, event: Event) -> Session:
 
 
 def _stamp(session: Session, event: Event) -> Session:
+    if session.seq >= event.seq and session.at >= event.at:
+        return session
     return replace(session, seq=max(session.seq, event.seq), at=max(session.at, event.at))
 
 
 def fold(session: Session, event: Event, decision: Decision) -> Session:
     """The session after an event and the decision on it."""
-    session = _stamp(observe(session, event), event)
-    session = _carry_out(session, event, decision)
+    return conclude(observe(session, event), event, decision)
+
+
+def conclude(observed: Session, event: Event, decision: Decision) -> Session:
+    """As `fold`, of a session that has observed the event."""
+    session = _stamp(observed, event)
+    if decision.plans or decision.fired:
+        session = _carry_out(session, event, decision)
     return _conclude(session, event, decision)
 
 

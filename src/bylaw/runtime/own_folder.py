@@ -83,6 +83,16 @@ def keep_own(folder: str, name: str, data: bytes) -> None:
         write_whole(inside, name, data)
 
 
+def open_own(folder: str, name: str, at_most: int) -> int:
+    """A file of this user, open to be written in place; of so many files the oldest go. OSError."""
+    _make(folder, 4)
+    with _opened(folder, to_ourselves=True) as inside:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(name, flags, 0o600, dir_fd=inside)
+        _remove_oldest(inside, "", at_most)
+    return file
+
+
 def forget_own(folder: str, name: str) -> bool:
     """Remove a file; False if there is none, OSError if that cannot be."""
     try:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from enum import StrEnum
+from time import monotonic, sleep
 from urllib.parse import quote
 
 from bylaw.runtime.journal.errors import corrupt_journal, newer_journal, no_journal, told_plainly
 from bylaw.runtime.journal.schema import APPLICATION_ID, MIGRATIONS, VERSION
-from bylaw.runtime.reading import as_bytes, folder_of
+from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.settings.tables import Durability
 
 # How long a process waits for the others, which commit in milliseconds.
 PATIENCE_S = 20.0
+_BETWEEN_TRIES_S = 0.01
 IN_MEMORY = ":memory:"
-
-
-class Durability(StrEnum):
-    """What a committed record survives."""
-
-    PROCESS = "process"
-    POWER = "power"
+# The log is written back when it has so many pages: often enough to stay small, seldom enough
+# that what this costs is shared by many events.
+LOG_PAGES = 4_000
 
 
 _SYNCHRONOUS = {Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
@@ -32,14 +30,15 @@ def open_database(path: str, durability: Durability) -> sqlite3.Connection:
         if path != IN_MEMORY:
             _make(path)
         connection = _connect(path)
-    try:
-        with told_plainly(path):
-            connection.execute("PRAGMA journal_mode = WAL")
+        try:
+            _check_version(connection, path)  # nothing of somebody else's is touched
+            _use_log(connection)
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
             _bring_up_to_date(connection, path)
-    except BaseException:
-        connection.close()
-        raise
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
@@ -51,33 +50,59 @@ def open_to_read(path: str) -> sqlite3.Connection:
         except (FileNotFoundError, NotADirectoryError):
             raise no_journal(path) from None
         connection = _connect(path)
-    try:
-        with told_plainly(path):
+        try:
             connection.execute("PRAGMA query_only = ON")
             _check_version(connection, path)
-    except BaseException:
-        connection.close()
-        raise
+        except BaseException:
+            connection.close()
+            raise
     return connection
+
+
+def file_identity(path: str) -> tuple[int, int] | None:
+    """Which file a path names now; None if there is none."""
+    try:
+        found = os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make(path: str) -> None:
     """The file, for this user alone; SQLite gives its companions the same rights."""
-    folder = folder_of(path)
-    os.makedirs(as_bytes(folder or "."), 0o700, exist_ok=True)  # noqa: PTH103 - a Path takes no bytes
+    folder = os.path.dirname(as_bytes(path)) or b"."  # noqa: PTH120 - a Path takes no bytes
+    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - same
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     os.close(os.open(as_bytes(path), flags, 0o600))
 
 
 def _connect(path: str) -> sqlite3.Connection:
     # A file is never made here: it would not be for this user alone.
-    name = path if path == IN_MEMORY else f"file:{quote(as_bytes(path))}?mode=rw"
+    full = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
     connection = sqlite3.connect(
-        name, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False, uri=True
+        path if path == IN_MEMORY else f"file:{quote(full)}?mode=rw",
+        timeout=PATIENCE_S,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
     )
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Write ahead into a log; SQLite itself does not wait for those who do this just now."""
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorname != "SQLITE_BUSY" or monotonic() >= until:
+                raise
+            sleep(_BETWEEN_TRIES_S)
+        else:
+            return
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:

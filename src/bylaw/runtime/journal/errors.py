@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import sqlite3
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bylaw.model.codes.journal import (
@@ -21,14 +19,16 @@ from bylaw.model.codes.journal import (
 from bylaw.model.errors import BylawError
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief, clipped
+from bylaw.runtime.room import NO_ROOM, has_room
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from bylaw.model.codes import Code
 
 MAX_HINT = 500  # characters of what may have been meant
-_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
+_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_MISMATCH")
+_BREAKING = frozenset({JOURNAL_CORRUPT.name, JOURNAL_UNUSABLE.name})
 
 
 class JournalError(BylawError):
@@ -50,7 +50,7 @@ def corrupt_journal(path: str, why: str) -> JournalError:
     """What is in the file cannot be believed."""
     message = (
         f"the journal `{path}` is damaged: {why}; "
-        f"move it away (`mv {path} {path}.damaged`), and a new one begins"
+        f"move it away with what lies beside it (`{path}-wal`, `{path}-shm`), and a new one begins"
     )
     return JournalError(JOURNAL_CORRUPT, message)
 
@@ -86,31 +86,65 @@ def nothing_decided() -> JournalError:
     return JournalError(NOTHING_DECIDED, message)
 
 
-@contextmanager
-def told_plainly(path: str) -> Iterator[None]:
+def forked_journal(path: str) -> JournalError:
+    """SQLite must not be carried over into a child."""
+    message = f"the journal `{path}` was opened by another process; open it again after a fork"
+    return JournalError(JOURNAL_UNUSABLE, message)
+
+
+class ToldPlainly:
+    """While this lasts, whatever the database says becomes a JournalError; it can last again."""
+
+    __slots__ = ("_path", "broken")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        # Whether the file could not be used: it may be another one when it is opened again.
+        self.broken = False
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, problem: BaseException | None, __: object) -> None:
+        if problem is None:
+            return
+        told = _plainly(self._path, problem)
+        self.broken |= told is not None and told.code in _BREAKING
+        if told is not None and told is not problem:
+            raise told from problem
+
+
+def told_plainly(path: str) -> ToldPlainly:
     """Raise JournalError for whatever the database says."""
-    try:
-        yield
-    except sqlite3.Error as problem:
-        raise _of_sqlite(path, problem) from problem
-    except OSError as problem:
-        raise _of_system(path, problem) from problem
+    return ToldPlainly(path)
+
+
+def _plainly(path: str, problem: BaseException) -> JournalError | None:
+    match problem:
+        case JournalError():
+            return problem
+        case sqlite3.Error():
+            return _of_sqlite(path, problem)
+        case OSError():
+            return _of_system(path, problem)
+    return None
 
 
 def _of_sqlite(path: str, problem: sqlite3.Error) -> JournalError:
-    name = getattr(problem, "sqlite_errorname", "") or ""
-    if name.startswith(_CORRUPT):
+    # What the module finds wrong itself, such as a text that is no UTF-8, has no name.
+    name = getattr(problem, "sqlite_errorname", None) or "SQLITE_ERROR"
+    if name.startswith(_CORRUPT) or name == "SQLITE_ERROR":
         return corrupt_journal(path, str(problem))
-    if name == "SQLITE_FULL":
-        return _full(path)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         message = f"the journal `{path}` is held by another process; try again when it has ended"
         return JournalError(JOURNAL_BUSY, message)
+    if name == "SQLITE_FULL" or (name.startswith("SQLITE_IOERR") and not has_room(path)):
+        return _full(path)
     return _unusable(path, str(problem))
 
 
 def _of_system(path: str, problem: OSError) -> JournalError:
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if problem.errno in NO_ROOM:
         return _full(path)
     return _unusable(path, problem.strerror or str(problem))
 

@@ -90,8 +90,13 @@ def stored(row: tuple[Any, ...]) -> Stored:
         return Stored(_header(row), None, Lost.DAMAGED)
 
 
+def decoded(event: bytes, decision: bytes) -> tuple[Event, Decision]:
+    """A payload; MsgspecError or UnicodeDecodeError for what is none."""
+    return _EVENT.decode(event), _DECISION.decode(decision)
+
+
 def _record(row: tuple[Any, ...]) -> Record:
-    return Record(_header(row), _EVENT.decode(row[-2]), _DECISION.decode(row[-1]))
+    return Record(_header(row), *decoded(row[-2], row[-1]))
 
 
 def _header(row: tuple[Any, ...]) -> Header:

@@ -31,20 +31,10 @@ _FIRST = (
         decision BLOB NOT NULL
     ) STRICT
     """,
-    # The newest state of each session, without its windows and without long texts.
+    # A state of each session, without its long texts: what its records up to `seq` fold to.
     "CREATE TABLE sessions (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, core BLOB NOT NULL) STRICT",
-    # The windows of messages and calls, an item a row.
-    """
-    CREATE TABLE windows (
-        session TEXT NOT NULL,
-        name TEXT NOT NULL,
-        number INTEGER NOT NULL,
-        item BLOB NOT NULL,
-        PRIMARY KEY (session, name, number)
-    ) STRICT, WITHOUT ROWID
-    """,
-    # Long texts of sessions, once each; `seq` is the record that last brought it.
-    "CREATE TABLE texts (digest BLOB PRIMARY KEY, seq INTEGER NOT NULL, text TEXT NOT NULL) STRICT",
+    # Long texts of sessions, once each.
+    "CREATE TABLE texts (digest BLOB PRIMARY KEY, text TEXT NOT NULL) STRICT",
     # Which files the rules of a digest were made of, and the text of each.
     "CREATE TABLE rule_sets (digest BLOB PRIMARY KEY, files BLOB NOT NULL) STRICT",
     "CREATE TABLE sources (digest BLOB PRIMARY KEY, text TEXT NOT NULL) STRICT",

@@ -1,14 +1,14 @@
-"""A session → a small core, its windows item by item, and its long texts by digest; and back.
+"""A session → a small core with references to its long texts, and those texts; and back.
 
-Each event adds at most an item or two to the windows, so what is written for an event does not
-grow with the session. A text that was erased reads as `ERASED`.
+A snapshot is made now and then, and the records behind it are folded onto it, so that neither
+writing nor loading depends on how long the session is. A text that was erased reads as `ERASED`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -19,99 +19,64 @@ from bylaw.model.session import Session
 from bylaw.runtime.journal.chain import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-# Longer texts are kept once, beside the session, unless all of it is short.
+# Longer texts are kept once, beside the sessions, unless all that is not in a window is short.
 INLINE_CHARS = 256
 INLINE_BYTES = 4_096
 ERASED = "[erased]"
-MESSAGES, TOOLS = "messages", "tools"
-WINDOWS = (MESSAGES, TOOLS)
 # A text that stands for another one; one that happens to begin so is written behind `_PLAIN`.
 _MARK, _REF, _PLAIN = "\0", "\0text:", "\0plain:"
-# Texts that a session is known to have stored; the others are stored again, which does no harm.
-MAX_KNOWN = 64
+_WRITTEN_MARK = rb"\u0000"  # as JSON has it
+_WRITTEN_REF = re.compile(rb'"\\u0000text:([0-9a-f]{64})"')
 
 _ENCODER = msgspec.json.Encoder()
-_ITEMS: dict[str, type[Said | ToolUse]] = {MESSAGES: Said, TOOLS: ToolUse}
+Texts: TypeAlias = dict[bytes, str]
+Whole = TypeVar("Whole")
+_Packed: TypeAlias = dict[int, tuple[Said | ToolUse, msgspec.Raw]]
 
 
 class Core(msgspec.Struct, frozen=True, array_like=True):
-    """A session without its windows and last texts; those texts, and where the windows begin."""
+    """A session without its windows and last texts; those texts, and the windows."""
 
-    session: Any
-    last: tuple[str, str, str]
-    first_message: int
-    first_tool: int
+    session: msgspec.Raw
+    last: msgspec.Raw
+    messages: list[msgspec.Raw]
+    tools: list[msgspec.Raw]
 
 
 _CORE = msgspec.json.Decoder(Core)
+_SESSION = msgspec.json.Decoder(Session)
+_LAST = msgspec.json.Decoder(tuple[str, str, str])
+_SAID = msgspec.json.Decoder(Said)
+_TOOL_USE = msgspec.json.Decoder(ToolUse)
 
 
-@dataclass(slots=True)
-class Kept:
-    """A session as the journal knows it: after record `seq`, with its windows' first numbers."""
+class Packer:
+    """Packs the states of one session, one after the other; what was packed before is reused."""
 
-    session: Session
-    seq: int = 0
-    first: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WINDOWS, 0))
-    known: tuple[bytes, ...] = ()
+    def __init__(self) -> None:
+        # By identity, which the item itself keeps from being given away.
+        self._packed: _Packed = {}
 
+    def pack(self, session: Session) -> tuple[bytes, Texts]:
+        """The core, and texts that may not be stored yet."""
+        texts: Texts = {}
+        before, self._packed = self._packed, {}
+        history, calls = session.history, session.calls
+        last = (history.last_user, history.last_assistant, history.last_tool)
+        core = Core(
+            msgspec.Raw(_packed(_without_windows(session), texts)),
+            msgspec.Raw(_ENCODER.encode([_short(text, texts) for text in last])),
+            [self._item(item, before, texts) for item in history.messages],
+            [self._item(item, before, texts) for item in calls.tools],
+        )
+        return _ENCODER.encode(core), texts
 
-@dataclass(slots=True)
-class Change:
-    """What has to be written: the core, new items and new texts; which old items go."""
-
-    core: bytes
-    items: list[tuple[str, int, bytes]]
-    gone_before: dict[str, int]
-    texts: dict[bytes, str]
-    kept: Kept
-
-
-def change(before: Kept, after: Session, seq: int) -> Change:
-    """The difference that one record makes."""
-    texts: dict[bytes, str] = {}
-    items: list[tuple[str, int, bytes]] = []
-    first, gone = {}, {}
-    for name in WINDOWS:
-        old, new = window(before.session, name), window(after, name)
-        dropped = _dropped(old, new)
-        first[name] = before.first[name] + dropped
-        if dropped:
-            gone[name] = first[name]
-        if new is not old:
-            items += [
-                (name, first[name] + place, _packed(new[place], texts))
-                for place in _fresh(old[dropped:], new)
-            ]
-    session = msgspec.Raw(_packed(_without_windows(after), texts, INLINE_BYTES))
-    core = Core(session, _last_texts(after, texts), first[MESSAGES], first[TOOLS])
-    packed = _ENCODER.encode(core)
-    fresh = {key: text for key, text in texts.items() if key not in before.known}
-    known = (*before.known, *fresh)[-MAX_KNOWN:]
-    return Change(packed, items, gone, fresh, Kept(after, seq, first, known))
-
-
-def window(session: Session, name: str) -> tuple[Said | ToolUse, ...]:
-    """The items of a window."""
-    return session.history.messages if name == MESSAGES else session.calls.tools
-
-
-def _dropped(old: Sequence[object], new: Sequence[object]) -> int:
-    """How many of the oldest are gone; items are never moved, so identity tells."""
-    if new is old or not old:
-        return 0
-    if not new:
-        return len(old)
-    return next((at for at, item in enumerate(old) if item is new[0]), len(old))
-
-
-def _fresh(old: Sequence[object], new: Sequence[object]) -> Iterable[int]:
-    """The places whose items were not there before."""
-    if len(new) == len(old) + 1 and new[:-1] == old:
-        return (len(old),)
-    return [at for at, item in enumerate(new) if at >= len(old) or item is not old[at]]
+    def _item(self, item: Said | ToolUse, before: _Packed, texts: Texts) -> msgspec.Raw:
+        found = before.get(id(item)) or (item, msgspec.Raw(_packed_item(item, texts)))
+        self._packed[id(item)] = found
+        return found[1]
 
 
 def _without_windows(session: Session) -> Session:
@@ -119,25 +84,26 @@ def _without_windows(session: Session) -> Session:
     return replace(session, history=history, calls=replace(session.calls, tools=()))
 
 
-def _last_texts(session: Session, texts: dict[bytes, str]) -> tuple[str, str, str]:
-    """They are the longest and change seldom, so they are looked at one by one."""
-    history = session.history
-    return (
-        _short(history.last_user, texts),
-        _short(history.last_assistant, texts),
-        _short(history.last_tool, texts),
-    )
-
-
-def _packed(value: object, texts: dict[bytes, str], inline: int = INLINE_CHARS) -> bytes:
-    whole = _ENCODER.encode(value)
-    # What is short as a whole has no long texts. A mark is written with an escape.
-    if len(whole) <= inline and b"\\u0000" not in whole:
+def _packed_item(item: Said | ToolUse, texts: Texts) -> bytes:
+    whole = _ENCODER.encode(item)
+    if _WRITTEN_MARK in whole:
+        return _ENCODER.encode(_shortened(msgspec.to_builtins(item), texts))
+    if len(whole) <= INLINE_CHARS:
         return whole
-    return _ENCODER.encode(_shortened(msgspec.to_builtins(value), texts))
+    if isinstance(item, Said):
+        return _ENCODER.encode(replace(item, content=_short(item.content, texts)))
+    arguments, result = _shortened(item.arguments, texts), _shortened(item.result, texts)
+    return _ENCODER.encode(replace(item, arguments=arguments, result=result))
 
 
-def _shortened(value: Any, texts: dict[bytes, str]) -> Any:
+def _packed(session: Session, texts: Texts) -> bytes:
+    whole = _ENCODER.encode(session)
+    if len(whole) <= INLINE_BYTES and _WRITTEN_MARK not in whole:
+        return whole
+    return _ENCODER.encode(_shortened(msgspec.to_builtins(session), texts))
+
+
+def _shortened(value: Any, texts: Texts) -> Any:
     if isinstance(value, str):
         return _short(value, texts)
     if isinstance(value, dict):
@@ -147,7 +113,7 @@ def _shortened(value: Any, texts: dict[bytes, str]) -> Any:
     return value
 
 
-def _short(text: str, texts: dict[bytes, str]) -> str:
+def _short(text: str, texts: Texts) -> str:
     if len(text) > INLINE_CHARS:
         key = _key(text)
         texts[key] = text
@@ -155,53 +121,49 @@ def _short(text: str, texts: dict[bytes, str]) -> str:
     return _PLAIN + text if text.startswith(_MARK) else text
 
 
-@lru_cache(maxsize=32)  # the last texts of a session are the same for many events
+@lru_cache(maxsize=32)  # the last texts of a session stand in its window, too
 def _key(text: str) -> bytes:
     return digest(text.encode())
 
 
-def restore(
-    core: bytes,
-    seq: int,
-    items: Mapping[str, Sequence[bytes]],
-    find_texts: Callable[[Iterable[bytes]], Mapping[bytes, str]],
-) -> Kept:
-    """The session again; `find_texts` gives the texts of digests, those that are still there."""
+def texts_of(core: bytes) -> Iterator[bytes]:
+    """The digests of the texts that a core refers to."""
+    for found in _WRITTEN_REF.finditer(core):
+        yield bytes.fromhex(found[1].decode())
+
+
+def unpacked(core: bytes, find_texts: Callable[[Iterable[bytes]], Mapping[bytes, str]]) -> Session:
+    """The session again; `find_texts` gives the texts of digests, those that are still there.
+
+    MsgspecError or ValueError for what is no core.
+    """
     packed = _CORE.decode(core)
-    raw = {name: [msgspec.json.decode(item) for item in items[name]] for name in WINDOWS}
-    wanted = set(_references([packed.session, list(packed.last), *raw.values()]))
-    texts = find_texts(wanted) if wanted else {}
-    session = msgspec.convert(_whole(packed.session, texts), Session, strict=False)
-    windows = {
-        name: tuple(msgspec.convert(_whole(one, texts), _ITEMS[name]) for one in raw[name])
-        for name in WINDOWS
-    }
-    user, assistant, tool = (_whole(text, texts) for text in packed.last)
-    session = replace(
-        session,
-        history=replace(
-            session.history,
-            messages=windows[MESSAGES],
-            last_user=user,
-            last_assistant=assistant,
-            last_tool=tool,
-        ),
-        calls=replace(session.calls, tools=windows[TOOLS]),
+    texts = find_texts(set(texts_of(core)))
+    session = _unpacked(packed.session, _SESSION, texts)
+    user, assistant, tool = _unpacked(packed.last, _LAST, texts)
+    history = replace(
+        session.history,
+        messages=tuple(_unpacked(item, _SAID, texts) for item in packed.messages),
+        last_user=user,
+        last_assistant=assistant,
+        last_tool=tool,
     )
-    return Kept(session, seq, {MESSAGES: packed.first_message, TOOLS: packed.first_tool})
+    tools = tuple(_unpacked(item, _TOOL_USE, texts) for item in packed.tools)
+    return replace(session, history=history, calls=replace(session.calls, tools=tools))
 
 
-def _references(value: Any) -> Iterable[bytes]:
-    if isinstance(value, str):
-        if value.startswith(_REF):
-            yield bytes.fromhex(value.removeprefix(_REF))
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _references(item)
+def _unpacked(
+    raw: msgspec.Raw, decoder: msgspec.json.Decoder[Whole], texts: Mapping[bytes, str]
+) -> Whole:
+    if _WRITTEN_MARK not in bytes(raw):
+        return decoder.decode(raw)
+    return msgspec.convert(_whole(msgspec.json.decode(raw), texts), decoder.type)
 
 
 def _whole(value: Any, texts: Mapping[bytes, str]) -> Any:
     if isinstance(value, str):
+        if not value.startswith(_MARK):
+            return value
         if value.startswith(_REF):
             return texts.get(bytes.fromhex(value.removeprefix(_REF)), ERASED)
         return value.removeprefix(_PLAIN)

@@ -11,6 +11,7 @@ import msgspec
 
 from bylaw.engine.trace import LateTrace
 from bylaw.model.decision import Decision, TraceResult
+from bylaw.runtime.journal.chain import digest
 
 if TYPE_CHECKING:
     from bylaw.model.decision import TraceLine
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _TELLING = frozenset(TraceResult) - {TraceResult.GUARD_FALSE, TraceResult.NOT_LIVE}
 _ENCODER = msgspec.json.Encoder()
 QUIET = Decision()
-_QUIET = _ENCODER.encode(QUIET)
+_QUIET = (_ENCODER.encode(QUIET), digest(_ENCODER.encode(QUIET)))
 
 
 def telling(decision: Decision) -> Decision:
@@ -39,5 +40,16 @@ def is_telling(line: TraceLine) -> bool:
 
 def encode_decision(decision: Decision) -> bytes:
     """A decision as it is stored."""
-    told = telling(decision)
-    return _QUIET if told is QUIET else _ENCODER.encode(told)
+    return _encoded(telling(decision))[0]
+
+
+def encode_with_digest(decision: Decision) -> tuple[bytes, bytes]:
+    """A decision as it is stored, and its digest."""
+    return _encoded(telling(decision))
+
+
+def _encoded(told: Decision) -> tuple[bytes, bytes]:
+    if told is QUIET:
+        return _QUIET
+    data = _ENCODER.encode(told)
+    return data, digest(data)

@@ -1,0 +1,61 @@
+"""What a host is answered: a verdict with its reasons, how steps ended, what an event caused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.engine.plan import Due, Ending
+from bylaw.model.verdict import Verdict
+from bylaw.runtime.unrecorded import unrecorded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.engine.outcome import StepOutcome
+    from bylaw.model.decision import Decision
+    from bylaw.model.event import Event
+    from bylaw.runtime.journal.errors import JournalError
+
+
+@dataclass(slots=True)
+class Answer:
+    """An event as it was recorded, its decision, how its steps ended, and what it caused.
+
+    `verdict` and `reasons` are those that the host answers with: of the stronger round.
+    `problem` says why nothing could be recorded, if so.
+    """
+
+    event: Event
+    decision: Decision
+    outcomes: dict[int, StepOutcome] = field(default_factory=dict)
+    ending: Ending = field(default_factory=Ending)
+    caused: list[Answer] = field(default_factory=list)
+    again: Answer | None = None
+    problem: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The strongest of both rounds; halt if a plan failed that may not fail."""
+        own = Verdict.HALT if self.ending.halted else self.decision.verdict
+        return max(own, self.again.verdict) if self.again else own
+
+    @property
+    def deciding(self) -> Decision:
+        """The decision of the round whose verdict stands."""
+        if self.again and self.again.verdict > self.decision.verdict:
+            return self.again.decision
+        return self.decision
+
+    def steps(self) -> Iterator[tuple[Due, StepOutcome]]:
+        """Every step that was performed, with its outcome, those of the second round last."""
+        for number, plan, step in self.decision.numbered_steps():
+            if number in self.outcomes:
+                yield Due(number, plan, step), self.outcomes[number]
+        if self.again:
+            yield from self.again.steps()
+
+
+def not_recorded(event: Event, problem: JournalError) -> Answer:
+    """The answer without a journal: a gate stays closed, and the reason names the way out."""
+    return Answer(event, unrecorded(event, problem), problem=problem.message)

@@ -1,0 +1,124 @@
+"""The sessions of a journal as they stand: a snapshot, and the records behind it folded onto it.
+
+What was read once is kept at hand and only brought up to date when another process wrote.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.model.fold import fold
+from bylaw.model.session import Session
+from bylaw.runtime.journal.errors import corrupt_journal
+from bylaw.runtime.journal.reading import decoded
+from bylaw.runtime.journal.snapshot import Packer, unpacked
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Mapping
+
+# Sessions that a process keeps at hand; the others are read again.
+MAX_AT_HAND = 64
+# So many records lie behind a snapshot at most, and have to be folded when it is loaded.
+SNAPSHOT_EVERY = 128
+
+_STANDS = (
+    "SELECT (SELECT max(seq) FROM records WHERE session = ?1), seq FROM sessions WHERE id = ?1"
+)
+_BEHIND = """
+    SELECT r.seq, p.event, p.decision FROM records r LEFT JOIN payloads p USING (seq)
+    WHERE r.session = ? AND r.seq > ? ORDER BY r.seq
+"""
+
+
+@dataclass(slots=True)
+class Held:
+    """A session after its record `seq`, and how many records lie behind its snapshot."""
+
+    session: Session
+    seq: int = 0
+    snapshot: int = 0
+    behind: int = 0
+    # The version of the database in which this was certainly the newest.
+    version: int = -1
+    packer: Packer = field(default_factory=Packer)
+
+
+class Sessions:
+    """The sessions of one open database; every method belongs into a transaction."""
+
+    def __init__(self, path: str, run: Callable[..., sqlite3.Cursor]) -> None:
+        self._path = path
+        self._run = run
+        self._at_hand: OrderedDict[str, Held] = OrderedDict()
+
+    def newest(self, session: str, version: int) -> Held:
+        """The session as it stands in this version of the database."""
+        held = self._at_hand.get(session)
+        if held is not None and held.version == version:
+            return held
+        seq, snapshot = self._run(_STANDS, (session,)).fetchone() or (0, 0)
+        if held is None or held.snapshot != snapshot:
+            held = self._loaded(session) if snapshot else Held(Session(id=session))
+        if held.seq < seq:
+            self._catch_up(held)
+        held.version = version
+        return held
+
+    def write(self, held: Held, after: Session, seq: int) -> None:
+        """Go on to the next state, with a snapshot of it when one is due."""
+        held.session, held.seq, held.behind = after, seq, held.behind + 1
+        if held.behind >= SNAPSHOT_EVERY or not held.snapshot:
+            self.write_snapshot(held.packer, after, seq)
+            held.snapshot, held.behind = seq, 0
+
+    def write_snapshot(self, packer: Packer, session: Session, seq: int) -> None:
+        """Write what a session is after record `seq`, of whatever session that is."""
+        core, texts = packer.pack(session)
+        self._run(
+            "INSERT INTO sessions VALUES (?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, core = excluded.core",
+            (session.id, seq, core),
+        )
+        for key, text in texts.items():
+            self._run("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
+
+    def keep(self, session: str, held: Held) -> None:
+        """What was written is certain: keep it at hand."""
+        if session in self._at_hand:
+            self._at_hand.move_to_end(session)
+            return
+        self._at_hand[session] = held
+        if len(self._at_hand) > MAX_AT_HAND:
+            self._at_hand.popitem(last=False)
+
+    def forget(self, session: str) -> None:
+        """What was to be written was not."""
+        self._at_hand.pop(session, None)
+
+    def _loaded(self, session: str) -> Held:
+        seq, core = self._run("SELECT seq, core FROM sessions WHERE id = ?", (session,)).fetchone()
+        try:
+            return Held(unpacked(core, self._texts), seq, seq)
+        except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as problem:
+            why = f"session `{session}` cannot be read"
+            raise corrupt_journal(self._path, why) from problem
+
+    def _catch_up(self, held: Held) -> None:
+        for seq, event, decision in self._run(_BEHIND, (held.session.id, held.seq)).fetchall():
+            if event is None:
+                raise corrupt_journal(self._path, f"the payload of record {seq} is missing")
+            try:
+                held.session = fold(held.session, *decoded(event, decision))
+            except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+                raise corrupt_journal(self._path, f"record {seq} cannot be read") from problem
+            held.seq, held.behind = seq, held.behind + 1
+
+    def _texts(self, wanted: Iterable[bytes]) -> Mapping[bytes, str]:
+        question = "SELECT digest, text FROM texts WHERE digest = ?"
+        found = (self._run(question, (key,)).fetchone() for key in wanted)
+        return dict(row for row in found if row is not None)

@@ -1,0 +1,96 @@
+"""An event → its decision, committed to the journal together with the session that comes of it.
+
+stamp → observe → decide (facts that are missing are gathered in between) → fold → commit
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.engine.decide import decide_observed
+from bylaw.engine.plan import Due, next_step
+from bylaw.engine.view import NO_MORE_FACTS
+from bylaw.model.decision import Needs
+from bylaw.model.fold import conclude, fold, observe
+from bylaw.runtime.journal.store import Entry
+from bylaw.runtime.needs import MAX_ASKING, gathered, with_unknown
+from bylaw.runtime.owner import this_process
+from bylaw.runtime.performing import MS
+
+if TYPE_CHECKING:
+    from bylaw.engine.index import RuleSet
+    from bylaw.model.decision import Decision
+    from bylaw.model.event import Event
+    from bylaw.model.session import Session
+    from bylaw.runtime.journal.redaction import Redactor
+    from bylaw.runtime.journal.sources import RulesInForce
+    from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.needs import Gatherers
+
+# While a process gathers facts, others may change the session; then it has to ask again.
+MAX_TRIES = 100
+
+
+class Recorder:
+    """Rules in force, a journal, and who finds out facts."""
+
+    def __init__(
+        self, rules: RuleSet, in_force: RulesInForce, journal: Journal, gatherers: Gatherers
+    ) -> None:
+        # Together, so that a record never names other rules than those that decided.
+        self._law = (rules, in_force)
+        self._journal = journal
+        self._gatherers = gatherers
+
+    def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
+        """Other rules are in force from now on."""
+        self._law = (rules, in_force)
+
+    def record(self, event: Event) -> tuple[Event, Decision]:
+        """Decide an event and commit it; the facts that it lacks are gathered outside."""
+        asked, seen = 0, -1
+        for tries in count(1):
+            rules, in_force = self._law
+            desk = _Desk(rules, self._journal.redactor, event)
+            self._journal.transact(event.session, in_force, desk.judge)
+            if desk.decision is not None:
+                return desk.event, desk.decision
+            # A session that others moved on has questions of its own: they do not count.
+            asked, seen = asked + (desk.seen == seen), desk.seen
+            if asked < MAX_ASKING and tries < MAX_TRIES:
+                event = gathered(event, desk.missing.needs, self._gatherers)
+            else:
+                event = with_unknown(event, NO_MORE_FACTS)
+        raise AssertionError("asking ends, because what is unknown is a fact, too")
+
+
+class _Desk:
+    """One try to decide an event on the session as it is now."""
+
+    __slots__ = ("_redactor", "_rules", "decision", "event", "missing", "seen")
+
+    def __init__(self, rules: RuleSet, redactor: Redactor, event: Event) -> None:
+        self._rules = rules
+        self._redactor = redactor
+        self.event = event
+        self.decision: Decision | None = None
+
+    def judge(self, session: Session, seq: int) -> Entry | None:
+        event = replace(self.event, seq=seq, at=max(session.at, time_ns() // MS))
+        observed = observe(session, event)
+        answer = decide_observed(self._rules, observed, event)
+        if isinstance(answer, Needs):
+            self.missing, self.seen = answer, session.seq
+            return None
+        self.event, self.decision = event, answer
+        due = next_step(answer) if answer.plans else None
+        owner = this_process() if isinstance(due, Due) else ""
+        kept_event, kept_decision = self._redactor.event(event), self._redactor.decision(answer)
+        if kept_event is event and kept_decision is answer:
+            return Entry(event, answer, conclude(observed, event, answer), owner=owner)
+        folded = fold(session, kept_event, kept_decision)
+        return Entry(kept_event, kept_decision, folded, redacted=True, owner=owner)
