@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from bylaw.model.codes.journal import NO_JOURNAL
 from bylaw.model.decision import at_once
 from bylaw.model.event import EffectDone
+from bylaw.runtime.journal.database import file_identity
 from bylaw.runtime.journal.errors import JournalError, unknown_session
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_record
@@ -139,7 +139,7 @@ def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterato
         with reader:
             search, telling = Search(reader, wanted), _Telling(reader)
             after = 0 if last is None else search.before_last(last)
-            while _identity(path) == file:
+            while file_identity(as_bytes(path)) == file:
                 newest = reader.newest
                 yield from telling.entries(search.records(after, newest))
                 after = max(after, newest)
@@ -172,7 +172,7 @@ def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalR
     """Which file it is, and the open journal; a file that comes in between is noticed later."""
     told = False
     while True:
-        file = _identity(path)
+        file = file_identity(as_bytes(path))
         try:
             return file, JournalReader(path)
         except JournalError as problem:
@@ -182,15 +182,6 @@ def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalR
             tell(f"waiting for the journal `{path}`")
         told = True
         sleep(POLL_S)
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Which file a path names now."""
-    try:
-        found = os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 class _Telling:
