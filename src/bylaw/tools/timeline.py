@@ -19,7 +19,6 @@ from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_record
 from bylaw.runtime.journal.search import Search, session_names
 from bylaw.runtime.owner import is_dead
-from bylaw.runtime.reading import as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -139,7 +138,7 @@ def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterato
         with reader:
             search, telling = Search(reader, wanted), _Telling(reader)
             after = 0 if last is None else search.before_last(last)
-            while file_identity(as_bytes(path)) == file:
+            while file_identity(path) == file:
                 newest = reader.newest
                 yield from telling.entries(search.records(after, newest))
                 after = max(after, newest)
@@ -172,7 +171,7 @@ def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalR
     """Which file it is, and the open journal; a file that comes in between is noticed later."""
     told = False
     while True:
-        file = file_identity(as_bytes(path))
+        file = file_identity(path)
         try:
             return file, JournalReader(path)
         except JournalError as problem:
