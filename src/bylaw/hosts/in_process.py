@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace as changed
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from msgspec.structs import replace
 
@@ -24,10 +24,10 @@ from bylaw.model.decision import NeedName
 from bylaw.model.diagnostic import in_order
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import DEFAULT_SESSION
-from bylaw.model.wire import EventError, decode_event
+from bylaw.model.wire import EventError, as_written, decode_event
 from bylaw.runtime.answer import not_recorded
-from bylaw.runtime.journal.database import IN_MEMORY
 from bylaw.runtime.journal.errors import JournalError
+from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_of, rules_with_texts
 from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.loading import Library, load_again, load_paths, load_root
@@ -71,14 +71,15 @@ class Engine:
     """Decides events under books; LoadError if the books must not be used.
 
     Sessions are kept by the id that events name. `session` and `state` are those of rehearsed
-    events that name none. `journal` is the path of a journal, or one that is open; without it,
-    what is submitted is recorded in memory. `tools` are those that rules may call.
+    events that name none. `journal` is the path of a journal, or one that is open, or True for
+    that of the root, as its settings say; without it, what is submitted is recorded in memory.
+    `tools` are those that rules may call.
     """
 
     def __init__(
         self,
         books: Library | Iterable[Book],
-        journal: AnyPath | Journal | None = None,
+        journal: AnyPath | Journal | Literal[True] | None = None,
         *,
         tools: Mapping[str, Callable[..., JSON]] | None = None,
     ) -> None:
@@ -108,7 +109,7 @@ class Engine:
 
         If nothing can be recorded, a gate is denied and the reason says what to do.
         """
-        given = _read(event) if isinstance(event, Mapping) else event
+        given = _read(event) if isinstance(event, Mapping) else as_written(event)
         with self._host.collecting() as said:
             try:
                 (answer,) = self._loop.take([self._stamped(given)])
@@ -134,10 +135,23 @@ class Engine:
 
     @cached_property
     def _loop(self) -> Loop:
-        journal = self._journal
-        if not isinstance(journal, Journal):
-            journal = Journal(IN_MEMORY if journal is None else os.fspath(journal))
-        return Loop(self._host, self._rehearsal.rules, self._in_force(), journal)
+        return Loop(self._host, self._rehearsal.rules, self._in_force(), self._opened_journal())
+
+    def _opened_journal(self) -> Journal:
+        match self._journal:
+            case Journal():
+                return self._journal
+            case None:
+                return Journal()
+            case True:
+                return open_journal(self._root, read_configuration(self._root))
+        return Journal(os.fspath(self._journal))
+
+    @property
+    def _root(self) -> str:
+        if self._library is None:
+            raise BylawError("these books have no root; name the path of a journal")
+        return self._library.search.root
 
     def _in_force(self) -> RulesInForce:
         if self._library is None:

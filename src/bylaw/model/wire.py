@@ -75,6 +75,16 @@ def _share_defaults(event: Event) -> Event:
     return event
 
 
+def as_written(event: Event) -> Event:
+    """The event as whoever reads it again finds it; EventError for what cannot be written."""
+    try:
+        return _DECODER.decode(encode_event(event))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as wrong:
+        raise EventError(
+            EVENT_FIELD.name, f"the event cannot be written as JSON: {wrong}"
+        ) from None
+
+
 def decode_event(line: bytes) -> Event:
     """An event from one line, or an EventError that says what is wrong with it."""
     try:

@@ -11,6 +11,8 @@ from time import monotonic_ns
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from bylaw.engine.causes import TOO_DEEP, too_deep
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import SESSION_STEPS, EventEmit
@@ -40,9 +42,16 @@ def perform(due: Due, event: Event, performers: Performers) -> tuple[StepOutcome
         return NOT_OFFERED, 0
     begun = monotonic_ns()
     try:
-        outcome = performer(due, event)
+        outcome = _plain(performer(due, event))
     except Exception as problem:  # noqa: BLE001 - whatever a host's code raises is its failure
         outcome = StepOutcome(
             EffectStatus.FAILED, {"error": f"{type(problem).__name__}: {problem}"}
         )
     return outcome, (monotonic_ns() - begun) // MS
+
+
+def _plain(outcome: StepOutcome) -> StepOutcome:
+    """The outcome as a record will have it, so that nobody goes by anything else."""
+    if outcome.result is None:
+        return outcome
+    return StepOutcome(outcome.status, msgspec.json.decode(msgspec.json.encode(outcome.result)))

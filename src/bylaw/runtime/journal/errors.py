@@ -121,6 +121,8 @@ def told_plainly(path: str) -> ToldPlainly:
 
 def _plainly(path: str, problem: BaseException) -> JournalError | None:
     match problem:
+        case UnicodeEncodeError():
+            return unusable_journal(path, "a text or the name of a file is no UTF-8")
         case JournalError():
             return problem
         case sqlite3.Error():
@@ -140,13 +142,13 @@ def _of_sqlite(path: str, problem: sqlite3.Error) -> JournalError:
         return JournalError(JOURNAL_BUSY, message)
     if name == "SQLITE_FULL" or (name.startswith("SQLITE_IOERR") and not has_room(path)):
         return _full(path)
-    return _unusable(path, str(problem))
+    return unusable_journal(path, str(problem))
 
 
 def _of_system(path: str, problem: OSError) -> JournalError:
     if problem.errno in NO_ROOM:
         return _full(path)
-    return _unusable(path, problem.strerror or str(problem))
+    return unusable_journal(path, problem.strerror or str(problem))
 
 
 def _full(path: str) -> JournalError:
@@ -157,7 +159,8 @@ def _full(path: str) -> JournalError:
     return JournalError(JOURNAL_FULL, message)
 
 
-def _unusable(path: str, why: str) -> JournalError:
+def unusable_journal(path: str, why: str) -> JournalError:
+    """A file or folder that this user cannot use."""
     message = (
         f"the journal `{path}` cannot be used: {why}; "
         "let this user read and write it and its folder, "

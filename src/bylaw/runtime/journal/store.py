@@ -250,6 +250,10 @@ class Journal:
 
     def _write_rules(self, rules: RulesInForce) -> None:
         run = self._run
-        run("INSERT OR IGNORE INTO rule_sets VALUES (?, ?)", (rules.digest, rules.encoded_files()))
+        run(
+            "INSERT INTO rule_sets VALUES (?1, ?2) ON CONFLICT (digest)"
+            " DO UPDATE SET files = ?2 WHERE length(files) < length(?2)",  # known without texts
+            (rules.digest, rules.encoded_files()),
+        )
         for key, text in rules.texts:
             run("INSERT OR IGNORE INTO sources VALUES (?, ?)", (key, text))

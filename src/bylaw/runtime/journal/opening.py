@@ -1,0 +1,55 @@
+"""A root and its settings → its journal, open; and where that journal and its anchor lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import BylawError, LoadError
+from bylaw.runtime.discovery import name_from
+from bylaw.runtime.journal.anchor import Anchor
+from bylaw.runtime.journal.errors import unusable_journal
+from bylaw.runtime.journal.redaction import Redactor
+from bylaw.runtime.journal.store import Journal
+from bylaw.runtime.own_folder import user_state
+from bylaw.runtime.reading import folder_of, in_plain_words, real_path
+from bylaw.runtime.root import absolute
+from bylaw.runtime.state_folder import STATE, state_folder
+
+if TYPE_CHECKING:
+    from bylaw.runtime.configuration import Configuration
+
+
+def open_journal(root: str, configuration: Configuration) -> Journal:
+    """The journal of a root, made if need be; JournalError if it cannot be used."""
+    settings = configuration.settings.journal
+    path = absolute(settings.path, root)
+    _check_folder(root, path)
+    return Journal(
+        path,
+        durability=settings.durability,
+        redactor=Redactor(settings.redact),
+        anchor=anchor_of(root, path),
+    )
+
+
+def anchor_of(root: str, path: str) -> Anchor | None:
+    """Where the head of a journal is noted; None if there is no safe place for that."""
+    try:
+        return Anchor(user_state(root), path)
+    except BylawError:
+        return None
+
+
+def _check_folder(root: str, path: str) -> None:
+    """No link leads out of the root, and the state folder is for this user alone."""
+    if not name_from(real_path(root), real_path(path)):
+        raise unusable_journal(path, "a link leads out of the root")
+    if not name_from(absolute(STATE, root), path):
+        return
+    try:
+        with state_folder(root):
+            pass
+    except LoadError as refused:
+        raise unusable_journal(path, refused.diagnostics[0].headline) from None
+    except OSError as wrong:
+        raise unusable_journal(folder_of(path), in_plain_words(wrong)) from None
