@@ -5,6 +5,7 @@ deny tool shell if count_calls('shell') >= 2 because twice is enough
 on turn.start if turn_index == 3 say three turns
 on tool.after set seen = count_calls('shell')
 on agent.stop run make test
+on agent.stop run twice sh tidy.sh a.txt      the second run must leave the last word as it is
 off deny tool shell because this rule is switched off
 core deny tool shell because nobody can switch this rule off
 first      the first rule that matches ends the group
@@ -44,6 +45,7 @@ when_broken = WhenBroken(
 )
 
 TIMEOUT_S = 10
+TWICE = "twice "
 SWITCHES = ("first", "core")
 _EXAMPLE = Example("lines", "")
 BAD_LINE = Code("bad-line", "a line that is no rule", "", "", _EXAMPLE)
@@ -185,9 +187,7 @@ class _File:
         if found["verb"] == "say":
             return Fixed(MessageInsert(role=Role.DEVELOPER, text=found["rest"]))
         if found["verb"] == "run":
-            return Fixed(
-                CommandRun(argv=tuple(found["rest"].split()), cwd=".", timeout_s=TIMEOUT_S)
-            )
+            return Fixed(_run(found["rest"]))
         parts = _SET.fullmatch(found["rest"])
         if parts is None:
             raise LoadError([error(BAD_LINE, "this sets nothing", self.source, rest)])
@@ -201,3 +201,10 @@ class _File:
         return ExpressionGuard(
             load_guard(self.source, place(found, part), environment), self.reader
         )
+
+
+def _run(text):
+    twice = text.startswith(TWICE)
+    argv = tuple(text.removeprefix(TWICE).split())
+    files = argv[-1:] if twice else ()
+    return CommandRun(argv=argv, cwd=".", timeout_s=TIMEOUT_S, check_idempotent=twice, files=files)

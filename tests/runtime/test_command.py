@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from waiting import open_files, state, wait_until_gone
 
 from bylaw.runtime.command import ENVIRONMENT, Process
+from waiting import open_files, state, wait_until_gone
 
 PYTHON = [sys.executable, "-I", "-S", "-c"]
-HERE = str(Path(__file__).parent)
+TESTS = str(Path(__file__).parents[1])
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ class TestEnding:
     def test_a_fork_lets_go_of_it(self):
         code = f"""
 import os, sys, time
-sys.path.insert(0, {HERE!r})
+sys.path.insert(0, {TESTS!r})
 from waiting import wait_until_gone, state
 from bylaw.runtime.command import Process
 process = Process({PYTHON!r} + ['import sys; sys.stdin.read()'])

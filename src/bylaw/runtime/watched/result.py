@@ -34,6 +34,7 @@ class Ending(StrEnum):
 class Refusal(StrEnum):
     """Why a command was not started."""
 
+    UNTRUSTED = "untrusted"
     EMPTY = "empty"
     NUL = "null byte"
     NOT_TEXT = "not text"
@@ -134,6 +135,11 @@ class CommandResult:
     isolation: Isolation = NOT_STARTED
     refusal: Refusal | None = None
     why: str = ""
+
+    @classmethod
+    def refused(cls, command: Command, refusal: Refusal, why: str) -> CommandResult:
+        """The result of a command that was not started."""
+        return cls(command=command, ending=Ending.REFUSED, refusal=refusal, why=why)
 
     @property
     def ok(self) -> bool:

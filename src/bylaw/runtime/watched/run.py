@@ -46,9 +46,7 @@ def run(command: Command, cancellation: Cancellation | None = None) -> CommandRe
         with checked(command) as ready:
             return _run(command, ready, begun, cancellation)
     except RefusedError as refused:
-        return CommandResult(
-            command=command, ending=Ending.REFUSED, refusal=refused.refusal, why=str(refused)
-        )
+        return CommandResult.refused(command, refused.refusal, str(refused))
 
 
 def isolation() -> Isolation:

@@ -119,6 +119,7 @@ class Watcher:
                 os.read(self._wake, 1 << 16)
             if look and len(below(os.getpid())) > most:
                 self.say(CROWDED)
+                _kill_group(self._child, signal.SIGKILL)
                 return
 
     def _has_ended(self) -> bool:

@@ -1,0 +1,50 @@
+"""Commands that mean harm, with bubblewrap or without it: `BYLAW_TEST_ISOLATION=none` hides it."""
+
+import os
+
+import pytest
+from commanding import Commanding
+
+from bylaw.runtime.watched import bubblewrap
+from bylaw.runtime.watched.result import IsolatedBy
+from bylaw.runtime.watched.run import isolation
+from bylaw.runtime.watched.watcher import below
+from waiting import open_files
+
+HIDDEN = "bwrap-that-is-hidden"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _isolation():
+    if os.environ.get("BYLAW_TEST_ISOLATION") != "none":
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bubblewrap, "PROGRAM", HIDDEN)
+        yield
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    hidden = os.environ.get("BYLAW_TEST_ISOLATION") == "none"
+    found = "none: bubblewrap was hidden" if hidden else isolation().as_json()
+    terminalreporter.write_line(f"isolation of commands: {found}")
+
+
+@pytest.fixture
+def walled():
+    """Whether bubblewrap keeps commands in."""
+    return isolation().by is IsolatedBy.BUBBLEWRAP
+
+
+@pytest.fixture
+def commands(tmp_path):
+    """Commands in a folder of their own; beside it lies what they must not touch."""
+    return Commanding(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(commands):
+    isolation()  # the trial leaves nothing either, but is made once only
+    before = below(os.getpid()), open_files()
+    yield
+    assert (below(os.getpid()), open_files()) == before

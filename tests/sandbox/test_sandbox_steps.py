@@ -1,0 +1,280 @@
+"""`command.run` steps from a rule file to their `effect` records: settings, trust, what is refused."""
+
+import os
+import stat
+
+import pytest
+
+from bylaw.engine.index import RuleSet
+from bylaw.model.event import AgentStop
+from bylaw.model.vocabulary import EffectStatus, Op
+from bylaw.runtime.discovery import discover
+from bylaw.runtime.journal.reading import read_effects
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.journal.store import Journal
+from bylaw.runtime.loading import load
+from bylaw.runtime.root import read_configuration
+from bylaw.runtime.run_command import Bounds, CommandRunner
+from bylaw.runtime.submit import Runtime
+from bylaw.runtime.trust import Trust, TrustState, is_trusted, request_of
+from bylaw.runtime.trust_record import forget_record, keep_record
+from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.watched.run import isolation
+
+NOON = "2026-01-31T12:00:00+00:00"
+
+
+class Repository:
+    """A root with one rule file, whose commands run as a host would have them run."""
+
+    def __init__(self, root):
+        self.root = root
+
+    def write(self, rules, settings=""):
+        (self.root / "bylaw.toml").write_text(f'[[book]]\npath = "a.lines"\n{settings}')
+        (self.root / "a.lines").write_text(f"{rules}\n")
+        self.configuration = read_configuration(str(self.root))
+        self.library = load(discover(str(self.root), self.configuration))
+        return self
+
+    def trusted(self):
+        request = request_of(self.library, self.configuration)
+        keep_record(str(self.root), request.granted(str(self.root), NOON))
+        return self
+
+    def stop(self, trust=None, **more):
+        """The effect of the one step, from the journal."""
+        runner = CommandRunner(
+            str(self.root),
+            self.configuration.settings.command,
+            trust or (lambda: is_trusted(str(self.root), self.library, self.configuration)),
+            **more,
+        )
+        rules, in_force = RuleSet(self.library.in_force()), rules_with_texts(self.library.books)
+        with Journal(str(self.root / "journal.db")) as journal:
+            performers = {Op.COMMAND_RUN: runner.perform}
+            answer = Runtime(rules, in_force, journal, performers=performers).submit(AgentStop())
+            (effect,) = read_effects(journal, answer.event.session, answer.event.seq)
+        return effect
+
+
+@pytest.fixture
+def repository(tmp_path, a_person):
+    root = tmp_path / "repository"
+    root.mkdir()
+    return Repository(root)
+
+
+class TestTrust:
+    def test_a_repository_that_nobody_trusts_starts_nothing(self, repository):
+        effect = repository.write("on agent.stop run touch harm").stop()
+
+        assert effect.status is EffectStatus.REFUSED
+        assert effect.result["refusal"] == "untrusted"
+        assert effect.result["error"] == "nobody has trusted it; see `bylaw trust`"
+        assert effect.result["isolation"] == {"by": "none", "why": "nothing was started"}
+        assert not (repository.root / "harm").exists()
+
+    def test_one_that_is_trusted_does(self, repository):
+        effect = repository.write("on agent.stop run touch done").trusted().stop()
+
+        assert effect.status is EffectStatus.OK
+        assert (repository.root / "done").exists()
+
+    def test_trust_for_one_run(self, repository):
+        repository.write("on agent.stop run touch done")
+
+        assert repository.stop(trust=Trust.for_one_run).status is EffectStatus.OK
+
+    def test_trust_that_was_taken_back_after_the_rules_were_loaded(self, repository):
+        repository.write("on agent.stop run touch harm").trusted()
+        forget_record(str(repository.root))
+
+        assert repository.stop().status is EffectStatus.REFUSED
+        assert not (repository.root / "harm").exists()
+
+    def test_rules_that_changed_since(self, repository):
+        repository.write("on agent.stop run touch done").trusted()
+        effect = repository.write("on agent.stop run touch harm").stop()
+
+        assert effect.status is EffectStatus.REFUSED
+        assert effect.result["error"].endswith("changed since it was trusted; see `bylaw trust`")
+
+    def test_a_step_that_no_book_told_of(self, repository):
+        repository.write("on agent.stop run touch harm")
+        not_needed = Trust(TrustState.NOT_NEEDED, "nothing here asks for trust")
+        effect = repository.stop(trust=lambda: not_needed)
+
+        assert effect.status is EffectStatus.REFUSED
+        assert not (repository.root / "harm").exists()
+
+
+class TestTheRecord:
+    def test_everything_that_was_in_force(self, repository):
+        """LD-104, DW-097, DW-099"""
+        repository.write("on agent.stop run sh say.sh a;b").trusted()
+        (repository.root / "say.sh").write_text('echo "$1"; echo no >&2; exit 3\n')
+        effect = repository.stop()
+
+        assert effect.status is EffectStatus.FAILED
+        assert effect.result == {
+            "error": "exit code 3",
+            "argv": ["sh", "say.sh", "a;b"],
+            "program": effect.result["program"],
+            "cwd": str(repository.root),
+            "ending": "exited",
+            "exit_code": 3,
+            "signal": None,
+            "result": "a;b\n",
+            "stderr": "no\n",
+            "cut": {"stdout": 0, "stderr": 0},
+            "isolation": isolation().as_json(),
+            "limits": {
+                "timeout_s": 10, "output": 16384, "processes": 8192, "file": 4 << 30,
+            },
+        }  # fmt: skip
+        assert effect.result["program"].endswith("/bin/sh")
+
+    def test_a_time_out(self, repository):
+        settings = "[command]\ntimeout_s = 1\n"
+        effect = repository.write("on agent.stop run sleep 600", settings).trusted().stop()
+
+        assert effect.status is EffectStatus.TIMEOUT
+        assert effect.result["error"] == "took longer than 1 s"
+        assert effect.result["exit_code"] is None
+
+    def test_a_program_that_is_not_there(self, repository):
+        effect = repository.write("on agent.stop run no-such-program").trusted().stop()
+
+        assert effect.status is EffectStatus.REFUSED
+        assert effect.result["refusal"] == "not found"
+
+    def test_cancelled(self, repository):
+        cancellation = Cancellation()
+        cancellation.cancel()
+        repository.write("on agent.stop run touch harm").trusted()
+        effect = repository.stop(cancellation=cancellation)
+
+        assert (effect.status, effect.result["error"]) == (EffectStatus.FAILED, "cancelled")
+        assert not (repository.root / "harm").exists()
+
+
+class TestSettings:
+    def test_programs(self, repository):
+        settings = '[command]\nallow = ["true"]\n'
+
+        assert repository.write("on agent.stop run true", settings).trusted().stop().status == "ok"
+        repository.write("on agent.stop run touch harm", settings).trusted()
+        assert repository.stop().result["refusal"] == "not allowed"
+
+    def test_a_language_may_allow_fewer(self, repository):
+        """What both allow is allowed; if that is nothing, then nothing."""
+        repository.write("on agent.stop run true", '[command]\nallow = ["true"]\n').trusted()
+        others, same = ({"lines": Bounds(frozenset({name}))} for name in ("touch", "true"))
+
+        assert repository.stop(languages=others).result["refusal"] == "not allowed"
+        assert repository.stop(languages=same).status is EffectStatus.OK
+
+    def test_roots_of_a_language_that_has_them(self, repository):
+        """LD-099, LD-A22: no roots, no command."""
+        bounds = {"lines": Bounds(in_roots=True)}
+        repository.write("on agent.stop run true").trusted()
+        assert repository.stop(languages=bounds).result["refusal"] == "outside"
+
+        repository.write("on agent.stop run true", '[command]\nroots = ["src"]\n').trusted()
+        (repository.root / "src").mkdir()
+        assert repository.stop(languages=bounds).result["refusal"] == "outside"
+
+        repository.write("on agent.stop run true", '[command]\nroots = ["."]\n').trusted()
+        assert repository.stop(languages=bounds).status is EffectStatus.OK
+
+    def test_variables(self, repository, monkeypatch):
+        monkeypatch.setenv("MINE", "1")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+        settings = '[command]\nenv = ["MINE"]\n'
+        effect = repository.write("on agent.stop run env", settings).trusted().stop()
+
+        assert "MINE=1\n" in effect.result["result"]
+        assert "AWS" not in effect.result["result"]
+
+
+class TestTwice:
+    """DW-088, DW-089, DW-096, DW-A22, DW-A24"""
+
+    RULE = "on agent.stop run twice sh tidy.sh a.txt"
+
+    def tidy(self, repository, script):
+        repository.write(self.RULE).trusted()
+        (repository.root / "tidy.sh").write_text(f"echo ran >> runs\n{script}\n")
+        (repository.root / "a.txt").write_text("a\n")
+        effect = repository.stop()
+        return effect, (repository.root / "runs").read_text().count("ran")
+
+    def test_what_changes_nothing_runs_once(self, repository):
+        effect, runs = self.tidy(repository, "true")
+
+        assert (effect.status, runs, effect.result["runs"]) == (EffectStatus.OK, 1, 1)
+        digests = effect.result["digests"]
+        assert list(digests) == ["before", "between"]
+        assert digests["before"] == digests["between"]
+        assert effect.result["changed"] == []
+
+    def test_what_is_stable_then_runs_twice(self, repository):
+        effect, runs = self.tidy(repository, 'echo tidy > "$1"; echo said')
+
+        assert (effect.status, runs, effect.result["runs"]) == (EffectStatus.OK, 2, 2)
+        digests = effect.result["digests"]
+        assert digests["before"] != digests["between"] == digests["after"]
+        assert (effect.result["changed"], effect.result["changed_again"]) == (["a.txt"], [])
+        assert effect.result["first"]["result"] == effect.result["result"] == "said\n"
+
+    def test_what_changes_again_has_failed(self, repository):
+        effect, runs = self.tidy(repository, 'echo more >> "$1"')
+
+        assert (effect.status, runs) == (EffectStatus.FAILED, 2)
+        assert effect.result["exit_code"] == 0
+        assert effect.result["changed_again"] == ["a.txt"]
+        assert effect.result["error"] == "`a.txt` changed again when the command ran a second time"
+
+    def test_what_fails_is_not_tried_again(self, repository):
+        effect, runs = self.tidy(repository, 'echo more >> "$1"; exit 2')
+
+        assert (effect.status, runs, effect.result["error"]) == (
+            EffectStatus.FAILED, 1, "exit code 2",
+        )  # fmt: skip
+
+    def test_what_fails_the_second_time_has_failed(self, repository):
+        effect, runs = self.tidy(repository, 'test -e b && exit 2; touch b; echo b > "$1"')
+
+        assert (effect.status, runs) == (EffectStatus.FAILED, 2)
+        assert effect.result["first"]["exit_code"] == 0
+
+    @pytest.mark.parametrize(
+        "script", ['rm "$1"', 'chmod +x "$1"; ln -sf /etc/passwd "$1"', 'rm "$1"; mkfifo "$1"']
+    )
+    def test_whatever_becomes_of_a_file(self, repository, script):
+        effect, _ = self.tidy(repository, f"{script} 2>/dev/null; true")
+
+        assert (effect.status, effect.result["changed"]) == (EffectStatus.OK, ["a.txt"])
+
+    def test_trust_that_ends_between_the_runs(self, repository):
+        repository.write(self.RULE)
+        (repository.root / "tidy.sh").write_text('echo ran >> runs; echo b > "$1"\n')
+        (repository.root / "a.txt").touch()
+        answers = [Trust.for_one_run(), Trust(TrustState.UNTRUSTED, "no")]
+        effect = repository.stop(trust=lambda: answers.pop(0))
+
+        assert (effect.status, effect.result["error"]) == (EffectStatus.REFUSED, "no")
+        assert (repository.root / "runs").read_text() == "ran\n"
+
+
+def test_a_folder_that_leads_out_by_the_time_of_the_start(repository):
+    """The root itself is a link: what it really is counts."""
+    link = repository.root.parent / "link"
+    link.symlink_to(repository.root)
+    repository.root = link
+    effect = repository.write("on agent.stop run touch done").trusted().stop()
+
+    assert effect.status is EffectStatus.OK
+    assert effect.result["cwd"] == os.path.realpath(link)
+    assert stat.S_ISREG((link / "done").stat().st_mode)
