@@ -13,7 +13,7 @@ import bylaw
 from bylaw.dialects import toml_rules
 from bylaw.dialects.base import RuleFile
 from bylaw.dialects.toml_rules.action_reader import FIELDS, TYPE
-from bylaw.dialects.toml_rules.reader import CONDITION_KEYS, RULE_KEYS, read_rule
+from bylaw.dialects.toml_rules.reader import CONDITION_KEYS, RULE_KEYS, read_rules
 from bylaw.model.source import SourceFile
 from bylaw.runtime.loading import load_paths, load_root
 
@@ -148,7 +148,7 @@ class TestDefaults:
     """TR-011, TR-013, TR-014, TR-018, TR-023, TR-026, TR-028"""
 
     def test_what_is_not_written(self):
-        written, problems = read_rule(SourceFile("a-rule.toml", rule()))
+        ((written, problems),) = read_rules([SourceFile("a-rule.toml", rule())])
 
         assert problems == []
         assert (written.name, written.description, written.version) == ("a-rule", "", "1.0.0")

@@ -5,7 +5,7 @@ from invariants import check_diagnostics, refused
 
 from bylaw.dialects import toml_rules as dialect
 from bylaw.dialects.base import RuleFile
-from bylaw.dialects.toml_rules.reader import read_rule
+from bylaw.dialects.toml_rules.reader import read_rules
 from bylaw.dialects.toml_rules.written import from_note, to_note
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
@@ -49,7 +49,7 @@ def toml_rules(data):
 
 def check_note(source, first):
     """The rule as it is noted for the next start is the rule."""
-    written, _ = read_rule(source)
+    ((written, _),) = read_rules([source])
     note = to_note(written)
     assert from_note(note) == written
     known = dialect.load([RuleFile(source, "digest", known=note)])

@@ -7,7 +7,7 @@ import pytest
 
 import bylaw
 from bylaw.dialects import dialect_named
-from bylaw.dialects.toml_rules.reader import read_rule
+from bylaw.dialects.toml_rules.reader import read_rules
 from bylaw.dialects.toml_rules.written import to_note
 from bylaw.model.source import SourceFile
 from bylaw.runtime.check_cache import CheckCache
@@ -50,11 +50,11 @@ def read_texts(monkeypatch):
     language = dialect_named("toml")
     asked = []
 
-    def reading(source):
-        asked.append(source.path)
-        return read_rule(source)
+    def reading(sources):
+        asked.extend(source.path for source in sources)
+        return read_rules(sources)
 
-    monkeypatch.setattr(language, "read_rule", reading)
+    monkeypatch.setattr(language, "read_rules", reading)
     return asked
 
 
@@ -98,7 +98,7 @@ def poison(root, text, note):
 
 
 def fields():
-    written, _ = read_rule(SourceFile("greet.toml", GREET))
+    ((written, _),) = read_rules([SourceFile("greet.toml", GREET)])
     return msgspec.msgpack.decode(to_note(written))
 
 

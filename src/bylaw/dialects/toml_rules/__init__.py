@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.base import BesideError, Loaded, Start, Visit, WhenBroken
 from bylaw.dialects.toml import read_toml
 from bylaw.dialects.toml_rules.lowering import PROCEDURE, lowered
-from bylaw.dialects.toml_rules.reader import ID, read_rule
+from bylaw.dialects.toml_rules.reader import ID, read_rules
 from bylaw.dialects.toml_rules.written import from_note, to_note
 from bylaw.model.codes.toml_rules import (
     BAD_SCRIPT,
@@ -88,7 +88,9 @@ def starts(book: Book) -> Sequence[Start]:  # noqa: ARG001 - no rule of this lan
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The rules of all files."""
-    read = [_read(file) for file in files]
+    read = _read(files)
+    for one in read:
+        _check_surroundings(one)
     _refuse_duplicates(read)
     good = [one for one in read if one.written is not None and not one.is_broken]
     rules = [lowered(one.written, one.file, name, one.script) for one in good if one.written]
@@ -119,19 +121,27 @@ class _Read:
         self.findings.append(error(code, headline, self.file.source, span, help=help_))
 
 
-def _read(file: RuleFile) -> _Read:
-    known = from_note(file.known) if file.known else None
-    if known is not None:
-        one = _Read(file, known, note=file.known)
-    else:
-        written, findings = read_rule(file.source)
-        note = to_note(written) if written and not findings else b""
-        one = _Read(file, written, findings, note)
+def _read(files: Sequence[RuleFile]) -> list[_Read]:
+    """Each file, from what was noted of it or else from its text."""
+    known = [from_note(file.known) if file.known else None for file in files]
+    new = [file.source for file, rule in zip(files, known, strict=True) if rule is None]
+    results = iter(read_rules(new))
+    return [
+        _Read(file, rule, note=file.known) if rule else _read_anew(file, *next(results))
+        for file, rule in zip(files, known, strict=True)
+    ]
+
+
+def _read_anew(file: RuleFile, rule: WrittenRule | None, findings: list[Diagnostic]) -> _Read:
+    return _Read(file, rule, findings, to_note(rule) if rule and not findings else b"")
+
+
+def _check_surroundings(one: _Read) -> None:
+    """Check what the text alone cannot tell: the name of its file, and its script."""
     if one.written is not None:
         _check_file_name(one, one.written.id)
         if one.written.script:
             _read_script(one, one.written.script)
-    return one
 
 
 def _check_file_name(one: _Read, rule_id: str) -> None:

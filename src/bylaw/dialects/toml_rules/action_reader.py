@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date, datetime, time
 from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from bylaw.dialects.toml_rules.texts import check_template, is_template
+from bylaw.dialects.toml_rules.texts import is_template
 from bylaw.dialects.toml_rules.written import (
     DEFAULT_LOG,
     Action,
@@ -23,7 +23,7 @@ from bylaw.model.vocabulary import Category, DeliverAt, Level, Priority
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bylaw.dialects.toml_rules.section import Section
+    from bylaw.dialects.toml_rules.section import Path, Section
 
 TYPE = "type"
 # Every action with its fields; the first field of some is required.
@@ -37,7 +37,6 @@ REQUIRED = {"notify_self": "message", "set_state": "key", "emit_event": "event_t
 _ALL_FIELDS = tuple(dict.fromkeys(field for fields in FIELDS.values() for field in fields))
 _MAX_INT = 2**63
 MAX_TEMPLATES = 100
-_Path: TypeAlias = "tuple[str | int, ...]"
 
 
 def read_action(section: Section) -> Action:
@@ -113,7 +112,7 @@ def _emit_event(section: Section) -> Action:
         section.findings.refuse(codes.WRONG_VALUE, headline, section.place("payload"), "use fewer")
         return EmitEvent(event_type="-")
     for path, text in templates:
-        check_template(section, text, path)
+        section.fill_in(text, path)
     return EmitEvent(
         event_type=section.text("event_type", "-"), payload=_plain(section, payload, ("payload",))
     )
@@ -129,12 +128,12 @@ _READERS: dict[str, Callable[[Section], Action]] = {
 
 def _template(section: Section, key: str, default: str) -> str:
     text = section.text(key, default)
-    if isinstance(section.values.get(key), str):
-        check_template(section, text, (key,))
+    if isinstance(section.values.get(key), str) and is_template(text):
+        section.fill_in(text, (key,))
     return text
 
 
-def _templates(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
+def _templates(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """Every template of a payload, at any depth; keys are no templates."""
     if isinstance(value, str) and is_template(value):
         yield path, value

@@ -1,13 +1,14 @@
-"""The text of a rule file → the rule as written, and everything that is wrong with it."""
+"""The texts of rule files → the rules as written, and everything that is wrong with them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.toml import read_toml
+from bylaw.dialects.toml import Document, read_toml
 from bylaw.dialects.toml_rules.action_reader import read_action
 from bylaw.dialects.toml_rules.section import Findings
+from bylaw.dialects.toml_rules.texts import check_templates
 from bylaw.dialects.toml_rules.written import (
     DEFAULT_PRIORITY,
     DEFAULT_VERSION,
@@ -21,6 +22,8 @@ from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bylaw.dialects.toml_rules.section import Section
     from bylaw.dialects.toml_rules.written import Action
     from bylaw.model.codes import Code
@@ -42,22 +45,44 @@ _VERSION = re.compile(
 _HEADER = re.compile(r"^([ \t]*)\[[ \t]*rule[ \t]*\]", re.MULTILINE)
 
 
-def read_rule(source: SourceFile) -> tuple[WrittenRule | None, list[Diagnostic]]:
-    """The rule, if nothing is wrong with the file, and the findings."""
+def read_rules(
+    sources: Sequence[SourceFile],
+) -> list[tuple[WrittenRule | None, list[Diagnostic]]]:
+    """The rule of each file, if it can be made out, and the findings.
+
+    All files take a step before any takes the next: the readers of TOML, of conditions and of
+    templates are so large that in turns they would drive each other from the processor's caches.
+    """
+    readings = [_Reading(_findings(source)) for source in sources]
+    for step in (_Reading.read, _Reading.check_expression, _Reading.check_templates):
+        for reading in readings:
+            step(reading)
+    return [(reading.written, reading.findings.told()) for reading in readings]
+
+
+def _findings(source: SourceFile) -> Findings:
+    """The document, if it is one, and what is wrong with it so far."""
     try:
-        findings = Findings(read_toml(source))
+        return Findings(read_toml(source))
     except LoadError as refused:
-        return None, list(refused.diagnostics)
-    written = _Reading(findings).rule()
-    return written, findings.told()
+        findings = Findings(Document(source, {}))
+        findings.found += refused.diagnostics
+        return findings
 
 
 class _Reading:
-    """One file: the pipeline is `rule`."""
+    """One file."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.document = findings.document
+        self.expression: str | None = None
+        self.written: WrittenRule | None = None
+
+    def read(self) -> None:
+        """Read everything but expression and templates, which are noted."""
+        if not self.findings.found:
+            self.written = self.rule()
 
     def rule(self) -> WrittenRule | None:
         self.findings.close(SECTIONS)
@@ -168,20 +193,23 @@ class _Reading:
             self.findings.refuse(codes.CONDITION_COUNT, headline, condition.span, help_)
         texts = condition.text("expression"), condition.text("script")
         if isinstance(condition.values.get("expression"), str):
-            self._check_expression(texts[0])
+            self.expression = texts[0]
         if condition.values.get("script") == "":
             headline, help_ = "the path of the script is empty", "write a path, or an `expression`"
             self.findings.refuse(codes.BAD_SCRIPT, headline, condition.place("script"), help_)
         return texts
 
-    def _check_expression(self, text: str) -> None:
+    def check_expression(self) -> None:
+        if self.expression is None:
+            return
         try:
-            found = _findings_about(SourceFile(self.document.source.path, text))
+            found = _findings_about(SourceFile(self.document.source.path, self.expression))
         except LoadError as refused:
-            found = list(refused.diagnostics)
-        if found:
-            place = self.document.string("condition", "expression")
-            self.findings.found += [place.relocated(one) for one in found]
+            found = refused.diagnostics
+        self.findings.relocate(found, ("condition", "expression"))
+
+    def check_templates(self) -> None:
+        check_templates(self.findings)
 
     def _header_place(self) -> tuple[int, int]:
         """Line and column of `[rule]`, found without looking for every place of the text."""

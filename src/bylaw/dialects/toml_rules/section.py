@@ -6,15 +6,15 @@ What is wrong is noted and a stand-in is returned, so that one run finds every p
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from bylaw.model.codes.toml_rules import MISSING_KEY, NOT_A_CHOICE, UNKNOWN_KEY, WRONG_VALUE
-from bylaw.model.diagnostic import Diagnostic, Severity, error, warning
+from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order, warning
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from bylaw.dialects.toml import Document
     from bylaw.model.codes import Code
@@ -26,15 +26,17 @@ BOOLEAN = ("`true` or `false`", "true")
 INTEGER = ("a whole number", "100")
 # A text with more of them is no rule that somebody mends line by line.
 MAX_ERRORS = 100
+Path: TypeAlias = "tuple[str | int, ...]"
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Findings:
-    """What is wrong with one document, in `found`."""
+    """What is wrong with one document, in `found`; `templates` are still to be checked."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.found: list[Diagnostic] = []
+        self.templates: list[tuple[Path, str]] = []
 
     def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
         """Note a reason to refuse the file."""
@@ -47,7 +49,13 @@ class Findings:
     def told(self) -> list[Diagnostic]:
         """All findings; of very many errors the first."""
         errors = [one for one in self.found if one.severity is Severity.ERROR]
-        return errors[:MAX_ERRORS] if len(errors) > MAX_ERRORS else self.found
+        return in_order(errors)[:MAX_ERRORS] if len(errors) > MAX_ERRORS else self.found
+
+    def relocate(self, found: Sequence[Diagnostic], path: Path) -> None:
+        """Note what was found about a text, at its place in the document."""
+        if found:
+            place = self.document.string(*path)
+            self.found += [place.relocated(one) for one in found]
 
     def section(self, name: str) -> Section | None:
         """A table of the document; None if it is not there or is no table."""
@@ -120,6 +128,10 @@ class Section:
         except ValueError:
             self._refuse_choice(key, text, choices)
             return default
+
+    def fill_in(self, text: str, path: Path) -> None:
+        """Note a template below this table."""
+        self.findings.templates.append(((self.name, *path), text))
 
     def _refuse_choice(self, key: str, text: str, choices: type[StrEnum]) -> None:
         listed = ", ".join(f"`{one.value}`" for one in choices)

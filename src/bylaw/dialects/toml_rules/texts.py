@@ -12,7 +12,7 @@ from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 
 if TYPE_CHECKING:
-    from bylaw.dialects.toml_rules.section import Section
+    from bylaw.dialects.toml_rules.section import Findings
     from bylaw.expr.context_values import ContextValues
     from bylaw.expr.limits import Budget
     from bylaw.expr.template import Template
@@ -34,17 +34,13 @@ def is_template(text: str) -> bool:
     return _TAG.search(text) is not None
 
 
-def check_template(section: Section, text: str, path: tuple[str | int, ...]) -> None:
-    """Note what is wrong with a text of an action."""
-    if not is_template(text):
-        return
-    try:
-        found = list(_load(section.findings.document.source.path, text).warnings)
-    except LoadError as refused:
-        found = list(refused.diagnostics)
-    if found:
-        place = section.findings.document.string(section.name, *path)
-        section.findings.found += [place.relocated(one) for one in found]
+def check_templates(findings: Findings) -> None:
+    """Note what is wrong with the templates of a document."""
+    for path, text in findings.templates:
+        try:
+            findings.relocate(_load(findings.document.source.path, text).warnings, path)
+        except LoadError as refused:
+            findings.relocate(refused.diagnostics, path)
 
 
 def _load(path: str, text: str) -> Template:
