@@ -5,16 +5,17 @@ from __future__ import annotations
 from datetime import date, datetime, time
 from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bylaw.dialects.toml_rules.texts import is_template
 from bylaw.dialects.toml_rules.written import (
-    DEFAULT_LOG,
     Action,
     EmitEvent,
     NotifySelf,
     SetState,
     WriteLog,
+    required_fields,
+    type_of,
 )
 from bylaw.model.codes import toml_rules as codes
 from bylaw.model.visible import brief
@@ -26,15 +27,11 @@ if TYPE_CHECKING:
     from bylaw.dialects.toml_rules.section import Path, Section
 
 TYPE = "type"
-# Every action with its fields; the first field of some is required.
-FIELDS = {
-    "notify_self": ("message", "category", "priority", "deliver_at"),
-    "log": ("message", "level"),
-    "set_state": ("key", "value"),
-    "emit_event": ("event_type", "payload"),
-}
-REQUIRED = {"notify_self": "message", "set_state": "key", "emit_event": "event_type"}
+ACTIONS: dict[str, type[Action]] = {type_of(action): action for action in get_args(Action)}
+FIELDS = {name: action.__struct_fields__ for name, action in ACTIONS.items()}
 _ALL_FIELDS = tuple(dict.fromkeys(field for fields in FIELDS.values() for field in fields))
+# What stands for a field that is not written.
+_NOTICE, _LOG = NotifySelf(message=""), WriteLog()
 _MAX_INT = 2**63
 MAX_TEMPLATES = 100
 
@@ -44,15 +41,15 @@ def read_action(section: Section) -> Action:
     findings = section.findings
     findings.close((TYPE, *_ALL_FIELDS), section.name)
     section.require(TYPE)
-    kind = section.text(TYPE, "log")
-    if kind not in FIELDS:
-        listed = ", ".join(f"`{one}`" for one in FIELDS)
+    kind = section.text(TYPE, type_of(WriteLog))
+    if kind not in ACTIONS:
+        listed = ", ".join(f"`{one}`" for one in ACTIONS)
         headline = f"`{brief(kind)}` is no type of action"
         findings.refuse(codes.NOT_A_CHOICE, headline, section.place(TYPE), f"use one of {listed}")
-        return WriteLog()
+        return _LOG
     if isinstance(section.values.get(TYPE), str):  # else nothing says which fields belong to it
         _check_fields(section, kind)
-    return _READERS[kind](section)
+    return _READERS[ACTIONS[kind]](section)
 
 
 def _check_fields(section: Section, kind: str) -> None:
@@ -63,13 +60,17 @@ def _check_fields(section: Section, kind: str) -> None:
             span = section.findings.document.key_span(section.name, key)
             help_ = f"it belongs to {owners}"
             section.findings.refuse(codes.FOREIGN_ACTION_FIELD, headline, span, help_)
-    required = REQUIRED.get(kind)
-    if required and _is_blank(section.values.get(required, "")):
-        is_empty = required in section.values
-        headline = f"an action of type `{kind}` has {'an empty' if is_empty else 'no'} `{required}`"
-        span = section.place(required) if is_empty else section.span
-        help_ = "write something between the quotes" if is_empty else f"add `{required}`"
-        section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, help_)
+    for required in required_fields(ACTIONS[kind]):
+        if _is_blank(section.values.get(required, "")):
+            _refuse_blank(section, kind, required)
+
+
+def _refuse_blank(section: Section, kind: str, field: str) -> None:
+    is_empty = field in section.values
+    headline = f"an action of type `{kind}` has {'an empty' if is_empty else 'no'} `{field}`"
+    span = section.place(field) if is_empty else section.span
+    help_ = "write something between the quotes" if is_empty else f"add `{field}`"
+    section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, help_)
 
 
 def _is_blank(value: Any) -> bool:
@@ -79,16 +80,16 @@ def _is_blank(value: Any) -> bool:
 def _notify_self(section: Section) -> Action:
     return NotifySelf(
         message=_template(section, "message", ""),
-        category=section.choice("category", Category, Category.INFO),
-        priority=section.choice("priority", Priority, Priority.NORMAL),
-        deliver_at=section.choice("deliver_at", DeliverAt, DeliverAt.TURN_START),
+        category=section.choice("category", Category, _NOTICE.category),
+        priority=section.choice("priority", Priority, _NOTICE.priority),
+        deliver_at=section.choice("deliver_at", DeliverAt, _NOTICE.deliver_at),
     )
 
 
 def _log(section: Section) -> Action:
     return WriteLog(
-        message=_template(section, "message", DEFAULT_LOG),
-        level=section.choice("level", Level, Level.INFO),
+        message=_template(section, "message", _LOG.message),
+        level=section.choice("level", Level, _LOG.level),
     )
 
 
@@ -118,11 +119,11 @@ def _emit_event(section: Section) -> Action:
     )
 
 
-_READERS: dict[str, Callable[[Section], Action]] = {
-    "notify_self": _notify_self,
-    "log": _log,
-    "set_state": _set_state,
-    "emit_event": _emit_event,
+_READERS: dict[type[Action], Callable[[Section], Action]] = {
+    NotifySelf: _notify_self,
+    WriteLog: _log,
+    SetState: _set_state,
+    EmitEvent: _emit_event,
 }
 
 

@@ -13,6 +13,7 @@ from bylaw.dialects.toml_rules.written import (
     DEFAULT_PRIORITY,
     DEFAULT_VERSION,
     Hook,
+    RulePart,
     WriteLog,
     WrittenRule,
 )
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
 
 SECTIONS = ("rule", "condition", "action")
-RULE_KEYS = (
-    *("id", "name", "description", "version", "trigger"),
-    *("priority", "enabled", "core", "plugin_id"),
-)
+RULE_KEYS = RulePart.__struct_fields__
 CONDITION_KEYS = ("expression", "script")
 FIRST_PRIORITY, LAST_PRIORITY = 1, 1000
 ID = re.compile(r"[a-z0-9-]+")

@@ -1,4 +1,7 @@
-"""A TOML rule as its author wrote it, with the defaults filled in: plain data that can be kept."""
+"""A TOML rule as its author wrote it, with the defaults filled in: plain data that can be kept.
+
+The keys of `[rule]` and of every action are the fields of these classes.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,12 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct
 
 from bylaw.model.vocabulary import Category, DeliverAt, Level, Priority
 
 DEFAULT_PRIORITY = 100
 DEFAULT_VERSION = "1.0.0"
-DEFAULT_LOG = "Rule triggered"
 
 
 class Hook(StrEnum):
@@ -35,15 +37,15 @@ class NotifySelf(_Part, frozen=True, kw_only=True, tag="notify_self"):
     """Tell the agent something."""
 
     message: str
-    category: Category
-    priority: Priority
-    deliver_at: DeliverAt
+    category: Category = Category.INFO
+    priority: Priority = Priority.NORMAL
+    deliver_at: DeliverAt = DeliverAt.TURN_START
 
 
 class WriteLog(_Part, frozen=True, kw_only=True, tag="log"):
     """Write a line to the log."""
 
-    message: str = DEFAULT_LOG
+    message: str = "Rule triggered"
     level: Level = Level.INFO
 
 
@@ -64,8 +66,21 @@ class EmitEvent(_Part, frozen=True, kw_only=True, tag="emit_event"):
 Action: TypeAlias = NotifySelf | WriteLog | SetState | EmitEvent
 
 
-class WrittenRule(_Part, frozen=True, kw_only=True):
-    """One file. Of `expression` and `script` exactly one is there."""
+def type_of(action: type[Action]) -> str:
+    """How rules call it."""
+    return str(action.__struct_config__.tag)
+
+
+def required_fields(action: type[Action]) -> tuple[str, ...]:
+    """The fields that have no default."""
+    fields, defaults = action.__struct_fields__, action.__struct_defaults__
+    without = (NODEFAULT,) * (len(fields) - len(defaults))
+    given = zip(fields, without + defaults, strict=True)
+    return tuple(field for field, default in given if default is NODEFAULT)
+
+
+class RulePart(_Part, frozen=True, kw_only=True):
+    """What stands in `[rule]`."""
 
     id: str
     name: str
@@ -76,6 +91,11 @@ class WrittenRule(_Part, frozen=True, kw_only=True):
     enabled: bool
     core: bool
     plugin_id: str
+
+
+class WrittenRule(RulePart, frozen=True, kw_only=True):
+    """One file. Of `expression` and `script` exactly one is there."""
+
     expression: str
     script: str
     action: Action
