@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from bylaw.expr.lua_syntax import MAX_SCRIPT, LuaProblem, lua_available, lua_problem
+from bylaw.expr.limits import MAX_SCRIPT_BYTES
+from bylaw.expr.lua_syntax import LuaProblem, lua_available, lua_problem
 
 pytest.importorskip("lupa.lua55")
 
@@ -23,7 +24,7 @@ def test_lua_is_there():
         "while true do end",
         "os.exit(3)",
         "error('it is never run')",
-        "return true --".ljust(MAX_SCRIPT, "x"),
+        "return true --".ljust(MAX_SCRIPT_BYTES, "x"),
     ],
 )
 def test_a_good_script(text):
@@ -44,7 +45,7 @@ def test_a_good_script(text):
         ("\x1bLuaU", 1, "attempt to load a binary chunk (mode is 't')"),
         ("#!/usr/bin/lua\nreturn 1", 1, "unexpected symbol near '#'"),
         ("return " + "(" * 9000, 1, "C stack overflow"),
-        ("x" * (MAX_SCRIPT + 1), 1, f"the script is longer than {MAX_SCRIPT} bytes"),
+        ("x" * (MAX_SCRIPT_BYTES + 1), 1, f"the script is longer than {MAX_SCRIPT_BYTES} bytes"),
     ],
 )  # fmt: skip
 def test_a_bad_script(text, line, message):

@@ -21,6 +21,7 @@ from bylaw.expr.conditions import parse_condition
 from bylaw.expr.expression import load_condition, load_guard
 from bylaw.expr.guard_environment import guard_environment
 from bylaw.expr.guards import parse_guard
+from bylaw.expr.limits import MAX_OUTPUT_CHARS
 from bylaw.expr.paths import Pattern, check_resolvable, normalise, pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.expr.printing import print_condition, print_guard
@@ -201,7 +202,7 @@ def rendered(loaded):
         text = loaded.render(VALUES)
     except RenderError as failed:
         return failed.code, failed.message
-    assert len(text) <= template.MAX_OUTPUT_CHARS
+    assert len(text) <= MAX_OUTPUT_CHARS
     return text
 
 

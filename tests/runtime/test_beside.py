@@ -6,7 +6,8 @@ import pytest
 import scripted
 
 from bylaw.dialects.base import BesideError
-from bylaw.runtime.beside import MAX_ALL_BESIDE_BYTES, MAX_BESIDE_BYTES, Surroundings
+from bylaw.expr.limits import MAX_SCRIPT_BYTES
+from bylaw.runtime.beside import MAX_ALL_BESIDE_BYTES, Surroundings
 from bylaw.runtime.loading import load_paths, load_root
 
 
@@ -139,19 +140,19 @@ def test_a_file_that_may_not_be_read(folder):
 
 
 def test_a_script_is_utf8_of_bounded_length(folder):
-    (folder / "most.lua").write_bytes(b"-" * MAX_BESIDE_BYTES)
-    (folder / "more.lua").write_bytes(b"-" * (MAX_BESIDE_BYTES + 1))
+    (folder / "most.lua").write_bytes(b"-" * MAX_SCRIPT_BYTES)
+    (folder / "more.lua").write_bytes(b"-" * (MAX_SCRIPT_BYTES + 1))
     (folder / "latin.lua").write_bytes(b"caf\xe9")
 
-    assert len(read(folder, "most.lua")) == MAX_BESIDE_BYTES
+    assert len(read(folder, "most.lua")) == MAX_SCRIPT_BYTES
     assert refusal(folder, "more.lua") == "`more.lua` is larger than 65,536 bytes"
     assert refusal(folder, "latin.lua") == "`latin.lua` is not UTF-8 text: byte 0xe9"
 
 
 def test_all_scripts_together_are_bounded(folder):
-    (folder / "a.lua").write_bytes(b"-" * MAX_BESIDE_BYTES)
+    (folder / "a.lua").write_bytes(b"-" * MAX_SCRIPT_BYTES)
     surroundings = Surroundings()
-    for number in range(MAX_ALL_BESIDE_BYTES // MAX_BESIDE_BYTES):
+    for number in range(MAX_ALL_BESIDE_BYTES // MAX_SCRIPT_BYTES):
         (folder / str(number)).mkdir()
         (folder / str(number) / "a.lua").symlink_to("../a.lua")
         surroundings.of(str(folder / "r.toml")).read(f"{number}/a.lua")

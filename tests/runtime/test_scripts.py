@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from waiting import open_files, state, wait_until_gone
 
-from bylaw.expr.lua_syntax import MAX_SCRIPT
+from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.decision import Need, NeedName, ScriptCall
 from bylaw.model.event import TurnStart
 from bylaw.model.facts import Facts, ScriptResult
 from bylaw.runtime.scripts import MAX_INPUT, MAX_KEPT, SCRIPT_SECONDS, ScriptRunner
+from waiting import open_files, state, wait_until_gone
 
 pytest.importorskip("lupa.lua55")
 
@@ -151,9 +151,9 @@ with ScriptRunner() as runner:
 
 class TestLimits:
     def test_a_script_that_is_too_long(self, runner):
-        error = f"the script is longer than {MAX_SCRIPT} bytes"
+        error = f"the script is longer than {MAX_SCRIPT_BYTES} bytes"
 
-        assert runner.run(call("--" + "x" * MAX_SCRIPT)) == ScriptResult(error=error)
+        assert runner.run(call("--" + "x" * MAX_SCRIPT_BYTES)) == ScriptResult(error=error)
 
     def test_an_input_that_is_too_large(self, runner):
         error = f"the context is larger than {MAX_INPUT} bytes"
@@ -161,7 +161,7 @@ class TestLimits:
         assert runner.run(call("return true", b" " * (MAX_INPUT + 1))) == ScriptResult(error=error)
 
     def test_the_largest(self, runner):
-        script = "return true --".ljust(MAX_SCRIPT, "x")
+        script = "return true --".ljust(MAX_SCRIPT_BYTES, "x")
         data = b'{"a": "' + b"x" * (MAX_INPUT - 9) + b'"}'
 
         assert len(data) == MAX_INPUT

@@ -1,4 +1,4 @@
-"""What an expression may cost: the limits at load and the budget that one evaluation spends."""
+"""What expressions, templates and scripts may cost: limits, and the budget of one evaluation."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ MAX_ITEMS = 10_000
 MAX_INT_BITS = 4_096
 MAX_VALUE_DEPTH = 200  # an event may be 100 deep, an expression 50 more
 MAX_ROUND_DIGITS = 400
+MAX_OUTPUT_CHARS = 65_536  # of templates that are filled in together
+MAX_SCRIPT_BYTES = 64 * 1024  # of UTF-8: far longer than any condition
 # Python's search has no quick way for the last places of a text: it compares at each of them.
 SLOW_PLACES = 2_500
 COMPARISONS_A_STEP = 8_192

@@ -11,13 +11,12 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.visible import clipped
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-# In bytes of UTF-8: far longer than any condition.
-MAX_SCRIPT = 64 << 10
 MAX_MEMORY = 32 << 20
 MAX_MESSAGE = 200
 
@@ -51,8 +50,8 @@ def lua_problem(text: str) -> LuaProblem | None:
     from lupa import lua55  # noqa: PLC0415 - an extra
 
     script = text.encode(errors="surrogatepass")
-    if len(script) > MAX_SCRIPT:
-        return LuaProblem(1, f"the script is longer than {MAX_SCRIPT} bytes")
+    if len(script) > MAX_SCRIPT_BYTES:
+        return LuaProblem(1, f"the script is longer than {MAX_SCRIPT_BYTES} bytes")
     runtime = lua55.LuaRuntime(register_eval=False, register_builtins=False, max_memory=MAX_MEMORY)
     try:
         runtime.compile(script, name="=script", mode="t")

@@ -9,11 +9,11 @@ import re
 from functools import cache
 
 from bylaw.dialects.base import BesideError
+from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.source import EncodingError, SourceFile
 from bylaw.model.visible import clipped
 from bylaw.runtime.reading import folder_of, in_plain_words, lies_in, real_path, regular_bytes
 
-MAX_BESIDE_BYTES = 64 * 1024  # one file
 MAX_ALL_BESIDE_BYTES = 16 * 1024 * 1024  # of all rule files that are loaded together
 MAX_SHOWN = 200  # characters of a path in a reason
 
@@ -47,8 +47,8 @@ class Surroundings:
 
     def _read(self, folder: str, path: str) -> str:
         data = self._bytes(folder, path)
-        if len(data) > MAX_BESIDE_BYTES:
-            raise _error(path, f"is larger than {MAX_BESIDE_BYTES:,} bytes")
+        if len(data) > MAX_SCRIPT_BYTES:
+            raise _error(path, f"is larger than {MAX_SCRIPT_BYTES:,} bytes")
         self._left -= len(data)
         if self._left < 0:
             limit = f"{MAX_ALL_BESIDE_BYTES:,} bytes"
@@ -63,7 +63,7 @@ class Surroundings:
             real = real_path(f"{folder}/{path}")
             if not lies_in(real, self._real(folder)):
                 raise _error(path, "is a link that leaves the folder of the rule file")
-            return regular_bytes(real, MAX_BESIDE_BYTES, links=False)
+            return regular_bytes(real, MAX_SCRIPT_BYTES, links=False)
         except (FileNotFoundError, NotADirectoryError):
             raise _error(path, "is not there") from None
         except (OSError, ValueError) as wrong:

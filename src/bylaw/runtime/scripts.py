@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Self
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.expr.lua_syntax import MAX_SCRIPT, lua_module
+from bylaw.expr.limits import MAX_SCRIPT_BYTES
+from bylaw.expr.lua_syntax import lua_module
 from bylaw.model.facts import ScriptResult
 from bylaw.runtime.command import Process
 from bylaw.runtime.lua.worker import LENGTH, READY
@@ -98,8 +99,8 @@ class ScriptRunner:
 
     def _run(self, call: ScriptCall) -> ScriptResult | None:
         script = call.script.encode(errors="surrogatepass")
-        if len(script) > MAX_SCRIPT:
-            return ScriptResult(error=f"the script is longer than {MAX_SCRIPT} bytes")
+        if len(script) > MAX_SCRIPT_BYTES:
+            return ScriptResult(error=f"the script is longer than {MAX_SCRIPT_BYTES} bytes")
         if len(call.input) > MAX_INPUT:
             return ScriptResult(error=f"the context is larger than {MAX_INPUT} bytes")
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bylaw.dialects.toml_rules.texts import Rendered, is_template
+from bylaw.dialects.toml_rules.texts import TextForm, is_template
 from bylaw.dialects.toml_rules.written import (
     Action,
     EmitEvent,
@@ -13,7 +13,7 @@ from bylaw.dialects.toml_rules.written import (
     SetState,
     WriteLog,
 )
-from bylaw.expr.limits import Budget
+from bylaw.expr.limits import MAX_OUTPUT_CHARS, Budget
 from bylaw.model.codes.templates import RENDER_TOO_LARGE
 from bylaw.model.codes.toml_rules import EMPTY_NOTICE
 from bylaw.model.effects import EventEmit, Log, Notify, StateSet
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
     from bylaw.model.effects import Step
     from bylaw.model.rule import StepMaker, View
 
-MAX_RENDERED = 65_536  # characters: as long as one template may grow
-
 
 def step_maker(action: Action, space: str) -> StepMaker:
     """What the rule does when it fires; its state lies in a space of variables."""
     match action:
         case NotifySelf():
-            return Notifies(action, Rendered(action.message, space))
+            return Notifies(action, TextForm(action.message, space))
         case WriteLog():
-            return Logs(action, Rendered(action.message, space))
+            return Logs(action, TextForm(action.message, space))
         case SetState():
             return Sets(space, action.key, _prepared(action.value, space))
         case EmitEvent():
@@ -48,7 +46,7 @@ class Notifies:
     """A notice."""
 
     action: NotifySelf
-    text: Rendered
+    text: TextForm
     op: Op = Op.NOTIFY
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
@@ -71,7 +69,7 @@ class Logs:
     """A line of the log."""
 
     action: WriteLog
-    text: Rendered
+    text: TextForm
     op: Op = Op.LOG
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
@@ -90,7 +88,7 @@ class Sets:
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
         """The key with its value."""
-        value = self.value.make(view) if isinstance(self.value, Rendered) else self.value
+        value = self.value.make(view) if isinstance(self.value, TextForm) else self.value
         return (StateSet(space=self.space, name=self.key, value=value),)
 
 
@@ -108,7 +106,7 @@ class Emits:
 
 
 def _prepared(value: Any, space: str) -> Any:
-    return Rendered(value, space) if isinstance(value, str) else value
+    return TextForm(value, space) if isinstance(value, str) else value
 
 
 def _prepared_all(value: Any, space: str) -> Any:
@@ -128,16 +126,17 @@ class _Filling:
     chars: int = 0
 
     def filled(self, value: Any) -> Any:
-        if isinstance(value, Rendered):
+        if isinstance(value, TextForm):
             return self._text(value)
         if isinstance(value, dict):
             return {key: self.filled(item) for key, item in value.items()}
         return [self.filled(item) for item in value] if isinstance(value, list) else value
 
-    def _text(self, rendered: Rendered) -> str:
-        text = rendered.make(self.view, self.budget)
-        self.chars += len(text) if is_template(rendered.text) else 0
-        if self.chars > MAX_RENDERED:
-            reason = f"the texts of the payload would have more than {MAX_RENDERED:,} characters"
+    def _text(self, form: TextForm) -> str:
+        text = form.make(self.view, self.budget)
+        self.chars += len(text) if is_template(form.text) else 0
+        if self.chars > MAX_OUTPUT_CHARS:
+            most = f"{MAX_OUTPUT_CHARS:,} characters"
+            reason = f"the texts of the payload would have more than {most}"
             raise RenderError(RENDER_TOO_LARGE.name, reason)
         return text

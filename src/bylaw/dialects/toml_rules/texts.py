@@ -24,8 +24,9 @@ _NAMES = {
         for section, shape in SHAPES.items()
     }
 }
-# A key that was never set is null (TR-A18).
-_NULL_BELOW = frozenset({("context", "state")})
+_NULL_BELOW = frozenset(
+    ("context", name) for name, shape in SHAPES.items() if shape.missing_is_null
+)
 _TAG = re.compile(r"\{[{%#]")
 
 
@@ -52,7 +53,7 @@ def _load(path: str, text: str) -> Template:
 
 
 @dataclass(frozen=True)
-class Rendered:
+class TextForm:
     """A text that is filled in when its rule fires, with the state of a space of variables."""
 
     text: str

@@ -16,7 +16,7 @@ from jinja2 import TemplateSyntaxError, UndefinedError, nodes
 
 from bylaw.expr.arithmetic import reason_of
 from bylaw.expr.faults import Fault
-from bylaw.expr.limits import MAX_INT_BITS, Budget, OverBudget
+from bylaw.expr.limits import MAX_INT_BITS, MAX_OUTPUT_CHARS, Budget, OverBudget
 from bylaw.expr.template.check import Checker, Path, Shape, children, path_of, too_deep
 from bylaw.expr.template.rewrite import rewritten
 from bylaw.expr.template.sandbox import BUDGET, SANDBOX, located, parsed
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 MAX_TEMPLATE_CHARS = 20_000
-MAX_OUTPUT_CHARS = 65_536
 MAX_BRACKETS = 20
 MAX_DIAGNOSTICS = 100
 MAX_NUMBER_CHARS = 1_234  # enough for the longest number of MAX_INT_BITS
