@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint types layers unit requirements fix spec-update docs bench fuzz lock clean
+.PHONY: run test test-sandbox lint types layers unit requirements fix spec-update docs bench fuzz lock clean
 
 run: .venv/.ready ## a short tour of what exists
 	@$(BIN)/python examples/tour.py
@@ -22,6 +22,10 @@ layers: .venv/.ready
 
 unit: .venv/.ready
 	$(BIN)/python -m pytest -q
+
+test-sandbox: .venv/.ready ## commands that mean harm, with bubblewrap if it works, then without
+	$(BIN)/python -m pytest -q tests/sandbox
+	BYLAW_TEST_ISOLATION=none $(BIN)/python -m pytest -q tests/sandbox
 
 requirements: .venv/.ready ## which cases check which requirement; FULL=1 prints every id
 	$(BIN)/python tests/requirement_table.py $(if $(FULL),--full)

@@ -26,6 +26,7 @@ END_SECONDS = watcher.GRACE_SECONDS + watcher.SWEEP_SECONDS + 1.0
 
 _AT_ONCE = 1 << 16
 _MAX_LINE = 1 << 10
+_LONGEST = 1000.0  # seconds that a poll can wait for sure
 _MS = 1000
 _REFUSALS = {
     ENOENT: (Refusal.VANISHED, "the program, or what its first line names, is not there any more"),
@@ -101,7 +102,7 @@ class Watch:
         if cancellation is not None:
             self._poll.register(cancellation.descriptor, select.POLLIN)
         while self._readers:
-            left = max(0.0, self._deadline - time.monotonic())
+            left = min(max(0.0, self._deadline - time.monotonic()), _LONGEST)
             for descriptor, _ in self._poll.poll(left * _MS):
                 self._take(descriptor)
             if time.monotonic() >= self._deadline:
