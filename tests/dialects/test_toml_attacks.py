@@ -6,6 +6,7 @@ which are asked before and behind it and must not notice; no process is started,
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from attacking import (
     FACTS,
     HISTORY,
     HOOKS,
+    HOSTILE,
     as_bytes,
     assert_refused,
     log,
@@ -388,6 +390,21 @@ def test_very_many_files_of_one_id(tmp_path):
 
     assert {one.code for one in library.diagnostics} == {"duplicate-rule-id"}
     assert all(one.headline.endswith(" and 996 more") for one in library.diagnostics)
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe", b"a\nb", b"\x1b[2J", "\u202e".encode(), b"\\u{a}"])
+def test_a_file_with_a_name_that_is_no_text(tmp_path, name, monkeypatch):
+    """Found here: one such name in a folder, and nothing could be recorded any more."""
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "rules", rule())
+    os.close(os.open(os.fsencode(tmp_path) + b"/rules/" + name + b".toml", os.O_CREAT))
+    with bylaw.Engine(bylaw.load("rules"), tmp_path / "journal.db") as engine:
+        reply = engine.submit(HOOKS["on_tool_complete"])
+
+    assert (reply.verdict, reply.answer.problem) == (bylaw.Verdict.WARN, "")
+    assert [plan.rule for plan in reply.answer.decision.plans] == ["before", HOSTILE, "behind"]
+    (reason,) = reply.reasons
+    assert reason.text.isprintable()
 
 
 INJECTED = "{{ 7 * 7 }}{% for x in y %}{{ context.__class__ }}"

@@ -152,10 +152,12 @@ def test_a_folder_in_place_of_a_file_is_no_rule_file(root):
 def test_a_name_that_is_not_utf8(root):
     folder = os.fsencode(root) + b"/rules"
     (root / "rules").mkdir()
-    os.close(os.open(folder + b"/\xff.toml", os.O_CREAT))
+    for name in (b"/\xff.toml", rb"/\u{dcff}.toml"):
+        os.close(os.open(folder + name, os.O_CREAT))
 
-    (one,) = discover(str(root), Configuration()).found
-    assert one.path == "rules/\udcff.toml"
+    found = discover(str(root), Configuration()).found
+    assert [one.path for one in found] == [r"rules/\u{5c}u{dcff}.toml", r"rules/\u{dcff}.toml"]
+    assert found[1].location == f"{root}/rules/\udcff.toml"
 
 
 def test_a_folder_whose_files_were_given_before_is_not_empty(root):

@@ -18,6 +18,7 @@ from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import visible
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
 from bylaw.runtime.reading import as_bytes, as_text, is_folder, unreadable
 from bylaw.runtime.root import absolute, is_root
@@ -204,7 +205,10 @@ class _Searching:
                 yield f"{folder}/{name}"
 
     def _add(self, found: Found) -> None:
-        self._found.setdefault(found.location, found)
+        # The name stands in uids and records: it must be text, and no two files share one.
+        path = visible(found.path)
+        named = found if path == found.path else replace(found, path=path)
+        self._found.setdefault(found.location, named)
 
     def _refuse(self, diagnostic: Diagnostic) -> None:
         self._refusals.append(diagnostic)
