@@ -7,7 +7,7 @@ are computed at once. Nothing outside the arguments is read and nothing outside 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.engine.combine import Findings
 from bylaw.engine.fire import Firing, fault, fire
@@ -25,12 +25,16 @@ from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, Visited
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.engine.index import Bucket, Candidates, RuleSet
     from bylaw.model.decision import TraceLine
     from bylaw.model.event import Event
     from bylaw.model.session import Session
 
 _NO_VALUES = Match()
+# What a guard says, found out by asking it or known before.
+Ask: TypeAlias = "Callable[[Rule, View], Match | None]"
 
 
 def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
@@ -46,7 +50,7 @@ def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision
     held = bucket.holding(observed, event, max(observed.at, event.at))
     if held < 0 or (held and bucket.writes):
         return deliberate(rules, observed, event)  # a guard failed, or may change what others see
-    late: tuple[TraceLine, ...] = LateTrace(_trace, rules, observed, event, held > 0)  # type: ignore[assignment]  # see LateTrace
+    late: tuple[TraceLine, ...] = LateTrace(_trace, bucket, held, observed, event)  # type: ignore[assignment]  # see LateTrace
     if not held and not observed.notices.waiting:
         return Decision(trace=late)
     return _decide_held(bucket, held, View.of(observed, event), late)
@@ -54,21 +58,30 @@ def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision
 
 def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
     """The slow path, rule by rule with a full trace: what the fast path must agree with."""
-    deliberation = _Deliberation(View.of(observed, event))
+    deliberation = _Deliberation(View.of(observed, event), _ask)
     for candidates in rules.candidates(event):
         deliberation.read(candidates)
     return deliberation.findings.answer(observed, event)
 
 
-def _trace(rules: RuleSet, observed: Session, event: Event) -> tuple[TraceLine, ...]:
-    decision = deliberate(rules, observed, event)
+def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[TraceLine, ...]:
+    """What the slow path would write down; no guard is asked again."""
+    holding = {id(rule) for candidates in bucket.chosen(held) for rule in candidates.rules}
+
+    def answer(rule: Rule, _: View) -> Match | None:
+        return _NO_VALUES if id(rule) in holding else None
+
+    deliberation = _Deliberation(View.of(observed, event), answer)
+    for candidates in bucket.groups:
+        deliberation.read(candidates)
+    decision = deliberation.findings.answer(observed, event)
     assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
     return decision.trace
 
 
 def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, ...]) -> Decision:
     """Decide with the rules whose guards are known to hold."""
-    deliberation = _Deliberation(view, guards_hold=True)
+    deliberation = _Deliberation(view, lambda _rule, _view: _NO_VALUES, tracing=False)
     for candidates in bucket.chosen(held):
         deliberation.read(candidates)
     return deliberation.findings.decision(view.session, view.event, trace)
@@ -77,10 +90,10 @@ def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, 
 class _Deliberation:
     """The state of one call: the view, and what was found so far."""
 
-    def __init__(self, view: View, *, guards_hold: bool = False) -> None:
+    def __init__(self, view: View, ask: Ask, *, tracing: bool = True) -> None:
         self.view = view
-        self.findings = Findings(tracing=not guards_hold)
-        self.guards_hold = guards_hold
+        self.findings = Findings(tracing=tracing)
+        self.ask = ask
         self.disabled = frozenset(view.event.facts.disabled or ())
         self.halted = False
         self.visited: list[Visited] | None = None
@@ -133,7 +146,7 @@ class _Deliberation:
                 return self._pass_over(rule, TraceResult.GATED, describe(closed), closed)
             for need in rule.needs:
                 self.view.fact(need)
-            match = _NO_VALUES if self.guards_hold else self._ask(rule)
+            match = self.ask(rule, self.view)
         except MissingFact as missing:
             self.findings.need(missing.needs)
             match = None
@@ -178,22 +191,23 @@ class _Deliberation:
         in_first_of_two = self.findings.comes_again and self.view.event.round == 1
         return not in_first_of_two or rule.on.rounds is not Rounds.LAST
 
-    def _ask(self, rule: Rule) -> Match | None:
-        """What the guard found; an unexpected error of a check is a guard error, never a pass."""
-        if rule.guard is None:
-            return _NO_VALUES
-        try:
-            found = rule.guard.test(self.view)
-        except (GuardError, MissingFact):
-            raise
-        except Exception as problem:
-            message = f"{type(problem).__name__}: {problem}"
-            raise GuardError(GUARD_CRASH.name, message) from problem
-        if isinstance(found, Needs):
-            if not found.needs:
-                raise GuardError(GUARD_CRASH.name, "the check asked for facts without naming one")
-            raise self.view.missing(found.needs)
-        return found
+
+def _ask(rule: Rule, view: View) -> Match | None:
+    """What the guard found; an unexpected error of a check is a guard error, never a pass."""
+    if rule.guard is None:
+        return _NO_VALUES
+    try:
+        found = rule.guard.test(view)
+    except (GuardError, MissingFact):
+        raise
+    except Exception as problem:
+        message = f"{type(problem).__name__}: {problem}"
+        raise GuardError(GUARD_CRASH.name, message) from problem
+    if isinstance(found, Needs):
+        if not found.needs:
+            raise GuardError(GUARD_CRASH.name, "the check asked for facts without naming one")
+        raise view.missing(found.needs)
+    return found
 
 
 def _ends_group(rule: Rule, flow: Flow) -> bool:

@@ -79,8 +79,9 @@ def _asks_for_facts(rule: Rule) -> bool:
 
 def _piece(guard: ExpressionGuard, prefix: str, kind: Kind, bit: int) -> Piece:
     emitted = guard.expression.emit(prefix)
-    codes = guard.reader.codes(kind)
-    reads = {prefix + name: codes[name] for name in sorted(guard.fields)}
+    code = "\n".join([*emitted.definitions, emitted.condition])
+    fields = guard.reader.mentioned(code, prefix, kind)
+    reads = {prefix + name: field for name, field in fields.items()}
     looks_up = _lookup(guard, prefix)
     names = dict(guard.reader.names)
     return Piece(emitted.definitions, emitted.condition, reads, names, bit, looks_up)
@@ -119,7 +120,6 @@ def _function(pieces: list[Piece]) -> Holding:
         body += ["if found is not None: held |= found(s, e, n)"]
     for piece in rest:
         reads |= piece.reads
-        names |= piece.names
         body += [*piece.definitions, f"if {piece.condition}: held |= {piece.bit}"]
     for piece in pieces:
         names |= piece.names

@@ -11,7 +11,7 @@ from bylaw.model.decision import TraceLine, TraceResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bylaw.engine.index import RuleSet
+    from bylaw.engine.index import Bucket
     from bylaw.model.event import Event
     from bylaw.model.session import Session
 
@@ -47,19 +47,19 @@ class LateTrace(Struct, eq=False, gc=False):
     Whoever hands a decision out of the process of deciding makes a real tuple of it.
     """
 
-    make: Callable[[RuleSet, Session, Event], tuple[TraceLine, ...]]
-    rules: RuleSet
+    make: Callable[[Bucket, int, Session, Event], tuple[TraceLine, ...]]
+    bucket: Bucket
+    # Which guards held, as bits: their rules have fired, or something kept them from firing.
+    held: int
     session: Session
     event: Event
-    # Whether a guard held: its rule has fired, or something kept it from firing.
-    held: bool
     made: tuple[TraceLine, ...] | None = None
 
     @property
     def lines(self) -> tuple[TraceLine, ...]:
         """The trace itself."""
         if self.made is None:
-            self.made = self.make(self.rules, self.session, self.event)
+            self.made = self.make(self.bucket, self.held, self.session, self.event)
         return self.made
 
     def __iter__(self) -> Iterator[TraceLine]:

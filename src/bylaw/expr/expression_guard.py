@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bylaw.model.vocabulary import Kind
 
 _MATCHED = Match()
-_FIELD = re.compile(r"\bv\.(\w+)")
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,13 @@ class Reader:
     codes: Callable[[Kind], Mapping[str, str]]
     names: Mapping[str, Any] = field(default_factory=dict)
     _built: dict[tuple[Kind, frozenset[str]], Callable[..., object]] = field(default_factory=dict)
+
+    def mentioned(self, code: str, view: str, kind: Kind) -> dict[str, str]:
+        """The fields that a code reads, `view` standing before each, and their own code."""
+        codes = self.codes(kind)
+        # A literal that looks like a field only adds a field: reading more is harmless.
+        names = set(re.findall(rf"\b{re.escape(view)}(\w+)", code))
+        return {name: codes[name] for name in sorted(names & codes.keys())}
 
     def read(self, view: View, fields: frozenset[str]) -> object:
         """The view with these fields filled in."""
@@ -60,16 +66,10 @@ class ExpressionGuard:
     @cached_property
     def fields(self) -> frozenset[str]:
         """The fields of the view that it reads."""
-        # A literal that looks like a field only adds a field: reading more is harmless.
-        mentioned = frozenset(_FIELD.findall(self.expression.code))
-        return mentioned & _all_fields(self.reader)
+        from bylaw.model.vocabulary import Kind  # noqa: PLC0415 - only the names are needed here
+
+        return frozenset(self.reader.mentioned(self.expression.code, "v.", Kind.TOOL_BEFORE))
 
     def test(self, view: View) -> Match | None:
         """A match without values, or none; GuardError if it cannot be evaluated."""
         return _MATCHED if self.expression.test(self.reader.read(view, self.fields)) else None
-
-
-def _all_fields(reader: Reader) -> frozenset[str]:
-    from bylaw.model.vocabulary import Kind  # noqa: PLC0415 - only the names are needed here
-
-    return frozenset(reader.codes(Kind.TOOL_BEFORE))

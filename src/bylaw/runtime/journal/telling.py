@@ -27,7 +27,7 @@ def telling(decision: Decision) -> Decision:
     trace: tuple[TraceLine, ...] | LateTrace = decision.trace
     if isinstance(trace, LateTrace):
         quiet = not (trace.held or decision.plans)  # plans: notices that are due
-        if quiet and not trace.rules.bucket(trace.event).holds_back:
+        if quiet and not trace.bucket.holds_back:
             return QUIET
     kept = tuple(line for line in trace if is_telling(line))
     return msgspec.structs.replace(decision, trace=kept)
