@@ -14,7 +14,7 @@ from bylaw.cli.progress import progress
 from bylaw.cli.reading import STANDARD_INPUT, opened
 from bylaw.engine.index import RuleSet
 from bylaw.model.decision import NeedName
-from bylaw.model.diagnostic import Severity
+from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError
 from bylaw.runtime.loading import load_paths
 from bylaw.runtime.reading import unreadable
@@ -105,7 +105,7 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
         click.echo(render(library.diagnostics), nl=False, err=True)
     if library.refusals:
         return MISTAKE
-    failed = any(one.severity is Severity.ERROR for one in library.diagnostics)
+    failed = has_errors(library.diagnostics)
     with ScriptRunner() as scripts:
         gatherers = {NeedName.SCRIPTS: scripts.gather}
         rules = RuleSet(library.in_force())

@@ -117,18 +117,14 @@ def load_guard(source: SourceFile, span: Span, environment: Environment) -> Expr
     return _load(source, parse_guard(source, span), span, environment)
 
 
-def load_condition(
-    source: SourceFile, span: Span, environment: Environment = CONDITIONS
-) -> Expression:
+def load_condition(source: SourceFile, span: Span) -> Expression:
     """Read, check and compile a TOML condition, or raise LoadError."""
-    return _load(source, parse_condition(source, span), span, environment)
+    return _load(source, parse_condition(source, span), span, CONDITIONS)
 
 
-def known_condition(
-    source: SourceFile, span: Span, environment: Environment = CONDITIONS
-) -> Expression:
+def known_condition(source: SourceFile, span: Span) -> Expression:
     """A TOML condition that was found in order before: it is read when it is first asked."""
-    return Expression(lambda: check(source, parse_condition(source, span), environment), span)
+    return Expression(lambda: check(source, parse_condition(source, span), CONDITIONS), span)
 
 
 def _load(source: SourceFile, tree: Node, span: Span, environment: Environment) -> Expression:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from bylaw.model.decision import NeedName
 from bylaw.runtime.effects import CARRIES_OUT
-from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.submit import Runtime
 
@@ -57,7 +56,7 @@ class Loop:
             rules,
             in_force,
             journal,
-            gatherers=MappingProxyType({**NO_GATHERERS, **host.gatherers, **own}),
+            gatherers=MappingProxyType({**host.gatherers, **own}),
             performers=performers,
         )
 

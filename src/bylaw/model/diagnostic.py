@@ -85,6 +85,11 @@ def warning(
     return Diagnostic(code.name, Severity.WARNING, headline, source, span, note, (), help)
 
 
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether a text was refused."""
+    return any(one.severity is Severity.ERROR for one in diagnostics)
+
+
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """By file, position, code: the order in which every printer shows them."""
     return sorted(diagnostics, key=lambda d: (d.source.path, d.span, d.code, d.headline))

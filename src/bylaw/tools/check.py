@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects import dialect_named, dialect_names
-from bylaw.model.diagnostic import Severity
+from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError
 from bylaw.runtime.discovery import Found, Place, Why
 from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
@@ -45,7 +45,7 @@ class Report:
     @property
     def has_errors(self) -> bool:
         """Whether a rule file was refused."""
-        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+        return has_errors(self.diagnostics)
 
 
 def check(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Report:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.dialects.base import uid_of
-from bylaw.model.diagnostic import Severity
+from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError, RuleError
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.named_rules import find_rule, named_rules
@@ -86,7 +86,7 @@ class Listing:
     @property
     def has_errors(self) -> bool:
         """Whether a file was refused."""
-        return _has_errors(self.diagnostics)
+        return has_errors(self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class _Catalogue:
         try:
             return find_rule(self.rules, name)
         except RuleError as wrong:
-            if not _has_errors(self.diagnostics):
+            if not has_errors(self.diagnostics):
                 raise
             raise RuleError(f"{wrong}; not every file loads, `bylaw check` tells why") from None
 
@@ -209,10 +209,6 @@ class _Catalogue:
     def source_of(self, rule: NamedRule) -> SourceFile:
         texts = (one.texts.get(rule.origin.file) for one in self._books)
         return next(text.source for text in texts if text is not None)
-
-
-def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    return any(one.severity is Severity.ERROR for one in diagnostics)
 
 
 def written_lines(

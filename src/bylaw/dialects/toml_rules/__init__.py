@@ -24,7 +24,7 @@ from bylaw.model.codes.toml_rules import (
     NO_LUA,
     RULE_FILE_NAME,
 )
-from bylaw.model.diagnostic import Severity, error, warning
+from bylaw.model.diagnostic import error, has_errors, warning
 from bylaw.model.errors import LoadError
 from bylaw.model.procedure import Group
 from bylaw.model.verdict import Verdict
@@ -92,12 +92,11 @@ def load(files: Sequence[RuleFile]) -> Loaded:
     for one in read:
         _check_surroundings(one)
     _refuse_duplicates(read)
-    good = [one for one in read if one.written is not None and not one.is_broken]
-    rules = [lowered(one.written, one.file, name, one.script) for one in good if one.written]
+    rules = [lowered(rule, one.file, name, one.script) for one in read if (rule := one.rule)]
     return Loaded(
         groups=(Group(GROUP, Visit.TOML_RULES, PROCEDURE, tuple(rules)),),
         diagnostics=tuple(finding for one in read for finding in one.findings),
-        notes={one.file.digest: one.note for one in good if one.note},
+        notes={one.file.digest: one.note for one in read if one.note and one.rule},
     )
 
 
@@ -112,8 +111,9 @@ class _Read:
     script: str = ""
 
     @property
-    def is_broken(self) -> bool:
-        return any(finding.severity is Severity.ERROR for finding in self.findings)
+    def rule(self) -> WrittenRule | None:
+        """The rule, unless something is wrong."""
+        return None if has_errors(self.findings) else self.written
 
     def refuse(self, code: Code, headline: str, *path: str, help_: str = "") -> None:
         """Note an error about the value that stands at a path."""
@@ -147,7 +147,7 @@ def _check_surroundings(one: _Read) -> None:
 def _check_file_name(one: _Read, rule_id: str) -> None:
     file_name = one.file.path.rpartition("/")[2]
     wanted = rule_id + suffixes[0]
-    if file_name == wanted or one.is_broken:
+    if file_name == wanted or has_errors(one.findings):
         return
     headline = (
         f"the file is called `{file_name}`, its rule `{rule_id}`"
@@ -190,8 +190,8 @@ def _refuse_duplicates(read: Sequence[_Read]) -> None:
     """Two rules of one id: none of them is in force, and each names the other (TR-A13)."""
     by_id: dict[str, list[_Read]] = {}
     for one in read:
-        if one.written is not None and not one.is_broken:
-            by_id.setdefault(one.written.id, []).append(one)
+        if rule := one.rule:
+            by_id.setdefault(rule.id, []).append(one)
     for rule_id, same in by_id.items():
         for one in same if len(same) > 1 else ():
             headline = f"the id `{rule_id}` is also that of {_others(same, one)}"
