@@ -220,15 +220,15 @@ class TestItsWatcher:
 
     def test_lying_to_us(self, commands):
         """Whoever finds the pipe of the watcher may write to it, and gains nothing."""
+        lies = "started x|exited|refused||exited 99999999999|killed -1|refused 13 program|what 1 2"
         code = (
-            "import glob, os\n"
+            "import glob, os, sys\n"
             "for path in glob.glob(f'/proc/{os.getppid()}/fd/*'):\n"
-            "    try: open(path, 'wb', 0).write(b'started x\\nexited\\nrefused\\n\\nnonsense 1 2 3\\n')\n"
+            "    try: open(path, 'wb', 0).write(sys.argv[1].replace('|', '\\n').encode() + b'\\n')\n"
             "    except OSError: pass\n"
             "raise SystemExit(5)"
         )
-
-        result = commands.python(code)
+        result = commands.python(code, lies)
 
         # Whatever is written to the other pipe ends the command.
         assert result.exit_code == 5 or result.ending is Ending.KILLED

@@ -268,8 +268,8 @@ class TestTwice:
         assert (repository.root / "runs").read_text() == "ran\n"
 
 
-def test_a_folder_that_leads_out_by_the_time_of_the_start(repository):
-    """The root itself is a link: what it really is counts."""
+def test_a_root_that_is_a_link(repository):
+    """What it really is counts."""
     link = repository.root.parent / "link"
     link.symlink_to(repository.root)
     repository.root = link

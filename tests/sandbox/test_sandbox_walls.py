@@ -119,10 +119,10 @@ class TestTheWallItself:
         assert "PATH=" in result.stdout.text
         assert "s3cr3t" not in result.stdout.text
 
-    def test_sockets_of_services(self, commands, tmp_path_factory):
+    def test_sockets_of_services(self, commands, tmp_path_factory, monkeypatch):
         path = tmp_path_factory.mktemp("s") / "socket"
         with socket.socket(socket.AF_UNIX) as service:
-            os.chdir(path.parent)  # its path may be too long for a socket
+            monkeypatch.chdir(path.parent)  # its path may be too long for a socket
             service.bind("socket")
             service.listen()
             code = f"import os, socket; os.chdir({str(path.parent)!r}); socket.socket(1).connect('socket')"

@@ -26,6 +26,8 @@ END_SECONDS = watcher.GRACE_SECONDS + watcher.SWEEP_SECONDS + 1.0
 
 _AT_ONCE = 1 << 16
 _MAX_LINE = 1 << 10
+_MAX_CODE = 255
+_MAX_PID = 1 << 22
 _LONGEST = 1000.0  # seconds that a poll can wait for sure
 _MS = 1000
 _REFUSALS = {
@@ -139,18 +141,22 @@ class Watch:
             _put_first(self._process.pid)
             with suppress(OSError):  # then it has ended, and says so
                 self._process.send(self._request, self._deadline)
-        elif word == watcher.STARTED and not self._group:
-            self._group = int(more)
-            self._deadline = time.monotonic() + self._timeout_s
+        elif not self._group:
+            self._begin(word, more)
         elif word == watcher.EXITED:
-            self._set(Ending.EXITED, exit_code=int(more))
+            self._set(Ending.EXITED, exit_code=_number(more, _MAX_CODE))
         elif word == watcher.KILLED:
-            self._set(Ending.KILLED, number=int(more))
+            self._set(Ending.KILLED, number=_number(more, _MAX_CODE))
         elif word == watcher.CROWDED:
             self._set(Ending.CROWDED)
+
+    def _begin(self, word: bytes, more: bytes) -> None:
+        if word == watcher.STARTED:
+            self._group = _number(more, _MAX_PID)
+            self._deadline = time.monotonic() + self._timeout_s
         elif word == watcher.REFUSED:
             number, what = more.split()
-            self._refuse(*_refusal(int(number), what))
+            self._refuse(*_refusal(_number(number, _MAX_CODE), what))
 
     def _stop(self, ending: Ending) -> None:
         if self._group or ending is Ending.CANCELLED:
@@ -212,6 +218,13 @@ def _put_first(pid: int) -> None:
     for one in (pid, *watcher.below(pid)):
         with suppress(OSError):
             os.sched_setscheduler(one, urgent, os.sched_param(1))
+
+
+def _number(digits: bytes, most: int) -> int:
+    number = int(digits)
+    if not 0 <= number <= most:
+        raise ValueError
+    return number
 
 
 def _refusal(number: int, what: bytes) -> tuple[Refusal, str]:
