@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
@@ -36,7 +37,7 @@ from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import SourceFile, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
@@ -244,7 +245,7 @@ class Lowering:
         outer, self.text_span = self.text_span, span
         parts = self.nodes(node.values)
         self.text_span = outer
-        return Text(parts, span=span)
+        return Text(tuple(_joined(parts, span)), span=span)
 
     def formatted(self, node: ast.FormattedValue) -> Node:
         if node.format_spec is not None or node.conversion != -1:
@@ -277,6 +278,19 @@ class Lowering:
             names.append(self.public(target.id, self.span(target)))
         iterable, conditions = self.node(generator.iter), self.nodes(generator.ifs)
         return Clause(tuple(names), unpacks, iterable, conditions, span=iterable.span)
+
+
+def _joined(parts: Iterable[Node], span: Span) -> Iterator[Node]:
+    """The parts of an f-string, with neighbouring texts as one: `{'a'}b` is `ab`."""
+    for is_text, few in groupby(parts, _is_text):
+        if not is_text:
+            yield from few
+        elif text := "".join(str(one.value) for one in few if isinstance(one, Const)):
+            yield Const(text, span=span)
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Const) and isinstance(node.value, str)
 
 
 _HANDLERS: dict[type[ast.expr], Callable[..., Node]] = {
