@@ -1,7 +1,9 @@
 """The Python API: rules are loaded, events decided, sessions kept in memory."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from bylaw.model.event import Message, ToolAfter, ToolBefore
 from bylaw.model.vocabulary import CallStatus, Kind, Role
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_record
+from bylaw.runtime.journal.store import Journal
 
 RULES = """\
 deny tool shell if count_calls('shell') >= 1 because once is enough
@@ -155,6 +158,45 @@ class TestJournals:
 
         assert records[-1].event.kind is Kind.RULES
         assert {one.header.rules.hex() for one in records} == {records[-1].event.digest}
+
+    def test_a_journal_that_was_given_open_stays_open(self, rules):
+        with Journal() as journal:
+            for _ in range(2):
+                with bylaw.Engine(bylaw.load(rules), journal) as engine:
+                    reply = engine.submit({"kind": "turn.start"})
+
+        assert reply.answer.problem == ""
+        assert reply.answer.event.seq > 1
+
+    @pytest.mark.parametrize("journal", [None, "journal.db"])
+    def test_a_journal_that_was_opened_for_a_program_is_closed(self, rules, journal):
+        engine = bylaw.Engine(bylaw.load(rules), journal)
+        engine.submit({"kind": "turn.start"})
+        engine.close()
+
+        assert engine.submit({"kind": "tool.before", "tool": "ls"}).denied
+
+
+class TestScripts:
+    def test_decide_and_submit_share_a_process(self, tmp_path):
+        pytest.importorskip("lupa.lua55")
+        (tmp_path / "a-rule.toml").write_text(
+            '[rule]\nid = "a-rule"\ntrigger = "on_turn_start"\n'
+            '[condition]\nscript = "a.lua"\n[action]\ntype = "log"\n'
+        )
+        (tmp_path / "a.lua").write_text("return context.turn.number > 0")
+        before = children()
+        with bylaw.Engine(bylaw.load(tmp_path)) as engine:
+            assert engine.decide({"kind": "turn.start"}).fired
+            assert engine.submit({"kind": "turn.start"}).answer.decision.fired
+            assert len(children() - before) == 1
+
+        assert children() == before
+
+
+def children():
+    listed = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text()
+    return set(listed.split())
 
 
 class TestNames:

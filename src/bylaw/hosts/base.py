@@ -7,11 +7,10 @@ is the same everywhere, scripts among it, is put together here.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from bylaw.model.decision import NeedName
-from bylaw.runtime.effects import CARRIES_OUT
-from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.host_effects import CARRIES_OUT
 from bylaw.runtime.submit import Runtime
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
+    from bylaw.runtime.scripts import ScriptRunner
 
 
 class Host(Protocol):
@@ -42,14 +42,18 @@ class Host(Protocol):
 
 
 class Loop:
-    """Rules in force in one world, with a journal."""
+    """Rules in force in one world; journal and scripts are closed by whoever opened them."""
 
     def __init__(
-        self, host: Host, rules: RuleSet, in_force: RulesInForce, journal: Journal
+        self,
+        host: Host,
+        rules: RuleSet,
+        in_force: RulesInForce,
+        journal: Journal,
+        scripts: ScriptRunner,
     ) -> None:
         self.journal = journal
-        self._scripts = ScriptRunner()
-        own = {NeedName.SCRIPTS: self._scripts.gather}
+        own = {NeedName.SCRIPTS: scripts.gather}
         allowed = CARRIES_OUT[host.name]
         performers = {op: one for op, one in host.performers.items() if op in allowed}
         self.runtime = Runtime(
@@ -63,14 +67,3 @@ class Loop:
     def take(self, events: Iterable[Event]) -> list[Answer]:
         """Submit events in their order; a denied one does not keep the next from being asked."""
         return [self.runtime.submit(event) for event in events]
-
-    def close(self) -> None:
-        """Let go of the script process and of the journal."""
-        self._scripts.close()
-        self.journal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

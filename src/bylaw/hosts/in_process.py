@@ -70,9 +70,9 @@ def load(paths: AnyPath | Iterable[AnyPath] | None = None) -> Library:
 class Engine:
     """Decides events under books; LoadError if the books must not be used.
 
-    Sessions are kept by the id that events name. `session` and `state` are those of rehearsed
-    events that name none. `journal` is the path of a journal, or one that is open, or True for
-    that of the root, as its settings say; without it, what is submitted is recorded in memory.
+    Sessions are kept by the id that events name: those of `decide` here, those of `submit` in the
+    journal. `journal` is the path of one, or one that is open, or True for that of the root, as
+    its settings say; without it, what is submitted is recorded in memory.
     `tools` are those that rules may call.
     """
 
@@ -88,12 +88,12 @@ class Engine:
         if isinstance(books, Library):
             self._library, off = _with_switches(books)
             books = books.in_force()
-        in_force = tuple(books)
-        self._switches = Switchboard(in_force, off)
+        self._books = tuple(books)
+        self._switches = Switchboard(self._books, off)
         self._scripts = ScriptRunner()
-        self._rehearsal = Rehearsal(RuleSet(in_force), {NeedName.SCRIPTS: self._scripts.gather})
+        gatherers = {NeedName.SCRIPTS: self._scripts.gather}
+        self._rehearsal = Rehearsal(RuleSet(self._books), gatherers)
         self._journal = journal
-        self._books = in_force
         self._host = PythonHost(tools or {})
         self._model = _model_of(self._library)
 
@@ -122,10 +122,10 @@ class Engine:
         return with_model_facts(self._switches.stamp(event), self._model)
 
     def close(self) -> None:
-        """End what runs beside the program, and close the journal."""
+        """End what runs beside the program, and close the journal unless it was given open."""
         self._scripts.close()
-        if "_loop" in self.__dict__:
-            self._loop.close()
+        if "_loop" in self.__dict__ and self._loop.journal is not self._journal:
+            self._loop.journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -135,7 +135,8 @@ class Engine:
 
     @cached_property
     def _loop(self) -> Loop:
-        return Loop(self._host, self._rehearsal.rules, self._in_force(), self._opened_journal())
+        rules, journal = self._rehearsal.rules, self._opened_journal()
+        return Loop(self._host, rules, self._in_force(), journal, self._scripts)
 
     def _opened_journal(self) -> Journal:
         match self._journal:
@@ -179,15 +180,15 @@ class Engine:
         if self._library is None:
             raise BylawError("these books were not loaded from files that could be loaded again")
         library, off = _with_switches(reloaded(self._library, load_again(self._library.search)))
-        in_force, before = library.in_force(), self.disabled
+        self._books, before = library.in_force(), self.disabled
         is_new = library.books is not self._library.books
         self._library = library
         self._model = _model_of(library)
         if is_new:
-            self._rehearsal.rules = RuleSet(in_force)
+            self._rehearsal.rules = RuleSet(self._books)
             if "_loop" in self.__dict__:
                 self._loop.runtime.renew(self._rehearsal.rules, self._in_force())
-        self._switches.renew(in_force, off)
+        self._switches.renew(self._books, off)
         if is_new or self.disabled != before:
             self._record_change(before)
         return library
@@ -204,17 +205,17 @@ class Engine:
 
     @property
     def session(self) -> Session:
-        """What rules may read of the session so far."""
+        """What rules may read of the session of rehearsed events that name none."""
         return self._rehearsal.session(DEFAULT_SESSION)
 
     @property
     def sessions(self) -> Mapping[str, Session]:
-        """All sessions by their ids."""
+        """All sessions of rehearsed events, by their ids."""
         return MappingProxyType(self._rehearsal.sessions)
 
     @property
     def state(self) -> dict[str, JSON]:
-        """The session as `bylaw decide --state` prints it."""
+        """That session as `bylaw decide --state` prints it."""
         return session_state(self.session)
 
     def _switch(self, rule: str, *, on: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which effects each host can carry out, as data: checks and documentation are made from it.
+"""Which effects each host can carry out: it performs nothing that its line does not name.
 
 Effects that only change the session need nobody; an event that a rule emits is queued by Bylaw.
 """
