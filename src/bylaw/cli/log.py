@@ -34,7 +34,7 @@ journal_option = click.option(
 )
 
 
-def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+def a_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """A time in milliseconds."""
     if value is None:
         return None
@@ -66,10 +66,10 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 @click.option(
     "--since",
     metavar="TIME",
-    callback=_moment,
+    callback=a_moment,
     help="Only from then on: an ISO time, or 90s, 5m, 2h, 1d ago.",
 )
-@click.option("--until", metavar="TIME", callback=_moment, help="Only up to then.")
+@click.option("--until", metavar="TIME", callback=a_moment, help="Only up to then.")
 @click.option(
     "--last", metavar="N", type=click.IntRange(0, MAX_LAST), help="Only the newest so many."
 )

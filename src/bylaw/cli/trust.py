@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bylaw.cli.asking import agreed
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, write
 from bylaw.cli.progress import progress
-from bylaw.model.errors import BylawError
 from bylaw.tools.printers import text
 from bylaw.tools.printers import trust as printer
 from bylaw.tools.trust import grant, look, refuse_grant, revoke
@@ -87,19 +87,8 @@ def _as_text(report: TrustReport, *, yes: bool) -> int:
         write(f"{report.trust.state}: {report.trust.why}\n")
         return 0
     refuse_grant(report)
-    if not yes and not _agreed(report):
+    if not yes and not agreed(printer.question(report)):
         write(f"not trusted: {report.trust.why}\n")
         return 1
     write(f"{grant(report).trust.state}\n")
     return 0
-
-
-def _agreed(report: TrustReport) -> bool:
-    """Ask, if a person can see what is asked and answer."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    if any(stream is None or not stream.isatty() for stream in streams):
-        raise BylawError("nobody can be asked here; answer on a terminal, or call with `--yes`")
-    sys.stdout.flush()
-    sys.stderr.write(printer.question(report))
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}

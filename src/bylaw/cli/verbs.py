@@ -22,6 +22,8 @@ VERBS = {
     "trust": Verb("bylaw.cli.trust", "Show what rules can start, and trust it."),
     "log": Verb("bylaw.cli.log", "Show what happened: the records of a journal."),
     "explain": Verb("bylaw.cli.explain", "Explain a decision: which rules, and why."),
+    "verify": Verb("bylaw.cli.verify", "Check that a journal is whole, and decide it again."),
+    "journal": Verb("bylaw.cli.journal", "Erase what is recorded, without breaking the chain."),
     "expr": Verb("bylaw.cli.expr", "Try an expression of a rule language on facts."),
     "match": Verb("bylaw.cli.match", "Try a path pattern on paths."),
     "completion": Verb("bylaw.cli.completion", "Print a script that completes in your shell."),

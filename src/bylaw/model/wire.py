@@ -80,9 +80,8 @@ def as_written(event: Event) -> Event:
     try:
         return _DECODER.decode(encode_event(event))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as wrong:
-        raise EventError(
-            EVENT_FIELD.name, f"the event cannot be written as JSON: {wrong}"
-        ) from None
+        why = f"the event cannot be written as JSON: {wrong}"
+        raise EventError(EVENT_FIELD.name, why) from None
 
 
 def decode_event(line: bytes) -> Event:

@@ -92,6 +92,15 @@ def forked_journal(path: str) -> JournalError:
     return JournalError(JOURNAL_UNUSABLE, message)
 
 
+def unfinished_purge(path: str, why: str) -> JournalError:
+    """Payloads are erased, but their bytes may still be in the file or in its log."""
+    message = (
+        f"payloads were erased, but the journal `{path}` could not be written anew: {why}; "
+        "erase once more when that has changed, and their bytes are gone"
+    )
+    return JournalError(JOURNAL_BUSY, message)
+
+
 class ToldPlainly:
     """While this lasts, whatever the database says becomes a JournalError; it can last again."""
 
@@ -125,6 +134,8 @@ def _plainly(path: str, problem: BaseException) -> JournalError | None:
             return unusable_journal(path, "a text or the name of a file is no UTF-8")
         case JournalError():
             return problem
+        case sqlite3.ProgrammingError() | sqlite3.InterfaceError():
+            return None  # a mistake of ours
         case sqlite3.Error():
             return _of_sqlite(path, problem)
         case OSError():

@@ -8,6 +8,7 @@ from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.discovery import name_from
 from bylaw.runtime.journal.anchor import Anchor
 from bylaw.runtime.journal.errors import unusable_journal
+from bylaw.runtime.journal.keeping import erase_old
 from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.own_folder import user_state
@@ -24,12 +25,15 @@ def open_journal(root: str, configuration: Configuration) -> Journal:
     settings = configuration.settings.journal
     path = absolute(settings.path, root)
     _check_folder(root, path)
-    return Journal(
+    journal = Journal(
         path,
         durability=settings.durability,
         redactor=Redactor(settings.redact),
         anchor=anchor_of(root, path),
     )
+    if settings.keep_days is not None:
+        erase_old(journal, settings.keep_days)
+    return journal
 
 
 def anchor_of(root: str, path: str) -> Anchor | None:

@@ -20,7 +20,10 @@ _DECISION = msgspec.json.Decoder(Decision)
 _COLUMNS = "seq, session, at, kind, verdict, event, decision, rules, version, redacted"
 # What `stored` and `Record` are made of; a payload that is not there is null.
 _HEADER = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
-STORED = f"SELECT {_HEADER}, p.event, p.decision FROM records r LEFT JOIN payloads p USING (seq)"  # noqa: S608 - our own columns
+_PARTS = f"{_HEADER}, p.event, p.decision FROM records r LEFT JOIN payloads p USING (seq)"
+STORED = f"SELECT {_PARTS}"
+# The same behind the link of the chain.
+LINKED = f"SELECT r.chain, {_PARTS}"
 
 
 class Rows(Protocol):

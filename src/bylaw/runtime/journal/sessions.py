@@ -26,9 +26,10 @@ MAX_AT_HAND = 64
 # So many records lie behind a snapshot at most, and have to be folded when it is loaded.
 SNAPSHOT_EVERY = 128
 
-_STANDS = (
-    "SELECT (SELECT max(seq) FROM records WHERE session = ?1), seq FROM sessions WHERE id = ?1"
-)
+_STANDS = """
+    SELECT (SELECT max(seq) FROM records WHERE session = ?1),
+           (SELECT seq FROM sessions WHERE id = ?1)
+"""
 _BEHIND = """
     SELECT r.seq, p.event, p.decision FROM records r LEFT JOIN payloads p USING (seq)
     WHERE r.session = ? AND r.seq > ? ORDER BY r.seq
@@ -61,13 +62,18 @@ class Sessions:
         held = self._at_hand.get(session)
         if held is not None and held.version == version:
             return held
-        seq, snapshot = self._run(_STANDS, (session,)).fetchone() or (0, 0)
-        if held is None or held.snapshot != snapshot:
+        seq, snapshot = self._run(_STANDS, (session,)).fetchone()
+        if held is None or held.snapshot != (snapshot or 0):
             held = self._loaded(session) if snapshot else Held(Session(id=session))
-        if held.seq < seq:
+        if held.seq < (seq or 0):
             self._catch_up(held)
         held.version = version
         return held
+
+    def read(self, session: str) -> Session:
+        """The session as it stands, and nothing of it is kept at hand."""
+        self.forget(session)
+        return self.newest(session, -1).session
 
     def write(self, held: Held, after: Session, seq: int) -> None:
         """Go on to the next state, with a snapshot of it when one is due."""
@@ -99,6 +105,10 @@ class Sessions:
     def forget(self, session: str) -> None:
         """What was to be written was not."""
         self._at_hand.pop(session, None)
+
+    def forget_all(self) -> None:
+        """Whatever is stored may have changed."""
+        self._at_hand.clear()
 
     def _loaded(self, session: str) -> Held:
         seq, core = self._run("SELECT seq, core FROM sessions WHERE id = ?", (session,)).fetchone()

@@ -51,6 +51,8 @@ class RulesInForce:
         return msgspec.msgpack.encode(self.files)
 
 
+# Of a record that Bylaw makes itself, without asking any rule.
+NO_RULES = RulesInForce(bytes(32))
 _FILES = msgspec.msgpack.Decoder(tuple[SourceOf, ...])
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from threading import RLock
-from time import monotonic
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
 
+from bylaw.model.fold import fold
 from bylaw.model.wire import encode_event
 from bylaw.runtime.journal.chain import GENESIS, Header, digest, link
-from bylaw.runtime.journal.database import IN_MEMORY, file_identity, open_database
-from bylaw.runtime.journal.errors import corrupt_journal, forked_journal, told_plainly
+from bylaw.runtime.journal.connection import Connection
+from bylaw.runtime.journal.database import IN_MEMORY
+from bylaw.runtime.journal.errors import corrupt_journal
+from bylaw.runtime.journal.purge import PURGES, Purged, erase, leave_no_bytes, purge_event
 from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.sessions import Sessions
-from bylaw.runtime.journal.telling import encode_with_digest
+from bylaw.runtime.journal.sources import NO_RULES
+from bylaw.runtime.journal.telling import QUIET, encode_with_digest
 from bylaw.runtime.owner import this_process
 from bylaw.runtime.settings.tables import Durability
 from bylaw.version import __version__
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.runtime.journal.anchor import Anchor
+    from bylaw.runtime.journal.purge import Purge
     from bylaw.runtime.journal.sessions import Held
     from bylaw.runtime.journal.sources import RulesInForce
 
@@ -37,8 +41,7 @@ Head: TypeAlias = tuple[int, bytes]
 BEGINNING: Head = (0, GENESIS)
 # The owner of plans that were open when a journal was met for the first time.
 ADOPTED = ""
-# How long records may still go to a file that somebody moved away.
-LOOK_AGAIN_S = 1.0
+MS = 1_000_000
 
 
 @dataclass(slots=True)
@@ -54,7 +57,10 @@ class Entry:
 
 
 class Journal:
-    """An open journal. Safe to share between threads; other processes may write beside it."""
+    """An open journal. Safe to share between threads; other processes may write beside it.
+
+    `vouched` says whether it is the one whose head was noted by its anchor.
+    """
 
     def __init__(
         self,
@@ -66,13 +72,11 @@ class Journal:
     ) -> None:
         self.path = path
         self.redactor = redactor or Redactor()
-        self._durability = durability
         self._anchor = anchor
         self._lock = RLock()
-        self._plainly = told_plainly(path)
-        self._process = os.getpid()
-        with self._plainly:
-            self._open()
+        self._database = Connection(path, durability)
+        with self._database.plainly:
+            self._begin()
 
     def __enter__(self) -> Self:
         return self
@@ -83,7 +87,7 @@ class Journal:
     def close(self) -> None:
         """Nothing can be recorded any more."""
         with self._lock:
-            self._connection.close()
+            self._database.close()
             if self._anchor is not None:
                 self._anchor.close()
 
@@ -98,7 +102,7 @@ class Journal:
         `judge` is given the session and the number of the record. If it gives none, nothing
         happened. JournalError if nothing can be written: then nothing was.
         """
-        with self._lock, self._plainly:
+        with self._lock, self._database.plainly:
             run = self._ready()
             try:
                 run("BEGIN IMMEDIATE")
@@ -107,21 +111,19 @@ class Journal:
                 if entry is None:
                     run("ROLLBACK")
                     return None
-                self._head = self._write(head, entry, rules)
-                self._sessions.write(held, entry.session, self._head[0])
+                self._write(head, held, entry, rules)
                 run("COMMIT")
             except BaseException:
-                self._forget(session)
+                self._give_up()
                 raise
             self._known_rules.add(rules.digest)
             self._sessions.keep(session, held)
-            if self._anchor is not None and self.vouched:
-                self._anchor.move(*self._head)
+            self._note_head()
         return entry
 
     def session(self, session: str) -> Session:
         """The session as it stands."""
-        with self._lock, self._plainly:
+        with self._lock, self._database.plainly:
             run = self._ready()
             run("BEGIN")
             try:
@@ -131,36 +133,49 @@ class Journal:
 
     def close_plans(self, seq: int) -> None:
         """All plans of a decision were followed to their end."""
-        with self._lock, self._plainly:
-            self._ready()("DELETE FROM open_plans WHERE seq = ?", (seq,))
+        self.query("DELETE FROM open_plans WHERE seq = ?", (seq,))
 
     def open_plans(self, session: str) -> list[tuple[int, str]]:
         """Decisions of a session whose plans did not come to their end, with their owners."""
-        return self.query(
-            "SELECT seq, owner FROM open_plans WHERE session = ? ORDER BY seq", (session,)
-        )
+        question = "SELECT seq, owner FROM open_plans WHERE session = ? ORDER BY seq"
+        return self.query(question, (session,))
 
     def take_over(self, seq: int, owner: str) -> bool:
         """Become the one who follows these plans; False if somebody else was quicker."""
-        with self._lock, self._plainly:
-            done = self._ready()(
-                "UPDATE open_plans SET owner = ? WHERE seq = ? AND owner = ?",
-                (this_process(), seq, owner),
-            )
-            return done.rowcount == 1
+        taken = self.query(
+            "UPDATE open_plans SET owner = ? WHERE seq = ? AND owner = ? RETURNING seq",
+            (this_process(), seq, owner),
+        )
+        return bool(taken)
 
     def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """The rows of a question to the database."""
-        with self._lock, self._plainly:
+        with self._lock, self._database.plainly:
             return self._ready()(statement, tuple(values)).fetchall()
 
-    def _open(self) -> None:
-        self._connection: sqlite3.Connection = open_database(self.path, self._durability)
-        self._run = self._connection.cursor().execute  # one for all: it is never read late
-        self._file = file_identity(self.path)
-        self._looked = monotonic()
-        self._plainly.broken = False
-        self._sessions = Sessions(self.path, self._run)
+    def purge(self, wanted: Purge) -> Purged:
+        """Erase payloads, and their bytes from the file; JournalError says if they may be left."""
+        purged = Purged()
+
+        def judge(_: Session, seq: int) -> Entry | None:
+            nonlocal purged
+            purged = erase(self._database.run, self._sessions, wanted, seq)
+            return self._purge_entry(wanted, purged, seq) if purged.payloads else None
+
+        with self._lock, self._database.plainly:
+            self.transact(PURGES, NO_RULES, judge)
+            self._sessions.forget_all()
+            leave_no_bytes(self._database.run, self.path)
+        return purged
+
+    def _purge_entry(self, wanted: Purge, purged: Purged, seq: int) -> Entry:
+        session = self._sessions.read(PURGES)
+        event = purge_event(wanted, purged, seq, max(session.at, time_ns() // MS))
+        return Entry(event, QUIET, fold(session, event, QUIET))
+
+    def _begin(self) -> None:
+        """Nothing is known yet of what is in the database."""
+        self._sessions = Sessions(self.path, self._database.run)
         self._known_rules: set[bytes] = set()
         # What is known of the newest record holds in one version of the database.
         self._version = -1
@@ -170,7 +185,7 @@ class Journal:
     def _fits(self, anchor: Anchor) -> bool:
         """Whether this is the journal that was noted. If it is not, the note stays as it is."""
         known = anchor.read()
-        run = self._run
+        run = self._database.run
         if known is None:
             # Nobody knows it: it may have come with the repository.
             if run("SELECT 1 FROM open_plans LIMIT 1").fetchone():
@@ -181,30 +196,21 @@ class Journal:
         return found == [(chain,)]
 
     def _ready(self) -> Callable[..., sqlite3.Cursor]:
-        """How statements are run; the file is opened again if it is broken, or another by now."""
-        if self._process != os.getpid():
-            raise forked_journal(self.path)
-        if self._looked + LOOK_AGAIN_S < monotonic() or self._plainly.broken:
-            self._look()
-        return self._run
-
-    def _look(self) -> None:
-        is_other = self._plainly.broken or file_identity(self.path) != self._file
-        if is_other and self.path != IN_MEMORY:
-            self._connection.close()
-            self._open()
-        self._looked = monotonic()
+        if self._database.renewed():
+            self._begin()
+        return self._database.run
 
     def _stand(self, session: str) -> tuple[Head, Held]:
         """The last record of the journal, and the session as it stands."""
-        (version,) = self._run("PRAGMA data_version").fetchone()
+        (version,) = self._database.run("PRAGMA data_version").fetchone()
         if version != self._version:
             self._head = self._newest()
             self._version = version
         return self._head, self._sessions.newest(session, version)
 
     def _newest(self) -> Head:
-        found = self._run("SELECT seq, chain FROM records ORDER BY seq DESC LIMIT 1").fetchone()
+        question = "SELECT seq, chain FROM records ORDER BY seq DESC LIMIT 1"
+        found = self._database.run(question).fetchone()
         if found is None:
             return BEGINNING
         seq, chain = found
@@ -212,13 +218,18 @@ class Journal:
             raise corrupt_journal(self.path, f"record {seq} is no link of a chain")
         return seq, chain
 
-    def _forget(self, session: str) -> None:
-        self._sessions.forget(session)
-        self._version = -1
-        if self._connection.in_transaction:
-            self._run("ROLLBACK")
+    def _note_head(self) -> None:
+        if self._anchor is not None and self.vouched:
+            self._anchor.move(*self._head)
 
-    def _write(self, head: Head, entry: Entry, rules: RulesInForce) -> Head:
+    def _give_up(self) -> None:
+        """Nothing was written, and what is at hand may be ahead of what is stored."""
+        self._sessions.forget_all()
+        self._version = -1
+        if self._database.in_transaction:
+            self._database.run("ROLLBACK")
+
+    def _write(self, head: Head, held: Held, entry: Entry, rules: RulesInForce) -> None:
         event = encode_event(entry.event)
         decision, decision_digest = encode_with_digest(entry.decision)
         header = Header(
@@ -234,22 +245,22 @@ class Journal:
             entry.redacted,
         )
         chain = link(head[1], header)
-        run = self._run
+        run = self._database.run
         run(
             "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*msgspec.structs.astuple(header), chain),
         )
         run("INSERT INTO payloads VALUES (?, ?, ?)", (header.seq, event, decision))
         if entry.owner:
-            run(
-                "INSERT INTO open_plans VALUES (?, ?, ?)", (header.seq, header.session, entry.owner)
-            )
+            plan = (header.seq, header.session, entry.owner)
+            run("INSERT INTO open_plans VALUES (?, ?, ?)", plan)
         if rules.digest not in self._known_rules:
             self._write_rules(rules)
-        return header.seq, chain
+        self._sessions.write(held, entry.session, header.seq)
+        self._head = header.seq, chain
 
     def _write_rules(self, rules: RulesInForce) -> None:
-        run = self._run
+        run = self._database.run
         run(
             "INSERT INTO rule_sets VALUES (?1, ?2) ON CONFLICT (digest)"
             " DO UPDATE SET files = ?2 WHERE length(files) < length(?2)",  # known without texts

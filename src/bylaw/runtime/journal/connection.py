@@ -1,0 +1,65 @@
+"""An open database → how statements are run in it, also when its file is another by now."""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.journal.database import IN_MEMORY, file_identity, open_database
+from bylaw.runtime.journal.errors import forked_journal, told_plainly
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from bylaw.runtime.settings.tables import Durability
+
+# How long records may still go to a file that somebody moved away.
+LOOK_AGAIN_S = 1.0
+
+
+class Connection:
+    """The connection of one process to a database; JournalError if it cannot be opened.
+
+    `plainly` lasts while it is used, and notices that the file cannot be.
+    """
+
+    def __init__(self, path: str, durability: Durability) -> None:
+        self.path = path
+        self.plainly = told_plainly(path)
+        self._durability = durability
+        self._process = os.getpid()
+        self._looked = 0.0
+        self._open()
+
+    def renewed(self) -> bool:
+        """Whether the file was broken or is another by now; then it was opened again."""
+        if self._process != os.getpid():
+            raise forked_journal(self.path)
+        if not self.plainly.broken and monotonic() < self._looked + LOOK_AGAIN_S:
+            return False
+        self._looked = monotonic()
+        is_same = not self.plainly.broken and file_identity(self.path) == self._file
+        if is_same or self.path == IN_MEMORY:
+            return False
+        self.close()
+        self._open()
+        return True
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether something was begun and neither committed nor given up."""
+        return self._connection.in_transaction
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def _open(self) -> None:
+        self._connection = open_database(self.path, self._durability)
+        # One cursor for all: what is asked is read at once.
+        self.run: Callable[..., sqlite3.Cursor] = self._connection.cursor().execute
+        self.plainly.broken = False
+        self._file = file_identity(self.path)
+        self._looked = monotonic()

@@ -1,0 +1,39 @@
+"""`[journal] keep_days` → what is older is erased, when a journal is opened and at most once a day.
+
+Days are whole ones of UTC: a payload is erased on the day after it has been kept that long.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.journal.errors import JournalError
+from bylaw.runtime.journal.purge import Purge
+from bylaw.runtime.journal.sources import NO_RULES
+
+if TYPE_CHECKING:
+    from bylaw.runtime.journal.store import Journal
+
+MS = 1_000_000
+DAY_MS = 24 * 60 * 60 * 1_000
+_OLDEST = """
+    SELECT r.at FROM payloads p CROSS JOIN records r USING (seq)
+    WHERE r.rules != ? ORDER BY p.seq LIMIT 1
+"""
+
+
+def kept_from(keep_days: int) -> int:
+    """The time in milliseconds from which on payloads are kept."""
+    today = time_ns() // MS // DAY_MS
+    return (today - keep_days) * DAY_MS
+
+
+def erase_old(journal: Journal, keep_days: int) -> None:
+    """Erase what is too old. What cannot be erased now is erased another time."""
+    before = kept_from(keep_days)
+    with suppress(JournalError):
+        oldest = journal.query(_OLDEST, (NO_RULES.digest,))
+        if oldest and oldest[0][0] < before:
+            journal.purge(Purge(before=before))

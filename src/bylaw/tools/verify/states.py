@@ -1,0 +1,91 @@
+"""The records of each session → the session that they fold to, beside the one that is stored."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.model.fold import fold
+from bylaw.model.session import Session, encode_session
+from bylaw.runtime.journal.reading import STORED, Stored, stored
+from bylaw.runtime.journal.snapshot import unpacked
+from bylaw.tools.verify.links import EVERY
+from bylaw.tools.verify.report import Flaw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bylaw.runtime.journal.reader import JournalReader
+    from bylaw.tools.verify.again import Again
+    from bylaw.tools.verify.report import Report
+
+_BY_SESSION = f"{STORED} ORDER BY r.session, r.seq"
+_STRAY = "SELECT id FROM sessions WHERE id NOT IN (SELECT session FROM records) ORDER BY id"
+
+
+def check_states(
+    reader: JournalReader, report: Report, again: Again | None, tell: Callable[[str], None]
+) -> None:
+    """Fold each session anew; with `again`, decide each of its events once more."""
+    done = 0
+    for name, rows in groupby(reader.each(_BY_SESSION), key=lambda row: row[1]):
+        report.sessions += 1
+        folding = _Folding(reader, report, name)
+        for row in rows:
+            if done % EVERY == 0:
+                tell(f"going through record {done:,} of {report.records:,}")
+            done += 1
+            folding.step(stored(row), row[-1], again)
+        folding.end()
+    if done != report.records:
+        report.find(Flaw.FILE, f"{report.records:,} records, and {done:,} of them of sessions")
+    for (name,) in reader.each(_STRAY):
+        report.find(Flaw.SESSION, "it is stored, but has no record", session=name)
+
+
+class _Folding:
+    """One session on its way from record to record."""
+
+    def __init__(self, reader: JournalReader, report: Report, name: str) -> None:
+        self._reader = reader
+        self._report = report
+        self._name = name
+        self._state: Session | None = Session(id=name)  # None: it rests on what was erased
+        found = reader.query("SELECT seq, core FROM sessions WHERE id = ?", (name,))
+        self._snapshot: tuple[int, bytes] | None = found[0] if found else None
+        if not found:
+            self._find("it is not stored")
+
+    def step(self, one: Stored, decision: bytes, again: Again | None) -> None:
+        if self._snapshot is not None and one.header.seq > self._snapshot[0]:
+            self.end()
+        if again is not None:
+            again.check(one, decision, self._state)
+        if one.record is None:
+            self._state = None
+        elif self._state is not None:
+            self._state = fold(self._state, one.record.event, one.record.decision)
+
+    def end(self) -> None:
+        """What is stored goes no further: compare."""
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is None or self._state is None:
+            return
+        try:
+            same = encode_session(unpacked(snapshot[1], self._texts)) == encode_session(self._state)
+        except (msgspec.MsgspecError, ValueError, TypeError, KeyError):
+            self._find("what is stored of it cannot be read")
+            return
+        if same:
+            self._report.folded += 1
+        else:
+            self._find(f"it is not what its records up to {snapshot[0]} give")
+
+    def _texts(self, wanted: Iterable[bytes]) -> Mapping[bytes, str]:
+        question = "SELECT digest, text FROM texts WHERE digest = ?"
+        return {key: text for one in wanted for key, text in self._reader.query(question, (one,))}
+
+    def _find(self, text: str) -> None:
+        self._report.find(Flaw.SESSION, text, session=self._name)

@@ -1,0 +1,81 @@
+"""A path → everything that can be found out about the journal there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.journal import JOURNAL_CORRUPT
+from bylaw.runtime.journal.chain import digest
+from bylaw.runtime.journal.errors import JournalError
+from bylaw.runtime.journal.opening import anchor_of
+from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.root import find_root
+from bylaw.tools.verify.again import Again
+from bylaw.tools.verify.links import check_links
+from bylaw.tools.verify.report import AnchorState, Flaw, Report
+from bylaw.tools.verify.states import check_states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.runtime.journal.anchor import Anchor
+
+
+def verify(path: str, *, decisions: bool, tell: Callable[[str], None]) -> Report:
+    """Check all of a journal as it is now; JournalError if there is none to check."""
+    report = Report(path)
+    anchor = anchor_of(find_root(), path)
+    # Read first: it only ever follows the journal.
+    noted = None if anchor is None else anchor.read()
+    try:
+        with JournalReader(path) as reader:
+            reader.query("BEGIN")
+            if reader.newest:
+                _check(reader, report, tell, decisions=decisions)
+            if anchor is not None and noted is not None:
+                _check_head(reader, report, anchor, noted)
+    except JournalError as problem:
+        if problem.code != JOURNAL_CORRUPT.name:
+            raise
+        report.find(Flaw.FILE, problem.message)
+    return report
+
+
+def _check(
+    reader: JournalReader, report: Report, tell: Callable[[str], None], *, decisions: bool
+) -> None:
+    tell("checking the file")
+    damages = [words for (words,) in reader.query("PRAGMA integrity_check") if words != "ok"]
+    for words in damages:
+        report.find(Flaw.FILE, f"it is damaged: {words}")
+    if damages:
+        return  # what is read from it is not what was written
+    check_links(reader, report, tell)
+    _check_texts(reader, report, "texts", Flaw.SESSION)
+    _check_texts(reader, report, "sources", Flaw.RULES)
+    check_states(reader, report, Again(reader, report) if decisions else None, tell)
+
+
+def _check_texts(reader: JournalReader, report: Report, table: str, flaw: Flaw) -> None:
+    for key, text in reader.each(f"SELECT digest, text FROM {table}"):  # noqa: S608 - ours
+        if digest(as_bytes(text)) != key:
+            report.find(flaw, f"the text that is stored as {key.hex()[:12]} is another one")
+
+
+def _check_head(
+    reader: JournalReader, report: Report, anchor: Anchor, noted: tuple[int, bytes]
+) -> None:
+    seq, chain = noted
+    newest = reader.newest
+    found = reader.query("SELECT chain FROM records WHERE seq = ?", (seq,)) if newest else []
+    report.anchor = AnchorState(anchor.path, seq, fits=found == [(chain,)])
+    if report.anchor.fits:
+        return
+    way_out = f"if you know why, remove `{anchor.path}`"
+    if seq > newest:
+        text = f"record {seq} was written, and the journal ends with {newest}: its end was cut off,"
+        report.find(Flaw.CUT, f"{text} or lost when the power failed; {way_out}")
+    else:
+        text = f"record {seq} is not the one that was written: the journal was replaced"
+        report.find(Flaw.REPLACED, f"{text}; {way_out}", seq)
