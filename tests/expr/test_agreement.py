@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from typed import Wide, shared
 from worlds import CONDITION_WORLDS, EXTREME, GUARD_WORLDS, VALUES, view
 
-from bylaw.expr.expression import load_condition, load_guard
+from bylaw.expr.check import check
+from bylaw.expr.conditions import parse_condition
+from bylaw.expr.expression import Expression, load_guard
 from bylaw.expr.limits import MAX_ROUND_DIGITS
 from bylaw.expr.printing import print_condition, print_guard
 from bylaw.model.errors import GuardError, LoadError
@@ -64,6 +66,12 @@ ORACLE_FUNCTIONS = {
     "max": max, "round": rounded, "sum": one_after_the_other, "any": any, "all": all,
     "sorted": sorted,
 }  # fmt: skip
+
+
+def load_condition(source, span, world):
+    """A condition over other names than those of a context."""
+    checked = check(source, parse_condition(source, span), world)
+    return Expression(lambda: checked, span)
 
 
 def outcome(load, text, world, values):
