@@ -7,6 +7,7 @@ our words here; `lower` takes over what the profile has and refuses everything e
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ _PLAINLY = "this is not an expression"
 # What people bring along from other languages.
 _WRITTEN_HERE = {"&&": "write `and`", "||": "write `or`", "===": "write `==`", "!": "write `not`"}
 _SEVERAL_LINES = "put brackets around an expression of several lines"
+# Python's reader warns of escapes and of a number that touches a word: `'\d'`, `1or 2`.
+_MAY_WARN = re.compile(r"\\|\d\.?[A-Za-z_]")
 _NESTED_BRACKETS = "too many nested"
 _LONG_NUMBER = "Exceeds the limit"
 
@@ -52,7 +55,7 @@ def _python_tree(source: SourceFile, piece: SourceFile, start: int) -> ast.expr:
             codes.EXPRESSION_SYNTAX, "the expression is empty", source, Span(start, start)
         )
     try:
-        return _read(piece.text, "eval").body
+        return _read(piece.text).body
     except SyntaxError as problem:
         raise _syntax_error(source, piece, start, problem) from None
     except (RecursionError, MemoryError):
@@ -61,21 +64,28 @@ def _python_tree(source: SourceFile, piece: SourceFile, start: int) -> ast.expr:
         raise _unreadable(source, piece, start) from None
 
 
-def _read(text: str, mode: str) -> ast.Expression:
-    with warnings.catch_warnings():
-        # Python warns of `\d` and of `is` with a literal; we have diagnostics of our own.
+def _read(text: str) -> ast.Expression:
+    if not _MAY_WARN.search(text):
+        return ast.parse(text, mode="eval")
+    with warnings.catch_warnings():  # of the whole process, so not where it is not needed
         warnings.simplefilter("ignore")
-        return ast.parse(text, mode=mode)  # type: ignore[return-value]  # a Module for "exec"
+        return ast.parse(text, mode="eval")
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    """What a text would be outside of a condition."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text).body
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        return []
 
 
 def _syntax_error(
     source: SourceFile, piece: SourceFile, start: int, problem: SyntaxError
 ) -> LoadError:
-    try:
-        statements = _read(piece.text, "exec").body
-    except (SyntaxError, RecursionError, MemoryError, ValueError):
-        statements = None
-    if isinstance(statements, list) and statements:
+    if statements := _statements(piece.text):
         return _statement(source, piece, start, statements)
     last = len(piece.text) - 1
     at = start + last  # an offset of 0 means that the text ended too early

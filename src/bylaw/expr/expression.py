@@ -132,9 +132,18 @@ def _load(source: SourceFile, tree: Node, span: Span, environment: Environment) 
     return Expression(lambda: checked, span)
 
 
+def check_condition(source: SourceFile, span: Span) -> list[Diagnostic]:
+    """What is doubtful about the TOML condition of a rule; LoadError if it is wrong."""
+    checked = check(source, parse_condition(source, span), CONDITIONS)
+    return [*checked.warnings, *_never_boolean(checked)]
+
+
 def warn_if_not_boolean(expression: Expression) -> list[Diagnostic]:
     """A warning when the value can never be true or false, for expressions that guard a rule."""
-    checked = expression.checked
+    return _never_boolean(expression.checked)
+
+
+def _never_boolean(checked: Checked) -> list[Diagnostic]:
     if not checked.type_of(checked.tree).never("bool"):
         return []
     headline = "this is never true or false"

@@ -131,6 +131,9 @@ class Filter:
     command_types: tuple[str, ...] = ()
 
 
+NO_FILTER = Filter()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How often a rule may fire; 0 is no limit."""
@@ -212,6 +215,9 @@ class PlanForm:
     again: bool = False
 
 
+NO_PLAN = PlanForm()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One rule of any language; adjacent rules with one uid exclude each other.
@@ -226,13 +232,13 @@ class Rule:
     id: str
     origin: Origin
     on: Trigger
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter = NO_FILTER
     limits: Limits = NO_LIMITS
     gates: tuple[Gate, ...] = ()
     needs: tuple[Need, ...] = ()
     guard: Guard | None = None
     judgement: Judgement | None = None
-    plan: PlanForm = field(default_factory=PlanForm)
+    plan: PlanForm = NO_PLAN
     rank: int = 0
     priority: int = 0
     last: bool = False

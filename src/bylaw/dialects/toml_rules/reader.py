@@ -17,7 +17,7 @@ from bylaw.dialects.toml_rules.written import (
     WriteLog,
     WrittenRule,
 )
-from bylaw.expr.expression import load_condition, warn_if_not_boolean
+from bylaw.expr.expression import check_condition
 from bylaw.model.codes import toml_rules as codes
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
@@ -200,8 +200,9 @@ class _Reading:
     def check_expression(self) -> None:
         if self.expression is None:
             return
+        source = SourceFile(self.document.source.path, self.expression)
         try:
-            found = _findings_about(SourceFile(self.document.source.path, self.expression))
+            found = check_condition(source, Span(0, len(source.text)))
         except LoadError as refused:
             found = refused.diagnostics
         self.findings.relocate(found, ("condition", "expression"))
@@ -217,11 +218,6 @@ class _Reading:
             position = source.position(self.document.value_span("rule").start)
             return position.line, position.column
         return source.text.count("\n", 0, found.start()) + 1, len(found[1]) + 1
-
-
-def _findings_about(source: SourceFile) -> list[Diagnostic]:
-    expression = load_condition(source, Span(0, len(source.text)))
-    return [*expression.warnings, *warn_if_not_boolean(expression)]
 
 
 def _may_be_in_a_string(before: str) -> bool:

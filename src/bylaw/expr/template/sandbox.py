@@ -109,7 +109,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     ) -> TokenStream:
         # Jinja hands the line of a token to nodes, errors and compiled code. Here the "line" is
         # the offset of its first character, so that all of these know their exact place.
-        return TokenStream(self.lexer.wrap(located(source)), name, filename)
+        return TokenStream(LEXER.wrap(located(source)), name, filename)
 
 
 # Each template is read twice: for its tokens, and by the parser.
@@ -118,7 +118,7 @@ def located(source: str) -> tuple[tuple[int, str, str], ...]:
     """All tokens but blanks, with the offset of each; lexer errors get an offset too."""
     at, found = 0, []
     try:
-        for _, kind, value in SANDBOX.lexer.tokeniter(source, None):
+        for _, kind, value in LEXER.tokeniter(source, None):
             start = source.index(value, at)  # what lies between was stripped: blanks only
             at = start + len(value)
             if kind != "whitespace":
@@ -178,6 +178,7 @@ def _each(context: Context, value: Any, cost: int) -> Any:
 
 
 SANDBOX = Sandbox()
+LEXER = SANDBOX.lexer  # looked up by all settings at every use
 
 
 def parsed(text: str) -> nodes.Template:
