@@ -168,13 +168,17 @@ class TestJournals:
         assert reply.answer.problem == ""
         assert reply.answer.event.seq > 1
 
-    @pytest.mark.parametrize("journal", [None, "journal.db"])
-    def test_a_journal_that_was_opened_for_a_program_is_closed(self, rules, journal):
-        engine = bylaw.Engine(bylaw.load(rules), journal)
-        engine.submit({"kind": "turn.start"})
-        engine.close()
+    def test_a_journal_that_was_opened_for_a_program_is_closed(self, rules):
+        path = rules.with_name("journal.db")
+        with bylaw.Engine(bylaw.load(rules), path) as engine:
+            engine.submit({"kind": "turn.start"})
+            assert str(path) in open_paths()
 
-        assert engine.submit({"kind": "tool.before", "tool": "ls"}).denied
+        assert str(path) not in open_paths()
+
+
+def open_paths():
+    return {str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()}
 
 
 class TestScripts:
