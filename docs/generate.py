@@ -30,6 +30,10 @@ SIZES = {
     "input-size": "a file of {:,} bytes",
 }
 CHECKS = {
+    "journal-busy": "a journal into which another process is writing{}",
+    "journal-folder": "a folder that is called `{}`, where the journal should be",
+    "journal-pages": "a journal on a disk with room for {} pages",
+    "journal-version": "a journal of the format {}",
     "journal-none": "`bylaw {}` where nothing was recorded yet",
     "journal-verb": "`bylaw {}` where one event was recorded, and no rule spoke",
     "decide-crash": "a {} that reads a field which the event does not have",

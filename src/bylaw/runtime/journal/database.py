@@ -124,9 +124,10 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _check_version(connection: sqlite3.Connection, path: str) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    # In this order: another process may be making the tables, and says what they are with them.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if tables and application != APPLICATION_ID:
         raise corrupt_journal(path, "it is a database of something else")
     if version > VERSION:

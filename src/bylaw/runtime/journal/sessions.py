@@ -95,10 +95,8 @@ class Sessions:
 
     def keep(self, session: str, held: Held) -> None:
         """What was written is certain: keep it at hand."""
-        if session in self._at_hand:
-            self._at_hand.move_to_end(session)
-            return
         self._at_hand[session] = held
+        self._at_hand.move_to_end(session)
         if len(self._at_hand) > MAX_AT_HAND:
             self._at_hand.popitem(last=False)
 

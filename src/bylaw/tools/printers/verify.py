@@ -50,7 +50,7 @@ def _decisions(decisions: Decisions) -> Iterator[str]:
 
 
 def _numbered(numbers: Numbers) -> str:
-    ranges = [str(a) if a == b else f"{a}–{b}" for a, b in numbers.ranges[:MAX_SHOWN_RANGES]]
+    ranges = [str(a) if a == b else f"{a} to {b}" for a, b in numbers.ranges[:MAX_SHOWN_RANGES]]
     more = " …" if len(numbers.ranges) > MAX_SHOWN_RANGES else ""
     return f"{number_of(numbers.count, 'record')} ({', '.join(ranges)}{more})"
 
