@@ -38,8 +38,8 @@ def main(path, processes, events, times):
         os.close(writing)
         pipes.append(reading)
     for pipe in pipes:
-        with open(pipe) as stream:
-            print(stream.read())
+        with os.fdopen(pipe) as stream:
+            sys.stdout.write(f"{stream.read()}\n")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 three steps, each of which leaves a line in a file when it is performed.
 """
 
-import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from bylaw.dialects.base import FixedReason
 from bylaw.engine.index import RuleSet
@@ -83,8 +83,8 @@ def runtime(path, *rules, done=None, **more):
 
     def perform(due, event):
         if done is not None:
-            with open(done, "a") as stream:
-                os.write(stream.fileno(), f"{event.seq} {due.number}\n".encode())
+            with Path(done).open("a") as stream:  # in one piece, however many write
+                stream.write(f"{event.seq} {due.number}\n")
         return DONE
 
     books = (book(*rules),)

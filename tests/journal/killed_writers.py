@@ -62,17 +62,16 @@ def write(folder, number, tell):
 def kill(pid, reports):
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    with open(reports) as stream:
-        for line in stream:
-            if line.endswith("\n"):
-                print(line, end="")
+    with os.fdopen(reports) as stream:
+        sys.stdout.writelines(line for line in stream if line.endswith("\n"))
 
 
 def finish(folder):
     """A last process meets every session, and so what was left open."""
     work = runtime(f"{folder}/j.db", chores(), quota(1_000_000), done=f"{folder}/done")
     for (session,) in work.journal.query("SELECT DISTINCT session FROM records"):
-        print(work.submit(Message(session=session, role=Role.USER, text="the end")).event.seq)
+        end = Message(session=session, role=Role.USER, text="the end")
+        sys.stdout.write(f"{work.submit(end).event.seq}\n")
     work.journal.close()
 
 

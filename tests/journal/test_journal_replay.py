@@ -91,7 +91,10 @@ class Life:
                 status = self.chance.choice(["ok", "ok", "ok", "error", "timeout", "denied"])
                 result = self.chance.choice([None, self.text(), self.args(), 7, [1.5, True]])
                 return {
-                    **{"tool": tool, "call": key[1], "status": status, "result": result},
+                    "tool": tool,
+                    "call": key[1],
+                    "status": status,
+                    "result": result,
                     "error": "it broke" if status == "error" else "",
                     "ms": self.chance.randrange(40_000),
                 }

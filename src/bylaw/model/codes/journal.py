@@ -21,7 +21,7 @@ JOURNAL_CORRUPT = Code(
     "journal-corrupt",
     "the file of the journal is damaged, or is no journal",
     "What was recorded can no longer be believed, and nothing is written over it.",
-    "Move the file away; a new journal begins.",
+    "Move the file away, with the files `-wal` and `-shm` beside it; a new journal begins.",
     Example("journal-bytes", "this is no database, it is a text that is long enough"),
 )
 JOURNAL_NEWER = Code(
