@@ -11,7 +11,7 @@ import bylaw
 from bylaw.model.event import Message, ToolAfter, ToolBefore
 from bylaw.model.vocabulary import CallStatus, Kind, Role
 from bylaw.runtime.journal.reader import JournalReader
-from bylaw.runtime.journal.reading import read_record
+from bylaw.runtime.journal.reading import read_stored
 from bylaw.runtime.journal.store import Journal
 
 RULES = """\
@@ -154,10 +154,10 @@ class TestJournals:
             engine.submit({"kind": "turn.start"})
             engine.disable("line-1")
         with JournalReader(path) as journal:
-            records = [read_record(journal, seq) for seq in range(1, journal.newest + 1)]
+            records = [read_stored(journal, seq) for seq in range(1, journal.newest + 1)]
 
-        assert records[-1].event.kind is Kind.RULES
-        assert {one.header.rules.hex() for one in records} == {records[-1].event.digest}
+        assert records[-1].record.event.kind is Kind.RULES
+        assert {one.header.rules.hex() for one in records} == {records[-1].record.event.digest}
 
     def test_a_journal_that_was_given_open_stays_open(self, rules):
         with Journal() as journal:

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace as changed
-from functools import cached_property
+from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from bylaw.model.decision import Decision
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.effects import MessageInsert
     from bylaw.model.event import Event
     from bylaw.model.procedure import Book
     from bylaw.model.session import Session
@@ -96,6 +97,10 @@ class Engine:
         self._journal = journal
         self._host = PythonHost(tools or {})
         self._model = _model_of(self._library)
+        self._opening = Lock()
+        self._open_loop: Loop | None = None
+        # Messages that came when no event was submitted: the next reply brings them.
+        self._unsaid: list[MessageInsert] = []
 
     def decide(self, event: Event | Mapping[str, object]) -> Decision:
         """The decision on an event, which then counts; EventError for what is no event."""
@@ -111,8 +116,9 @@ class Engine:
         """
         given = _read(event) if isinstance(event, Mapping) else as_written(event)
         with self._host.collecting() as said:
+            said.messages, self._unsaid = self._unsaid, []
             try:
-                (answer,) = self._loop.take([self._stamped(given)])
+                (answer,) = self._loop().take([self._stamped(given)])
             except JournalError as problem:  # it could not even be opened
                 answer = not_recorded(given, problem)
         return Reply(answer, said)
@@ -124,8 +130,9 @@ class Engine:
     def close(self) -> None:
         """End what runs beside the program, and close the journal unless it was given open."""
         self._scripts.close()
-        if "_loop" in self.__dict__ and self._loop.journal is not self._journal:
-            self._loop.journal.close()
+        loop = self._open_loop
+        if loop is not None and loop.journal is not self._journal:
+            loop.journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -133,10 +140,13 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @cached_property
     def _loop(self) -> Loop:
-        rules, journal = self._rehearsal.rules, self._opened_journal()
-        return Loop(self._host, rules, self._in_force(), journal, self._scripts)
+        with self._opening:  # two threads must not open two journals
+            if self._open_loop is None:
+                rules, journal = self._rehearsal.rules, self._opened_journal()
+                in_force = self._in_force()
+                self._open_loop = Loop(self._host, rules, in_force, journal, self._scripts)
+            return self._open_loop
 
     def _opened_journal(self) -> Journal:
         match self._journal:
@@ -186,8 +196,8 @@ class Engine:
         self._model = _model_of(library)
         if is_new:
             self._rehearsal.rules = RuleSet(self._books)
-            if "_loop" in self.__dict__:
-                self._loop.runtime.renew(self._rehearsal.rules, self._in_force())
+            if self._open_loop is not None:
+                self._open_loop.runtime.renew(self._rehearsal.rules, self._in_force())
         self._switches.renew(self._books, off)
         if is_new or self.disabled != before:
             self._record_change(before)
@@ -226,8 +236,10 @@ class Engine:
 
     def _record_change(self, before: tuple[str, ...]) -> None:
         event = self._switches.changed(before)
-        if "_loop" in self.__dict__:
-            self._loop.take([self._stamped(event)])
+        if self._open_loop is not None:
+            with self._host.collecting() as said:
+                self._open_loop.take([self._stamped(event)])
+            self._unsaid += said.messages
         for session in tuple(self.sessions) or (DEFAULT_SESSION,):
             self._rehearsal.submit(self._stamped(replace(event, session=session)))
 

@@ -97,8 +97,12 @@ class PythonHost:
     @contextmanager
     def collecting(self) -> Iterator[Said]:
         """What is said while this lasts, in this thread."""
+        outer = getattr(self._thread, "said", None)  # a tool may submit events, too
         said = self._thread.said = Said()
-        yield said
+        try:
+            yield said
+        finally:
+            self._thread.said = outer
 
     def _say(self, due: Due, _event: Event) -> StepOutcome:
         said: Said = self._thread.said

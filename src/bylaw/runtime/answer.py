@@ -37,15 +37,18 @@ class Answer:
     @property
     def verdict(self) -> Verdict:
         """The strongest of both rounds; halt if a plan failed that may not fail."""
-        own = Verdict.HALT if self.ending.halted else self.decision.verdict
-        return max(own, self.again.verdict) if self.again else own
+        return max(self._own, self.again.verdict) if self.again else self._own
 
     @property
     def deciding(self) -> Decision:
         """The decision of the round whose verdict stands."""
-        if self.again and self.again.verdict > self.decision.verdict:
-            return self.again.decision
+        if self.again and self.again.verdict > self._own:
+            return self.again.deciding
         return self.decision
+
+    @property
+    def _own(self) -> Verdict:
+        return Verdict.HALT if self.ending.halted else self.decision.verdict
 
     def steps(self) -> Iterator[tuple[Due, StepOutcome]]:
         """Every step that was performed, with its outcome, those of the second round last."""

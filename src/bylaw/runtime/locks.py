@@ -127,7 +127,8 @@ class Locks:
             held = None if found is None else _held(key, found)
             if held is not None:
                 return held
-            _remove(folder, _name(key))
+            if found is not None:  # else another host may have made it meanwhile
+                _remove(folder, _name(key))
             return _take(folder, Lock(key, secrets.token_hex(16), found), rule, msg_id)
 
     @contextmanager

@@ -49,13 +49,19 @@ def decide_with_facts(
 def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
     """The event with these facts; what nobody can find out is unknown."""
     for need in needs:
-        gather = gatherers.get(need.name)
-        facts = None if gather is None else gather(event, need)
+        facts = _found_out(event, need, gatherers.get(need.name))
         if facts is None:
             event = with_unknown(event, f"{need.name}:{need.key}")
         else:
             event = replace(event, facts=facts)
     return event
+
+
+def _found_out(event: Event, need: Need, gather: Gatherer | None) -> Facts | None:
+    try:
+        return None if gather is None else gather(event, need)
+    except Exception:  # noqa: BLE001 - a host's code may raise anything: then nobody knows
+        return None
 
 
 def with_unknown(event: Event, what: str) -> Event:

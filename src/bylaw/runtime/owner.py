@@ -32,6 +32,13 @@ def is_dead(owner: str) -> bool:
     return parts[1] == space and is_gone(int(parts[2]), int(parts[3]))
 
 
+def is_alive(owner: str) -> bool:
+    """Whether that process runs here; of unknown names it is not known."""
+    parts = owner.split("/")
+    readable = len(parts) == _PARTS and all(part.isdecimal() for part in parts[2:])
+    return readable and tuple(parts[:2]) == _place() and not is_dead(owner)
+
+
 @lru_cache(maxsize=1)
 def _place() -> tuple[str, str]:
     """This run of the system, and the space in which numbers of processes are unique."""

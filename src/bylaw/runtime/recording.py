@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bylaw.engine.causes import denial_message
 from bylaw.engine.decide import decide_observed
 from bylaw.engine.plan import Due, next_step
 from bylaw.engine.view import NO_MORE_FACTS
@@ -68,6 +69,13 @@ class Recorder:
         raise AssertionError("asking ends, because what is unknown is a fact, too")
 
 
+def is_open(event: Event, decision: Decision) -> bool:
+    """Whether something is left to do once a decision is recorded: steps, or a denial to tell."""
+    if decision.plans and isinstance(next_step(decision), Due):
+        return True
+    return denial_message(event, decision) is not None
+
+
 class _Desk:
     """One try to decide an event on the session as it is now."""
 
@@ -87,8 +95,7 @@ class _Desk:
             self.missing, self.seen = answer, session.seq
             return None
         self.event, self.decision = event, answer
-        due = next_step(answer) if answer.plans else None
-        owner = this_process() if isinstance(due, Due) else ""
+        owner = this_process() if is_open(event, answer) else ""
         kept_event, kept_decision = self._redactor.event(event), self._redactor.decision(answer)
         if kept_event is event and kept_decision is answer:
             return Entry(event, answer, conclude(observed, event, answer), owner=owner)

@@ -8,14 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.engine.outcome import INTERRUPTED, StepOutcome
+from bylaw.engine.causes import caused_event, denial_message
+from bylaw.engine.outcome import INTERRUPTED, StepOutcome, fill
 from bylaw.engine.plan import Due, next_step
-from bylaw.runtime.journal.reading import read_effects, read_record
+from bylaw.model.event import Custom, Message
+from bylaw.runtime.journal.errors import corrupt_journal
+from bylaw.runtime.journal.reading import Lost, read_caused, read_effects, read_stored
 from bylaw.runtime.journal.store import ADOPTED
 from bylaw.runtime.owner import is_dead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from bylaw.model.decision import Decision
     from bylaw.model.event import EffectDone, Event
@@ -44,18 +47,64 @@ class Unfinished:
         return due
 
 
-def unfinished(journal: Journal, session: str) -> Iterator[Unfinished]:
-    """Every decision of a session that a dead process left behind, oldest first."""
+def unfinished(journal: Journal, session: str, given_up: Container[int]) -> Iterator[Unfinished]:
+    """Every decision of a session that was left behind, oldest first.
+
+    By a process that is dead, or by this one: `given_up` are the decisions that it could not
+    see through because the journal failed.
+    """
     for seq, owner in journal.open_plans(session):
-        if not (owner == ADOPTED or is_dead(owner)) or not journal.take_over(seq, owner):
+        left = owner == ADOPTED or seq in given_up or is_dead(owner)
+        if not left or not journal.take_over(seq, owner):
             continue
-        record = read_record(journal, seq)
-        if record is None:  # erased meanwhile: what it wanted is not known any more
+        found = read_stored(journal, seq)
+        if found is not None and found.lost is Lost.DAMAGED:
+            raise corrupt_journal(journal.path, f"record {seq} cannot be read")
+        if found is None or found.record is None:  # erased: what it wanted is not known any more
             journal.close_plans(seq)
             continue
+        record = found.record
         effects = read_effects(journal, session, seq)
         certain = journal.vouched and owner != ADOPTED and not record.header.redacted
         yield Unfinished(record.event, record.decision, dict(_outcomes(effects)), certain)
+
+
+def untold(journal: Journal, left: Unfinished) -> Iterator[Event]:
+    """What the decision caused and nobody recorded: its process died before it came to that."""
+    if not left.goes_on:
+        return
+    known = [_said(event) for event in read_caused(journal, left.event.session, left.event.seq)]
+    for event in _caused(left):
+        said = _said(journal.redactor.event(event))
+        if said in known:
+            known.remove(said)  # the same may have been said twice
+        else:
+            yield event
+
+
+def _caused(left: Unfinished) -> Iterator[Event]:
+    denial = denial_message(left.event, left.decision)
+    if denial is not None:
+        yield denial
+    for plan, steps, _ in left.decision.numbered_plans():
+        known: list[StepOutcome] = []
+        for number, step in steps:
+            done = left.outcomes.get(number)
+            if done is None:
+                break
+            event = caused_event(left.event, Due(number, plan, fill(step, known)))
+            if not done.failed and isinstance(event, Message | Custom):
+                yield event
+            known.append(done)
+
+
+def _said(event: Event) -> tuple[object, ...]:
+    match event:
+        case Message():
+            return event.cause, event.role, event.text
+        case Custom():
+            return event.cause, event.type, event.payload
+    return ()
 
 
 def _outcomes(effects: Iterator[EffectDone]) -> Iterator[tuple[int, StepOutcome]]:

@@ -10,6 +10,8 @@ The runtime decides nothing itself. A gate that cannot record stays closed.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bylaw.engine.causes import caused_event, chain, denial_message, second_round
@@ -24,11 +26,11 @@ from bylaw.runtime.answer import Answer, not_recorded
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.performing import NO_PERFORMERS, perform
-from bylaw.runtime.recording import Recorder
-from bylaw.runtime.recovery import unfinished
+from bylaw.runtime.recording import Recorder, is_open
+from bylaw.runtime.recovery import unfinished, untold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due, Following
@@ -67,6 +69,7 @@ class Runtime:
         self.journal = journal
         self.performers = performers
         self._recovered: set[str] = set()
+        self._given_up: set[int] = set()
 
     def submit(self, event: Event) -> Answer:
         """Record, decide and carry out one event and everything that comes of it."""
@@ -76,11 +79,17 @@ class Runtime:
             answer = Answer(*self.record(event))
             return _Submission(self).run(answer) if has_consequences(answer) else answer
         except JournalError as problem:
+            self._recovered.discard(event.session)
             return not_recorded(event, problem)
 
+    def give_up(self, decisions: Iterable[int]) -> None:
+        """The journal failed: what is open of these decisions is seen to before the next event."""
+        self._given_up.update(decisions)
+
     def _recover(self, session: str) -> None:
-        for one in unfinished(self.journal, session):
+        for one in unfinished(self.journal, session, self._given_up):
             _Submission(self).finish(one)
+            self._given_up.discard(one.event.seq)
         if len(self._recovered) >= MAX_RECOVERED:
             self._recovered.clear()  # to look again does no harm
         self._recovered.add(session)
@@ -98,28 +107,43 @@ class _Submission:
         self._runtime = runtime
         self._queue: deque[Callable[[], None]] = deque()
         self._made = 0
+        # Decisions of which something is left to do.
+        self._open: list[int] = []
 
     def run(self, answer: Answer) -> Answer:
         """See to everything that comes of a decision, then to its second round."""
-        self._carry_out(answer)
-        while self._queue:
-            self._queue.popleft()()
+        with self._seen_to():
+            self._carry_out(answer)
         again = second_round(answer.event, answer.decision)
         if again is not None:
             answer.again = self._runtime.submit(again)
         return answer
 
     def finish(self, left: Unfinished) -> None:
-        """Go on with plans that another process had begun."""
+        """Go on with plans that another process had begun, and tell what it did not."""
         answer = Answer(left.event, left.decision)
-        due = left.interrupted()
-        if due is not None:
-            self._record_effect(answer, due, INTERRUPTED, 0)
-        if left.goes_on:
-            self._follow(answer, follow(left.decision, left.outcomes))
-        self._runtime.journal.close_plans(left.event.seq)
-        while self._queue:
-            self._queue.popleft()()
+        with self._seen_to():
+            self._open.append(left.event.seq)
+            for event in untold(self._runtime.journal, left):
+                self._cause(answer, event)
+            due = left.interrupted()
+            if due is not None:
+                self._record_effect(answer, due, INTERRUPTED, 0)
+            if left.goes_on:
+                self._follow(answer, follow(left.decision, left.outcomes))
+
+    @contextmanager
+    def _seen_to(self) -> Iterator[None]:
+        """Afterwards nothing is left open: what was caused is recorded, too."""
+        try:
+            yield
+            while self._queue:
+                self._queue.popleft()()
+        except JournalError:
+            self._runtime.give_up(self._open)
+            raise
+        for seq in self._open:
+            self._runtime.journal.close_plans(seq)
 
     def _submit(self, event: Event) -> Answer:
         answer = Answer(*self._runtime.record(event))
@@ -127,6 +151,8 @@ class _Submission:
         return answer
 
     def _carry_out(self, answer: Answer) -> None:
+        if is_open(answer.event, answer.decision):
+            self._open.append(answer.event.seq)
         denial = denial_message(answer.event, answer.decision)
         if denial is not None:
             self._cause(answer, denial)
@@ -135,19 +161,12 @@ class _Submission:
 
     def _follow(self, answer: Answer, following: Following) -> None:
         """Perform step after step; each outcome is committed before the next begins."""
-        performed = False
-        try:
-            due = next(following)
-            while True:
-                performed = True
-                outcome, ms = self._perform(answer, due)
-                answer.outcomes[due.number] = outcome
-                self._record_effect(answer, due, outcome, ms)
-                due = following.send(outcome)
-        except StopIteration as end:
-            answer.ending = end.value
-        if performed:
-            self._runtime.journal.close_plans(answer.event.seq)
+        due = _ask(answer, following.__next__)
+        while due is not None:
+            outcome, ms = self._perform(answer, due)
+            answer.outcomes[due.number] = outcome
+            self._record_effect(answer, due, outcome, ms)
+            due = _ask(answer, partial(following.send, outcome))
 
     def _record_effect(self, answer: Answer, due: Due, outcome: StepOutcome, ms: int) -> None:
         told = self._submit(_effect(answer.event, due, outcome, ms))
@@ -185,6 +204,15 @@ class _Submission:
             answer.caused.append(self._submit(event))
 
         self._queue.append(submit)
+
+
+def _ask(answer: Answer, following: Callable[[], Due]) -> Due | None:
+    """The step that is due now; None at the end, which is noted."""
+    try:
+        return following()
+    except StopIteration as end:
+        answer.ending = end.value
+        return None
 
 
 _ENDINGS = {

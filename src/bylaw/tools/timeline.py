@@ -16,7 +16,7 @@ from bylaw.model.event import EffectDone
 from bylaw.runtime.journal.database import file_identity
 from bylaw.runtime.journal.errors import JournalError, unknown_session
 from bylaw.runtime.journal.reader import JournalReader
-from bylaw.runtime.journal.reading import read_record
+from bylaw.runtime.journal.reading import read_stored
 from bylaw.runtime.journal.search import Search, session_names
 from bylaw.runtime.owner import is_dead
 
@@ -222,7 +222,8 @@ class _Telling:
 
     def _step(self, effect: EffectDone) -> Step | None:
         if self._parent is None or self._parent[0] != effect.of:
-            parent = read_record(self._reader, effect.of)
+            found = read_stored(self._reader, effect.of)
+            parent = None if found is None else found.record
             self._parent = None if parent is None else (effect.of, parent.decision)
         if self._parent is None:
             return None

@@ -43,8 +43,9 @@ class Connection:
         is_same = not self.plainly.broken and file_identity(self.path) == self._file
         if is_same or self.path == IN_MEMORY:
             return False
-        self.close()
-        self._open()
+        old = self._connection
+        self._open()  # if that fails, the old one is still there to be tried again
+        old.close()
         return True
 
     @property

@@ -144,7 +144,12 @@ def _payloads(run: Run, name: str) -> Iterator[bytes]:
 
 
 def _has_ended(run: Run, name: str) -> bool:
-    found = run("SELECT kind FROM records WHERE session = ? ORDER BY seq DESC LIMIT 1", (name,))
+    # What the end itself brought about comes behind it.
+    found = run(
+        "SELECT kind FROM records WHERE session = ? AND kind NOT IN (?, ?, ?)"
+        " ORDER BY seq DESC LIMIT 1",
+        (name, Kind.EFFECT.value, Kind.MESSAGE.value, Kind.CUSTOM.value),
+    )
     return found.fetchall() == [(Kind.SESSION_END.value,)]
 
 

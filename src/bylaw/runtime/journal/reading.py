@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +11,7 @@ import msgspec
 
 from bylaw.model.decision import Decision
 from bylaw.model.event import EffectDone, Event
+from bylaw.model.vocabulary import Kind
 from bylaw.runtime.journal.chain import Header
 
 if TYPE_CHECKING:
@@ -58,12 +60,6 @@ class Stored:
     lost: Lost | None = None
 
 
-def read_record(rows: Rows, seq: int) -> Record | None:
-    """One record; None if it is not there, or if its payload was erased."""
-    found = rows.query(f"{STORED} WHERE r.seq = ? AND p.event IS NOT NULL", (seq,))
-    return _record(found[0]) if found else None
-
-
 def read_stored(rows: Rows, seq: int) -> Stored | None:
     """One record, whatever became of its payload; None if it is not there."""
     found = rows.query(f"{STORED} WHERE r.seq = ?", (seq,))
@@ -72,15 +68,27 @@ def read_stored(rows: Rows, seq: int) -> Stored | None:
 
 def read_effects(rows: Rows, session: str, of: int) -> Iterator[EffectDone]:
     """The outcomes of the steps of one decision."""
+    for event in _events(rows, session, of, (Kind.EFFECT,)):
+        if isinstance(event, EffectDone) and event.of == of:
+            yield event
+
+
+def read_caused(rows: Rows, session: str, after: int) -> Iterator[Event]:
+    """The messages and events of a session behind a record."""
+    return _events(rows, session, after, (Kind.MESSAGE, Kind.CUSTOM))
+
+
+def _events(rows: Rows, session: str, after: int, kinds: tuple[Kind, ...]) -> Iterator[Event]:
+    marks = ", ".join("?" for _ in kinds)
     found = rows.query(
-        "SELECT p.event FROM records r JOIN payloads p USING (seq)"
-        " WHERE r.session = ? AND r.seq > ? AND r.kind = 'effect' ORDER BY r.seq",
-        (session, of),
+        "SELECT p.event FROM records r JOIN payloads p USING (seq)"  # noqa: S608 - only marks
+        f" WHERE r.session = ? AND r.seq > ? AND r.kind IN ({marks}) ORDER BY r.seq",
+        (session, after, *(kind.value for kind in kinds)),
     )
     for (data,) in found:
-        effect = _EVENT.decode(data)
-        if isinstance(effect, EffectDone) and effect.of == of:
-            yield effect
+        # Of what cannot be read nothing is known; `bylaw verify` tells where.
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            yield _EVENT.decode(data)
 
 
 def stored(row: tuple[Any, ...]) -> Stored:

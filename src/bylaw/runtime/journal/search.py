@@ -98,7 +98,8 @@ class Search:
             return
         condition, more = self._condition()
         statement = f"{STORED} WHERE {part}{condition} ORDER BY r.seq {order} LIMIT {PIECE}"
-        for row in self._reader.each(statement, (*values, *more)):
+        # At once: an open question would keep others from tidying up.
+        for row in self._reader.query(statement, (*values, *more)):
             yield stored(row)
 
     def _condition(self) -> tuple[str, list[object]]:

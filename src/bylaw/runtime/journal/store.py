@@ -20,7 +20,7 @@ from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.sessions import Sessions
 from bylaw.runtime.journal.sources import NO_RULES
 from bylaw.runtime.journal.telling import QUIET, encode_with_digest
-from bylaw.runtime.owner import this_process
+from bylaw.runtime.owner import is_alive, this_process
 from bylaw.runtime.settings.tables import Durability
 from bylaw.version import __version__
 
@@ -75,8 +75,12 @@ class Journal:
         self._anchor = anchor
         self._lock = RLock()
         self._database = Connection(path, durability)
-        with self._database.plainly:
-            self._begin()
+        try:
+            with self._database.plainly:
+                self._begin()
+        except BaseException:
+            self._database.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -187,9 +191,11 @@ class Journal:
         known = anchor.read()
         run = self._database.run
         if known is None:
-            # Nobody knows it: it may have come with the repository.
-            if run("SELECT 1 FROM open_plans LIMIT 1").fetchone():
-                run("UPDATE open_plans SET owner = ?", (ADOPTED,))
+            # Nobody knows it: it may have come with the repository, and with it open plans. Those
+            # of a process that lives here are its own.
+            for seq, owner in run("SELECT seq, owner FROM open_plans").fetchall():
+                if not is_alive(owner):
+                    run("UPDATE open_plans SET owner = ? WHERE seq = ?", (ADOPTED, seq))
             return True
         seq, chain = known
         found = run("SELECT chain FROM records WHERE seq = ?", (seq,)).fetchall()

@@ -51,7 +51,10 @@ def run(command: Command, cancellation: Cancellation | None = None) -> CommandRe
 
 def isolation() -> Isolation:
     """Which isolation commands have here, found out once by trying."""
-    return _isolation(bubblewrap.PROGRAM)
+    try:
+        return _isolation(bubblewrap.PROGRAM)
+    except TimeoutError:
+        return Isolation(IsolatedBy.NOTHING, "bubblewrap gave no answer")
 
 
 def _run(
@@ -92,7 +95,9 @@ def _isolation(program: str) -> Isolation:
         if first_line(status, deadline) == watcher.READY:
             return Isolation(IsolatedBy.BUBBLEWRAP)
         why = first_line(process.errors, deadline).decode("utf-8", "replace")
-        return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why or 'no answer'}")
+        if not why:  # the machine may only be slow: it is asked again the next time
+            raise TimeoutError
+        return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why}")
 
 
 @contextmanager

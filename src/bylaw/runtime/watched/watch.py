@@ -138,6 +138,8 @@ class Watch:
 
     def _understand(self, word: bytes, more: bytes) -> None:
         if word == watcher.READY:
+            if self._ended is not None:
+                return  # its input is closed, and the number may be another file's by now
             _put_first(self._process.pid)
             with suppress(OSError):  # then it has ended, and says so
                 self._process.send(self._request, self._deadline)

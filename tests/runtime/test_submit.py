@@ -1,0 +1,181 @@
+"""Submitting: nothing is lost between a decision and what follows from it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bylaw
+from bylaw.engine.index import RuleSet
+from bylaw.engine.outcome import DONE
+from bylaw.model.codes.journal import JOURNAL_FULL
+from bylaw.model.decision import Need, NeedName
+from bylaw.model.event import Custom, TurnStart
+from bylaw.model.vocabulary import Kind, Op
+from bylaw.runtime.journal.anchor import Anchor
+from bylaw.runtime.journal.errors import JournalError
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.journal.store import ADOPTED, Journal
+from bylaw.runtime.needs import gathered
+from bylaw.runtime.owner import this_process
+from bylaw.runtime.submit import Runtime
+
+EMITS = """
+[rule]
+id = "emits"
+trigger = "on_turn_start"
+[condition]
+expression = "True"
+[action]
+type = "emit_event"
+event_type = "custom.hello"
+payload = { n = 1 }
+"""
+LOGS = """
+[rule]
+id = "logs"
+trigger = "on_turn_start"
+[condition]
+expression = "True"
+[action]
+type = "log"
+"""
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "emits.toml").write_text(EMITS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def runtime(journal, **more):
+    library = bylaw.load("rules")
+    return Runtime(RuleSet(library.in_force()), rules_with_texts(library.books), journal, **more)
+
+
+def kinds(journal):
+    return [kind for (kind,) in journal.query("SELECT kind FROM records ORDER BY seq")]
+
+
+class TestACausedEvent:
+    def test_is_recorded_before_its_decision_is_closed(self, root):
+        with Journal("journal.db") as journal:
+            runtime(journal).submit(TurnStart())
+
+            assert kinds(journal) == [Kind.TURN_START, Kind.EFFECT, Kind.CUSTOM]
+            assert journal.open_plans("default") == []
+
+    def test_is_told_by_the_next_process_if_the_first_died_before(self, root):
+        """Killed between the outcome of the step and the event that it caused."""
+        program = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_submit import runtime
+from bylaw.model.event import TurnStart
+from bylaw.runtime import submit
+from bylaw.runtime.journal.store import Journal
+def die(self, answer, event):
+    self._queue.append(lambda: os.kill(os.getpid(), signal.SIGKILL))
+submit._Submission._cause = die
+runtime(Journal("journal.db")).submit(TurnStart())
+"""
+        done = subprocess.run([sys.executable, "-c", program], check=False)
+        assert done.returncode == -signal.SIGKILL
+        with Journal("journal.db") as journal:
+            assert kinds(journal) == [Kind.TURN_START, Kind.EFFECT]
+            runtime(journal).submit(TurnStart())
+
+            found = [Kind.CUSTOM, Kind.TURN_START, Kind.EFFECT, Kind.CUSTOM]
+            assert kinds(journal)[2:] == found
+            assert journal.open_plans("default") == []
+
+    def test_is_not_told_twice(self, root):
+        with Journal("journal.db") as journal:
+            runtime(journal).submit(TurnStart())
+            journal.query("INSERT INTO open_plans VALUES (1, 'default', ?)", (_dead(),))
+            runtime(journal).submit(TurnStart())
+
+            assert kinds(journal).count(Kind.CUSTOM) == 2
+            assert journal.open_plans("default") == []
+
+
+def _dead():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    owner = this_process().split("/")
+    stat = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+    child.communicate()
+    return "/".join([*owner[:2], str(child.pid), stat[19]])
+
+
+class TestAJournalThatFailsInBetween:
+    def test_the_plan_is_finished_before_the_next_event(self, root):
+        (root / "rules" / "logs.toml").write_text(LOGS)
+        performed = []
+
+        def log(due, event):
+            performed.append(due.plan.rule)
+            return DONE
+
+        with Journal("journal.db") as journal:
+            here = runtime(journal, performers={Op.LOG: log})
+            record, failing = here.record, [True]
+
+            def record_once_less(event):
+                if event.kind is Kind.EFFECT and failing:
+                    failing.clear()
+                    raise JournalError(JOURNAL_FULL, "the disk is full")
+                return record(event)
+
+            here.record = record_once_less
+            failed = here.submit(TurnStart())
+            assert failed.problem == "the disk is full"
+            assert len(journal.open_plans("default")) == 1
+            here.submit(Custom(type="x"))
+
+            assert journal.open_plans("default") == []
+            assert kinds(journal).count(Kind.CUSTOM) >= 1
+            assert len(performed) <= 1  # what may have begun is never begun again
+
+
+class TestOwners:
+    def test_plans_of_a_living_process_are_not_taken_over(self, root):
+        with Journal("journal.db") as journal:
+            journal.query("INSERT INTO open_plans VALUES (9, 'default', ?)", (this_process(),))
+        with Journal("journal.db") as journal:
+            assert journal.open_plans("default") == [(9, this_process())]
+
+    def test_those_of_nobody_known_are_adopted_where_nobody_vouches(self, root, tmp_path):
+        with Journal("journal.db") as journal:
+            journal.query("INSERT INTO open_plans VALUES (9, 'default', 'somebody')")
+            journal.query("INSERT INTO open_plans VALUES (10, 'default', ?)", (this_process(),))
+        anchor = Anchor(str(tmp_path / "state"), "journal.db")
+        with Journal("journal.db", anchor=anchor) as journal:
+            assert journal.open_plans("default") == [(9, ADOPTED), (10, this_process())]
+
+
+def test_a_gatherer_that_breaks_leaves_the_fact_unknown():
+    def broken(event, need):
+        raise StopIteration
+
+    event = gathered(TurnStart(), (Need(NeedName.SCRIPTS, "d"),), {NeedName.SCRIPTS: broken})
+    assert event.facts.unknown == ("scripts:d",)
+
+
+def test_a_tool_may_submit_events_itself(root):
+    """What is said inside does not swallow what is said around it."""
+    notice = EMITS.replace('type = "emit_event"', 'type = "notify_self"\nmessage = "hello"')
+    notice = "\n".join(
+        line for line in notice.split("\n") if "event_type" not in line and "payload" not in line
+    )
+    (root / "rules" / "emits.toml").write_text(notice)
+    with bylaw.Engine(bylaw.load("rules")) as engine:
+        with engine._host.collecting() as outer:
+            inner = engine.submit({"kind": "turn.start"})
+            engine._host._say(type("D", (), {"step": inner.messages[0]})(), TurnStart())
+
+        assert [one.text for one in inner.messages] == ["hello"]
+        assert [one.text for one in outer.messages] == ["hello"]
