@@ -198,7 +198,7 @@ class TestRules:
         with bylaw.Engine(bylaw.load(), journal=JOURNAL) as engine:
             engine.disable("line-3")
             engine.submit({"kind": "prompt"})
-            number = engine._loop.journal.query("SELECT max(seq) FROM records")[0][0]
+            number = engine._loop().journal.query("SELECT max(seq) FROM records")[0][0]
         (rule,) = explained(number, "line-3").rules
         assert (rule.result, rule.detail) == (TraceResult.NOT_LIVE, "it is switched off")
 
