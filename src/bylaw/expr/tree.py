@@ -19,7 +19,8 @@ Constant: TypeAlias = bool | int | float | str | None
 NOWHERE = Span(0, 0)
 
 
-class Node(Struct, frozen=True, eq=False, kw_only=True):
+# The collector of cycles need not look at what can be in none.
+class Node(Struct, frozen=True, eq=False, kw_only=True, gc=False):
     """Any part of an expression."""
 
     span: Span = NOWHERE

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from errno import ELOOP
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.codes.books import OUTSIDE_ROOT
 from bylaw.model.diagnostic import Diagnostic, error
@@ -33,8 +34,7 @@ MAX_ALL_BYTES = 64 * 1024 * 1024
 EVERY = 64  # files between two words about the progress
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(Struct, frozen=True, gc=False):
     """A file as it could be read; `errors` say why not."""
 
     found: Found

@@ -29,7 +29,7 @@ class Hook(StrEnum):
     SESSION_END = "on_session_end"
 
 
-class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     pass
 
 
