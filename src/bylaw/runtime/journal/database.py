@@ -7,7 +7,14 @@ import sqlite3
 from time import monotonic, sleep
 from urllib.parse import quote
 
-from bylaw.runtime.journal.errors import corrupt_journal, newer_journal, no_journal, told_plainly
+from bylaw.model.codes.journal import JOURNAL_UNUSABLE
+from bylaw.runtime.journal.errors import (
+    JournalError,
+    corrupt_journal,
+    newer_journal,
+    no_journal,
+    told_plainly,
+)
 from bylaw.runtime.journal.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from bylaw.runtime.reading import as_bytes
 from bylaw.runtime.settings.tables import Durability
@@ -49,7 +56,19 @@ def open_to_read(path: str) -> sqlite3.Connection:
             os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
         except (FileNotFoundError, NotADirectoryError):
             raise no_journal(path) from None
-        connection = _connect(path)
+    try:
+        return _readable(path, "mode=rw")
+    except JournalError as problem:
+        # Reading makes files beside it. Where this user cannot, and nobody writes, it need not.
+        is_written = os.path.exists(as_bytes(f"{path}-wal"))  # noqa: PTH110 - a Path takes no bytes
+        if problem.code != JOURNAL_UNUSABLE.name or is_written:
+            raise
+        return _readable(path, "immutable=1")
+
+
+def _readable(path: str, mode: str) -> sqlite3.Connection:
+    with told_plainly(path):
+        connection = _connect(path, mode)
         try:
             connection.execute("PRAGMA query_only = ON")
             _check_version(connection, path)
@@ -76,11 +95,11 @@ def _make(path: str) -> None:
     os.close(os.open(as_bytes(path), flags, 0o600))
 
 
-def _connect(path: str) -> sqlite3.Connection:
+def _connect(path: str, mode: str = "mode=rw") -> sqlite3.Connection:
     # A file is never made here: it would not be for this user alone.
     full = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
     connection = sqlite3.connect(
-        path if path == IN_MEMORY else f"file:{quote(full)}?mode=rw",
+        path if path == IN_MEMORY else f"file:{quote(full)}?{mode}",
         timeout=PATIENCE_S,
         isolation_level=None,
         check_same_thread=False,
