@@ -8,7 +8,8 @@ from errno import EBADF
 from typing import TYPE_CHECKING, BinaryIO
 
 from bylaw.model.errors import LoadError
-from bylaw.runtime.reading import MAX_INPUT_BYTES, as_bytes, decoded, read_file, unreadable
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, read_file, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

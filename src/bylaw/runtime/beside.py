@@ -12,7 +12,8 @@ from bylaw.dialects.base import BesideError
 from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.source import EncodingError, SourceFile
 from bylaw.model.visible import clipped
-from bylaw.runtime.reading import folder_of, in_plain_words, lies_in, real_path, regular_bytes
+from bylaw.runtime.paths import folder_of, lies_in, real_path
+from bylaw.runtime.reading import in_plain_words, regular_bytes
 
 MAX_ALL_BESIDE_BYTES = 16 * 1024 * 1024  # of all rule files that are loaded together
 MAX_SHOWN = 200  # characters of a path in a reason

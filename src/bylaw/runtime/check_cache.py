@@ -15,7 +15,7 @@ import msgspec
 
 from bylaw.runtime.check_version import check_version
 from bylaw.runtime.own_folder import read_own, user_cache, write_own
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bylaw.runtime.reading import as_bytes, folder_of, lies_in
+from bylaw.runtime.paths import as_bytes, folder_of, lies_in
 from bylaw.version import __version__
 
 if TYPE_CHECKING:

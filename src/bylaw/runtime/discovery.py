@@ -20,7 +20,8 @@ from bylaw.model.source import SourceFile, Span
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import visible
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
-from bylaw.runtime.reading import as_bytes, as_text, is_folder, unreadable
+from bylaw.runtime.paths import as_bytes, as_text, is_folder, name_from
+from bylaw.runtime.reading import unreadable
 from bylaw.runtime.root import absolute, is_root
 
 if TYPE_CHECKING:
@@ -111,12 +112,6 @@ def given(root: str, paths: Sequence[str], folder: str = "") -> Search:
     for path in paths:
         search.take_given(path, folder)
     return replace(search.result(), given=tuple(paths), folder=folder)
-
-
-def name_from(root: str, location: str) -> str:
-    """The path below the root, with `/`; the empty text for what lies outside."""
-    top = root.rstrip("/") + "/"
-    return location.removeprefix(top) if location.startswith(top) else ""
 
 
 class _Searching:

@@ -7,7 +7,7 @@ from hashlib import file_digest, sha256
 from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.reading import as_bytes, folder_of, lies_in, real_path
+from bylaw.runtime.paths import as_bytes, folder_of, lies_in, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -22,7 +22,7 @@ from bylaw.model.source import SourceFile, Span
 from bylaw.runtime.beside import Surroundings
 from bylaw.runtime.check_cache import CheckCache
 from bylaw.runtime.discovery import Found, Search, Why, discover, given
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.root import find_root, read_configuration
 from bylaw.runtime.rule_texts import RuleText, read_all
 

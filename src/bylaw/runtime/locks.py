@@ -26,8 +26,9 @@ from msgspec import Meta, MsgspecError, Struct, json
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import brief, clipped, visible
 from bylaw.runtime.brief_lock import briefly_locked
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.processes import boot_id, is_gone, process_info, process_space
-from bylaw.runtime.reading import as_bytes, in_plain_words, regular_bytes
+from bylaw.runtime.reading import in_plain_words, regular_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,14 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
-from bylaw.runtime.reading import (
-    as_bytes,
-    as_text,
-    folder_of,
-    lies_in,
-    real_path,
-    regular_bytes,
-)
+from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, real_path
+from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
 
 if TYPE_CHECKING:

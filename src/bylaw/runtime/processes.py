@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.reading import as_text
+from bylaw.runtime.paths import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

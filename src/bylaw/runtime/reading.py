@@ -9,6 +9,7 @@ from bylaw.model.codes.input import NOT_UTF8, TOO_LARGE, UNREADABLE_FILE
 from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import EncodingError, SourceFile, Span
+from bylaw.runtime.paths import as_bytes
 
 MAX_INPUT_BYTES = 5 * 1024 * 1024
 _PIECE = 64 * 1024
@@ -91,36 +92,6 @@ def decoded(name: str, data: bytes) -> SourceFile:
         return SourceFile.decode(name, data)
     except EncodingError as wrong:
         raise LoadError([_not_utf8(wrong, data)]) from None
-
-
-def as_bytes(path: str) -> bytes:
-    """A path for the system: UTF-8 in every locale, other bytes unchanged."""
-    return path.encode("utf-8", "surrogateescape")
-
-
-def as_text(path: bytes) -> str:
-    """A path from the system, the reverse of `as_bytes`."""
-    return path.decode("utf-8", "surrogateescape")
-
-
-def real_path(path: str) -> str:
-    """A path without links."""
-    return as_text(os.path.realpath(as_bytes(path)))
-
-
-def folder_of(path: str) -> str:
-    """The folder in which a file lies."""
-    return path.rpartition("/")[0] or "/"
-
-
-def lies_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or goes on below it; both without links, to be sure."""
-    return f"{path}/".startswith(folder.rstrip("/") + "/")
-
-
-def is_folder(path: str) -> bool:
-    """Whether there is a folder, also behind a link."""
-    return os.path.isdir(as_bytes(path))  # noqa: PTH112 - a Path takes no bytes
 
 
 def unreadable(name: str, wrong: OSError | ValueError, what: str = "") -> Diagnostic:

@@ -6,7 +6,7 @@ import errno
 import os
 from contextlib import suppress
 
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 
 # The disk is full, the user has used up a quota, or the process may write no larger files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

@@ -16,7 +16,8 @@ from bylaw.runtime.configuration import (
     settings_in,
     two_configurations,
 )
-from bylaw.runtime.reading import as_bytes, as_text, read_regular_file, unreadable
+from bylaw.runtime.paths import as_bytes, as_text
+from bylaw.runtime.reading import read_regular_file, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

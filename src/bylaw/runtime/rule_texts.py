@@ -12,13 +12,11 @@ from bylaw.model.codes.books import OUTSIDE_ROOT
 from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
+from bylaw.runtime.paths import folder_of, lies_in, real_path
 from bylaw.runtime.reading import (
     MAX_INPUT_BYTES,
     decoded,
-    folder_of,
-    lies_in,
     read_file,
-    real_path,
     regular_bytes,
     too_large,
     unreadable,

@@ -14,8 +14,8 @@ from bylaw.model.codes.state import UNSAFE_STATE_FOLDER
 from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import SourceFile, Span
 from bylaw.runtime.brief_lock import briefly_locked
-from bylaw.runtime.discovery import name_from
-from bylaw.runtime.reading import as_bytes, real_path, regular_bytes
+from bylaw.runtime.paths import as_bytes, name_from, real_path
+from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
 
 if TYPE_CHECKING:

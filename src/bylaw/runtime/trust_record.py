@@ -14,7 +14,8 @@ from msgspec import MsgspecError, Struct, json
 
 from bylaw.model.errors import BylawError
 from bylaw.runtime.own_folder import forget_own, keep_own, read_own, user_state
-from bylaw.runtime.reading import MAX_INPUT_BYTES, as_bytes, in_plain_words, real_path
+from bylaw.runtime.paths import as_bytes, real_path
+from bylaw.runtime.reading import MAX_INPUT_BYTES, in_plain_words
 
 VERSION: Final = 1
 

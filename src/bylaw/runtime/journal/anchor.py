@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from bylaw.runtime.own_folder import open_own, read_own
-from bylaw.runtime.reading import as_bytes, real_path
+from bylaw.runtime.paths import as_bytes, real_path
 
 if TYPE_CHECKING:
     from typing import Self

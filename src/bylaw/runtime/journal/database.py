@@ -16,7 +16,7 @@ from bylaw.runtime.journal.errors import (
     told_plainly,
 )
 from bylaw.runtime.journal.schema import APPLICATION_ID, MIGRATIONS, VERSION
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.settings.tables import Durability
 
 # How long a process waits for the others, which commit in milliseconds.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime.discovery import name_from
 from bylaw.runtime.journal.anchor import Anchor
 from bylaw.runtime.journal.errors import unusable_journal
 from bylaw.runtime.journal.keeping import erase_old
 from bylaw.runtime.journal.redaction import Redactor
 from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.own_folder import user_state
-from bylaw.runtime.reading import folder_of, in_plain_words, real_path
+from bylaw.runtime.paths import folder_of, name_from, real_path
+from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.root import absolute
 from bylaw.runtime.state_folder import STATE, state_folder
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Self
 
-from bylaw.runtime.discovery import name_from
 from bylaw.runtime.journal.database import open_to_read
 from bylaw.runtime.journal.errors import told_plainly
+from bylaw.runtime.paths import name_from
 from bylaw.runtime.root import absolute, find_root, read_configuration
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bylaw.dialects.base import FixedReason
 from bylaw.runtime.journal.chain import digest
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

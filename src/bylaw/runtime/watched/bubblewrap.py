@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-from bylaw.runtime.reading import as_bytes, as_text, is_folder, lies_in, real_path
+from bylaw.runtime.paths import as_bytes, as_text, is_folder, lies_in, real_path
 
 PROGRAM = "bwrap"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.visible import brief, visible
 from bylaw.runtime.command import PATH
-from bylaw.runtime.reading import as_bytes, as_text, lies_in
+from bylaw.runtime.paths import as_bytes, as_text, lies_in
 from bylaw.runtime.watched.result import Refusal, RefusedError
 
 if TYPE_CHECKING:

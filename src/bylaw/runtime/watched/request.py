@@ -8,7 +8,7 @@ import resource
 from typing import TYPE_CHECKING
 
 from bylaw.runtime.command import PATH
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.watched.result import MAX_FILE
 from bylaw.runtime.watched.watcher import LENGTH
 

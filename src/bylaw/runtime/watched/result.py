@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON

@@ -9,7 +9,7 @@ from bylaw.runtime.journal.chain import digest
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.opening import anchor_of
 from bylaw.runtime.journal.reader import JournalReader
-from bylaw.runtime.reading import as_bytes
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.root import find_root
 from bylaw.tools.verify.again import Again
 from bylaw.tools.verify.links import check_links

@@ -1,0 +1,44 @@
+"""Paths as texts: what they are to the system, and how two of them lie to one another.
+
+A path is the same text in every locale; bytes that are no UTF-8 are kept.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+def as_bytes(path: str) -> bytes:
+    """A path for the system: UTF-8 in every locale, other bytes unchanged."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def as_text(path: bytes) -> str:
+    """A path from the system, the reverse of `as_bytes`."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def real_path(path: str) -> str:
+    """A path without links."""
+    return as_text(os.path.realpath(as_bytes(path)))
+
+
+def folder_of(path: str) -> str:
+    """The folder in which a file lies."""
+    return path.rpartition("/")[0] or "/"
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Whether a path is a folder or goes on below it; both without links, to be sure."""
+    return f"{path}/".startswith(folder.rstrip("/") + "/")
+
+
+def is_folder(path: str) -> bool:
+    """Whether there is a folder, also behind a link."""
+    return os.path.isdir(as_bytes(path))  # noqa: PTH112 - a Path takes no bytes
+
+
+def name_from(root: str, location: str) -> str:
+    """The path below the root, with `/`; the empty text for what lies outside."""
+    top = root.rstrip("/") + "/"
+    return location.removeprefix(top) if location.startswith(top) else ""
