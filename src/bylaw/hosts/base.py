@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from bylaw.model.decision import NeedName
+from bylaw.model.errors import BylawError
 from bylaw.runtime.host_effects import CARRIES_OUT
 from bylaw.runtime.submit import Runtime
 
@@ -54,14 +55,15 @@ class Loop:
     ) -> None:
         self.journal = journal
         own = {NeedName.SCRIPTS: scripts.gather}
-        allowed = CARRIES_OUT[host.name]
-        performers = {op: one for op, one in host.performers.items() if op in allowed}
+        untold = host.performers.keys() - CARRIES_OUT[host.name]
+        if untold:
+            raise BylawError(f"`{host.name}` carries out what its table does not say: {untold}")
         self.runtime = Runtime(
             rules,
             in_force,
             journal,
             gatherers=MappingProxyType({**host.gatherers, **own}),
-            performers=performers,
+            performers=host.performers,
         )
 
     def take(self, events: Iterable[Event]) -> list[Answer]:

@@ -74,14 +74,15 @@ class _Folding:
         if snapshot is None or self._state is None:
             return
         try:
-            same = encode_session(unpacked(snapshot[1], self._texts)) == encode_session(self._state)
+            stored = unpacked(snapshot[1], self._texts)
         except (msgspec.MsgspecError, ValueError, TypeError, KeyError):
             self._find("what is stored of it cannot be read")
             return
-        if same:
+        if encode_session(stored) == encode_session(self._state):
             self._report.folded += 1
         else:
-            self._find(f"it is not what its records up to {snapshot[0]} give")
+            parts = ", ".join(_different(stored, self._state))
+            self._find(f"it is not what its records up to {snapshot[0]} give: {parts} differs")
 
     def _texts(self, wanted: Iterable[bytes]) -> Mapping[bytes, str]:
         question = "SELECT digest, text FROM texts WHERE digest = ?"
@@ -89,3 +90,12 @@ class _Folding:
 
     def _find(self, text: str) -> None:
         self._report.find(Flaw.SESSION, text, session=self._name)
+
+
+def _different(stored: Session, folded: Session) -> list[str]:
+    names = [name for name in stored.__struct_fields__ if _differ(stored, folded, name)]
+    return [f"`{name}`" for name in names] or ["the order of something"]
+
+
+def _differ(stored: Session, folded: Session, name: str) -> bool:
+    return bool(getattr(stored, name) != getattr(folded, name))
