@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 TYPE = "type"
 ACTIONS: dict[str, type[Action]] = {type_of(action): action for action in get_args(Action)}
 FIELDS = {name: action.__struct_fields__ for name, action in ACTIONS.items()}
+_REQUIRED = {name: required_fields(action) for name, action in ACTIONS.items()}
 _ALL_FIELDS = tuple(dict.fromkeys(field for fields in FIELDS.values() for field in fields))
+_KEYS = (TYPE, *_ALL_FIELDS)
 # What stands for a field that is not written.
 _NOTICE, _LOG = NotifySelf(message=""), WriteLog()
 _MAX_INT = 2**63
@@ -39,7 +41,7 @@ MAX_TEMPLATES = 100
 def read_action(section: Section) -> Action:
     """The action; what is wrong with it is noted."""
     findings = section.findings
-    findings.close((TYPE, *_ALL_FIELDS), section.name)
+    findings.close(_KEYS, section.name)
     section.require(TYPE)
     kind = section.text(TYPE, type_of(WriteLog))
     if kind not in ACTIONS:
@@ -60,7 +62,7 @@ def _check_fields(section: Section, kind: str) -> None:
             span = section.findings.document.key_span(section.name, key)
             help_ = f"it belongs to {owners}"
             section.findings.refuse(codes.FOREIGN_ACTION_FIELD, headline, span, help_)
-    for required in required_fields(ACTIONS[kind]):
+    for required in _REQUIRED[kind]:
         if _is_blank(section.values.get(required, "")):
             _refuse_blank(section, kind, required)
 

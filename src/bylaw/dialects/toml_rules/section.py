@@ -73,8 +73,8 @@ class Findings:
         table = self.document.values
         for step in path:
             table = table[step]
-        where = f" in `[{'.'.join(path)}]`" if path else ""
         for key in [key for key in table if key not in known][:MAX_ERRORS]:
+            where = f" in `[{'.'.join(path)}]`" if path else ""
             headline = f"`{brief(key)}` means nothing{where}"
             span = self.document.key_span(*path, key)
             self.refuse(UNKNOWN_KEY, headline, span, did_you_mean(key, known))
