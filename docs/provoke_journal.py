@@ -62,7 +62,7 @@ def _submit_often(journal: Journal) -> None:
         while not engine.submit(event).denied:
             pass
         # Once more without the engine, which gives a denial in its place.
-        engine._loop.runtime.record(event)  # noqa: SLF001 - see above
+        engine._loop().runtime.record(event)  # noqa: SLF001 - see above
 
 
 def _refused(attempt: Callable[[Example], None]) -> Callable[[Example], Sequence[JournalError]]:
