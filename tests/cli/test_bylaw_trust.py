@@ -1,26 +1,15 @@
 """`bylaw trust` as a process: asked on a real terminal, refused to agents, never cut short."""
 
 import json
-import os
-import pty
 import subprocess
 import sys
 
 import pytest
+from on_terminal import PERSON, call, on_terminal
 
 from bylaw.runtime.known_agents import AGENTS
 
 BYLAW = [sys.executable, "-m", "bylaw"]
-# The same process, of which nobody asks who started it: an agent may be running these tests.
-UNASKED = """
-import sys
-from bylaw.cli import main
-from bylaw.runtime import known_agents
-
-known_agents.ancestors = lambda: ()
-sys.exit(main())
-"""
-PERSON = [sys.executable, "-c", UNASKED]
 RUNS = "on agent.stop run make test\n"
 
 
@@ -34,42 +23,13 @@ def root(tmp_path, monkeypatch):
     return folder
 
 
-def call(folder, *words, program=PERSON):
-    return subprocess.run(
-        [*program, *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
-
-
 def is_trusted(folder):
     return json.loads(call(folder, "trust", "--format", "json").stdout)["trusted"]
 
 
-def on_terminal(folder, answer):
-    """What is shown and the exit code, if that is typed as soon as the question stands there."""
-    main, side = pty.openpty()
-    with subprocess.Popen(
-        [*PERSON, "trust"], cwd=folder, stdin=side, stdout=side, stderr=side
-    ) as process:
-        os.close(side)
-        shown = b""
-        while piece := _read(main):
-            shown += piece
-            if shown.endswith(b"[y/N] "):
-                os.write(main, answer)
-    os.close(main)
-    return shown.decode().replace("\r\n", "\n"), process.returncode
-
-
-def _read(descriptor):
-    try:
-        return os.read(descriptor, 1024)
-    except OSError:  # the other side is closed
-        return b""
-
-
 @pytest.mark.parametrize("answer", [b"y\n", b"YES\n"])
 def test_a_person_says_yes(root, answer):
-    shown, code = on_terminal(root, answer)
+    shown, code = on_terminal(root, ["trust"], answer)
 
     assert code == 0
     assert shown.startswith("can be started:\n  program  lines:a.lines#line-1  make test\n\n")
@@ -80,7 +40,7 @@ def test_a_person_says_yes(root, answer):
 
 @pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yep\n", b"\x04"])
 def test_anything_else_is_no(root, answer):
-    shown, code = on_terminal(root, answer)
+    shown, code = on_terminal(root, ["trust"], answer)
 
     assert code == 1
     assert shown.endswith("not trusted: nobody has trusted it; see `bylaw trust`\n")
@@ -89,7 +49,7 @@ def test_anything_else_is_no(root, answer):
 
 def test_what_is_trusted_is_not_asked_again(root):
     call(root, "trust", "--yes")
-    shown, code = on_terminal(root, b"n\n")
+    shown, code = on_terminal(root, ["trust"], b"n\n")
 
     assert code == 0
     assert "[y/N]" not in shown
