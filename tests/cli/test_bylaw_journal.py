@@ -101,9 +101,7 @@ class TestVerify:
 
         assert done.returncode == 1
         assert "wrong: the text that is stored as " in done.stdout
-        assert (
-            "not decided again, its rules are not stored: 5 records (1 to 5)" in done.stdout
-        )
+        assert "not decided again, its rules are not stored: 5 records (1 to 5)" in done.stdout
 
     def test_a_file_that_is_no_journal(self, recorded):
         (recorded / "no.db").write_text("this is no journal, it is a text that is long enough")
@@ -125,7 +123,7 @@ class TestVerify:
         done = call(root, "verify")
 
         assert "\x1b" not in done.stdout
-        assert "session `\u{1b}[2J`" in done.stdout
+        assert r"session `\u{1b}[2J`" in done.stdout
 
 
 class TestPurge:
