@@ -69,27 +69,23 @@ def _chat_inlined(view: Any) -> Outcomes:
 
 
 def _nearly_full(view: Any) -> bool:
-    return view.context["turn"]["token_usage"] > 0.8
+    return view.turn_token_usage > 0.8
 
 
 def _busy(view: Any) -> bool:
-    return (
-        view.context["turn"]["token_usage"] > 0.7
-        and view.context["history"]["total_tool_calls"] > 5
-    )
+    return view.turn_token_usage > 0.7 and view.history_total_tool_calls > 5
 
 
 def _searched(view: Any) -> bool:
-    result = view.context["result"]
+    result = view.result
     return result is not None and result["tool_name"] == "vault_search"
 
 
 def _toml_inlined(view: Any) -> Outcomes:
-    context = view.context
-    usage, result = context["turn"]["token_usage"], context["result"]
+    usage, result = view.turn_token_usage, view.result
     return (
         usage > 0.8,
-        usage > 0.7 and context["history"]["total_tool_calls"] > 5,
+        usage > 0.7 and view.history_total_tool_calls > 5,
         result is not None and result["tool_name"] == "vault_search",
     )
 

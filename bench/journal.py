@@ -8,17 +8,18 @@ bytes of the same rows into one table. Both sides write to files with the same s
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bucket import CHAT
 from decide import rule, rule_set
-from table import Lap, Row, race
+from table import Row
 
 from bylaw.model.event import Message, ToolAfter, ToolBefore
 from bylaw.model.vocabulary import CallStatus, Role
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.model.event import Event
+    from bylaw.runtime.answer import Answer
 
 AT_MOST, AT_MOST_LONGER = 3, 1.2
 # A round holds one snapshot, and is so short that a busy machine lets some of them alone.
@@ -81,16 +83,13 @@ def _work(runtime: Runtime, calls: int, session: str = "default") -> None:
 
 
 def _against_one_commit(folder: Path, stack: ExitStack) -> Row:
-    ours = _runtime(folder / "ours.db", stack)
-    _work(ours, SAMPLE)
-    rows = [_rows_of(ours, event) for event in _call(SAMPLE)]
-    times = race(
-        {
-            "ours": Lap(ours.submit, _calls("default")),
-            "theirs": Lap(_commit(folder / "theirs.db", stack), rows * CALLS),
-        },
-        ROUNDS,
-        round_seconds=0,
+    runtime = _runtime(folder / "ours.db", stack)
+    _work(runtime, SAMPLE)
+    rows = [_rows_of(runtime, event) for event in _call(SAMPLE)]
+    commit = _commit(folder / "theirs.db", stack)
+    ours, theirs = _race(
+        lambda turn: (runtime.submit, _calls(turn)),
+        lambda _: (commit, rows * CALLS),
     )
     before, after = (sum(map(len, row)) for row in rows)
     inside = (
@@ -98,13 +97,31 @@ def _against_one_commit(folder: Path, stack: ExitStack) -> Row:
         "of a snapshot, head noted; theirs: BEGIN IMMEDIATE, the same rows as blobs of one table "
         f"({before:,} and {after:,} bytes), COMMIT"
     )
-    return Row(
-        "submit / one SQLite commit", inside, times["ours"], times["theirs"], AT_MOST, faster=False
-    )
+    return Row("submit / one SQLite commit", inside, ours, theirs, AT_MOST, faster=False)
 
 
-def _calls(session: str) -> list[Event]:
-    return [event for number in range(CALLS) for event in _call(number, session)]
+def _race(*sides: Callable[[int], tuple[Callable[[Any], object], list[Any]]]) -> list[float]:
+    """Best seconds a call of each side; work and arguments of a round are made before it."""
+    best = [float("inf")] * len(sides)
+    gc.disable()
+    try:
+        for turn in range(ROUNDS):
+            for number, side in enumerate(sides):
+                function, arguments = side(turn)
+                begun = perf_counter()
+                for argument in arguments:
+                    function(argument)
+                seconds = (perf_counter() - begun) / len(arguments)
+                best[number] = min(best[number], seconds)
+            gc.collect()
+    finally:
+        gc.enable()
+    return best
+
+
+def _calls(turn: int, session: str = "default") -> list[Event]:
+    first = MANY + turn * CALLS
+    return [event for number in range(CALLS) for event in _call(first + number, session)]
 
 
 def _rows_of(runtime: Runtime, event: Event) -> list[bytes]:
@@ -138,28 +155,15 @@ def _longer_session(folder: Path, stack: ExitStack) -> Row:
     runtime = _runtime(folder / "sessions.db", stack)
     _work(runtime, MANY, "long")
     size = _size_of(runtime)
-    best = {"short": float("inf"), "long": float("inf")}
-    for turn in range(ROUNDS):
-        short = f"short-{turn}"
-        _work(runtime, FEW, short)
-        for name, session in (("short", short), ("long", "long")):
-            best[name] = min(best[name], _seconds_an_event(runtime, _calls(session)))
+
+    def short(turn: int) -> tuple[Callable[[Event], Answer], list[Event]]:
+        _work(runtime, FEW, f"short-{turn}")
+        return runtime.submit, _calls(turn, f"short-{turn}")
+
+    longest, shortest = _race(lambda turn: (runtime.submit, _calls(turn, "long")), short)
     inside = f"an event of a call, in a session of {MANY:,} calls and in one of {FEW}; {size}"
-    return Row(
-        f"submit after {MANY:,} calls, against {FEW}",
-        inside,
-        best["long"],
-        best["short"],
-        AT_MOST_LONGER,
-        faster=False,
-    )
-
-
-def _seconds_an_event(runtime: Runtime, events: list[Event]) -> float:
-    begun = perf_counter()
-    for event in events:
-        runtime.submit(event)
-    return (perf_counter() - begun) / len(events)
+    name = f"submit after {MANY:,} calls, against {FEW}"
+    return Row(name, inside, longest, shortest, AT_MOST_LONGER, faster=False)
 
 
 def _size_of(runtime: Runtime) -> str:

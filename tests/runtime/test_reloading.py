@@ -595,3 +595,22 @@ def load_with_an_error_elsewhere(files):
     loaded = LOAD(files)
     elsewhere = SourceFile("elsewhere", "")
     return Loaded(loaded.groups, (error(UNKNOWN_DIALECT, "no", elsewhere, Span(0, 0)),))
+
+
+def test_a_rule_that_is_kept_shares_its_id_with_no_other(tmp_path, monkeypatch):
+    """TR-A13, also while an old rule stands in for a file that does not load any more."""
+    monkeypatch.chdir(tmp_path)
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    text = '[rule]\nid = "{}"\ntrigger = "on_turn_start"\n[condition]\nexpression = "True"\n[action]\ntype = "log"\n'
+    (rules / "a-rule.toml").write_text(text.format("a-rule"))
+    (rules / "b-rule.toml").write_text(text.format("b-rule"))
+    engine = bylaw.Engine(bylaw.load("rules"))
+    (rules / "a-rule.toml").write_text("[rule")
+    engine.reload()
+    (rules / "b-rule.toml").write_text(text.format("a-rule"))
+    engine.reload()
+
+    fired = [plan.rule for plan in engine.decide({"kind": "turn.start"}).plans]
+    assert sorted(fired) == ["a-rule", "b-rule"]  # as it was until `a-rule.toml` is mended
+    assert "kept-old-rules" in {one.code for one in engine.diagnostics}

@@ -19,7 +19,7 @@ from bylaw.engine.view import MissingFact, View
 from bylaw.model.codes.engine import GUARD_CRASH
 from bylaw.model.decision import Decision, Match, Needs, TraceResult
 from bylaw.model.errors import GuardError
-from bylaw.model.fold import observe
+from bylaw.model.fold import is_told_again, observe
 from bylaw.model.procedure import Flow
 from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, Visited
 from bylaw.model.verdict import Verdict
@@ -39,6 +39,8 @@ Ask: TypeAlias = "Callable[[Rule, View], Match | None]"
 
 def decide(rules: RuleSet, session: Session, event: Event) -> Decision | Needs:
     """What the books say about an event, or which facts they must know first."""
+    if is_told_again(session, event):
+        return Decision()
     return decide_observed(rules, observe(session, event), event)
 
 
@@ -187,6 +189,8 @@ class _Deliberation:
 
     def _is_live(self, rule: Rule) -> bool:
         if not rule.core and (not rule.enabled or rule.uid in self.disabled):
+            return False
+        if rule.on.main_agent and not self.view.event.by_main_agent:
             return False
         in_first_of_two = self.findings.comes_again and self.view.event.round == 1
         return not in_first_of_two or rule.on.rounds is not Rounds.LAST

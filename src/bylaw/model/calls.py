@@ -71,6 +71,10 @@ class ToolUse(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     chars: int = 0
     also: tuple[str, ...] = ()
 
+    def without_text(self) -> Self:
+        """That the call took place, and how it ended."""
+        return replace(self, arguments={}, result=None, chars=0)
+
     def awaits(self, event: ToolAfter) -> bool:
         """Counted at the end of its turn, and this says how it really ended."""
         return (
@@ -142,6 +146,14 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             chars=size_of(event.args or begun.args) + size_of(event.result),
         )
         return _count_ending(_count(self.drop(event), names, use, turn), event, names)
+
+    def has_ended(self, event: ToolAfter) -> bool:
+        """Whether it was told before how this very call ended; a call ends once (TR-037)."""
+        if not event.call or any(call.is_of(event) for call in self.pending):
+            return False
+        return any(
+            use.call == event.call and use.success is not None for use in reversed(self.tools)
+        )
 
     def end_turn(self, turn: int) -> Self:
         """What is still under way when its turn ends counts as a call."""

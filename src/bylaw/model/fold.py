@@ -53,6 +53,13 @@ def observe(session: Session, event: Event) -> Session:
     return _set_size(_happen(_stamp(session, event), event), event)
 
 
+def is_told_again(session: Session, event: Event) -> bool:
+    """Whether an event says once more how a call ended: then nothing happens any more."""
+    if event.__class__ is not ToolAfter or event.round > 1:
+        return False
+    return event.status not in NEVER_HAPPENED and session.calls.has_ended(event)
+
+
 def _stamp(session: Session, event: Event) -> Session:
     if session.seq >= event.seq and session.at >= event.at:
         return session
@@ -75,7 +82,7 @@ def conclude(observed: Session, event: Event, decision: Decision) -> Session:
 def _happen(session: Session, event: Event) -> Session:
     match event:
         case ToolAfter():
-            return _end_call(session, event)
+            return session if is_told_again(session, event) else _end_call(session, event)
         case EffectDone():
             return _settle(session, event)
         case TurnStart() if event.by_main_agent:

@@ -23,6 +23,10 @@ class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The room it takes."""
         return len(self.content)
 
+    def without_text(self) -> Self:
+        """That something was said, and by whom."""
+        return replace(self, content="")
+
 
 class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was said in the session by its main agent and to it."""

@@ -114,11 +114,15 @@ class Rounds(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """The events that a rule looks at; no status means every one that triggers rules."""
+    """The events that a rule looks at; no status means every one that triggers rules.
+
+    `main_agent` leaves out those of subagents, which have no turns nor ends of the session.
+    """
 
     kinds: tuple[Kind, ...]
     status: tuple[CallStatus, ...] = ()
     rounds: Rounds = Rounds.ANY
+    main_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

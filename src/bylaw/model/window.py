@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 # Guards can look back this far; totals are counters, so nothing else is kept.
 WINDOW = 200
@@ -17,21 +17,32 @@ class Sized(Protocol):
     def chars(self) -> int:
         """About how many characters it holds."""
 
+    def without_text(self) -> Self:
+        """The same without its long parts; it then holds none."""
+
 
 Item = TypeVar("Item", bound=Sized)
 
 
 def appended(window: tuple[Item, ...], chars: int, item: Item) -> tuple[tuple[Item, ...], int]:
-    """The window with one item more, and its characters; the oldest leave until both limits hold.
+    """The window with one item more, and its characters.
 
-    The sum is carried along, so that an item costs the same however many there are.
+    There are always the newest items (TR-A18); while they hold too much text, the oldest lose
+    theirs. The sum is carried along, so that an item costs the same however many there are.
     """
     chars += item.chars
     leave = max(len(window) + 1 - WINDOW, 0)
     chars -= sum(old.chars for old in window[:leave])
-    while chars > WINDOW_CHARS and leave < len(window):
-        chars -= window[leave].chars
-        leave += 1
-    if chars > WINDOW_CHARS:
-        return (), 0  # a single item that is larger than the whole window
-    return window[leave:] + (item,), chars  # noqa: RUF005 - the other way takes twice as long
+    items = window[leave:] + (item,)  # noqa: RUF005 - the other way takes twice as long
+    return (items, chars) if chars <= WINDOW_CHARS else _lightened(items, chars)
+
+
+def _lightened(items: tuple[Item, ...], chars: int) -> tuple[tuple[Item, ...], int]:
+    kept = list(items)
+    for place, old in enumerate(items):
+        if chars <= WINDOW_CHARS:
+            break
+        if old.chars:
+            chars -= old.chars
+            kept[place] = old.without_text()
+    return tuple(kept), chars

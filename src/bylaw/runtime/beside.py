@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from posixpath import normpath
 
 from bylaw.dialects.base import BesideError
 from bylaw.expr.limits import MAX_SCRIPT_BYTES
@@ -22,8 +23,7 @@ _REFUSED = (
     (re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"), "has a control character in its path"),
     (re.compile(r"\\"), "has a backslash: folders are separated by `/`"),
     (re.compile(r"\A/"), "is absolute: a path begins at the folder of the rule file"),
-    (re.compile(r"(?:\A|/)\.\.(?:/|\Z)"), "leaves the folder of the rule file"),
-    (re.compile(r"(?:\A|/)\.?(?:/|\Z)"), "is no path of a file: it has an empty part or a `.`"),
+    (re.compile(r"\A\Z|//|/\Z"), "is no path of a file: a part of it is empty"),
 )
 
 
@@ -44,6 +44,8 @@ class Surroundings:
         for refused, why in _REFUSED:
             if refused.search(path):
                 raise _error(path, why)
+        if normpath(path).partition("/")[0] == "..":
+            raise _error(path, "leaves the folder of the rule file")
         return self._text(folder, path)
 
     def _read(self, folder: str, path: str) -> str:

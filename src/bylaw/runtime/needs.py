@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Gathering has to end, whatever a check asks for.
 MAX_ASKING = 4
+MAX_SCRIPT_ROUNDS = 1_000
 
 # The event and a need → the event's facts with the answer, or None for unknown.
 Gatherer: TypeAlias = Callable[[Event, Need], Facts | None]
@@ -36,14 +37,32 @@ def decide_with_facts(
     rules: RuleSet, session: Session, event: Event, gatherers: Gatherers = NO_GATHERERS
 ) -> tuple[Event, Decision]:
     """The decision, and the event with every fact that it rests on."""
-    asked = 0
+    asking = Asking()
     while isinstance(answer := decide(rules, session, event), Needs):
-        if asked < MAX_ASKING:
-            event = gathered(event, answer.needs, gatherers)
-        else:
-            event = with_unknown(event, NO_MORE_FACTS)
-        asked += 1
+        event = asking.answered(event, answer.needs, gatherers)
     return event, answer
+
+
+class Asking:
+    """How often was asked about one event.
+
+    A script may read what an earlier rule of the same event wrote, so that scripts are run one
+    after the other: such a round settles a rule for good and does not count among the few.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self._scripts = 0
+
+    def answered(self, event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
+        """The event with these facts, or without hope of any."""
+        if all(need.call is not None for need in needs) and self._scripts < MAX_SCRIPT_ROUNDS:
+            self._scripts += 1
+        else:
+            self.rounds += 1
+        if self.rounds > MAX_ASKING:
+            return with_unknown(event, NO_MORE_FACTS)
+        return gathered(event, needs, gatherers)
 
 
 def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:

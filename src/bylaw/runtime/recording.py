@@ -14,17 +14,15 @@ from msgspec.structs import replace
 from bylaw.engine.causes import denial_message
 from bylaw.engine.decide import decide_observed
 from bylaw.engine.plan import Due, next_step
-from bylaw.engine.view import NO_MORE_FACTS
-from bylaw.model.decision import Needs
-from bylaw.model.fold import conclude, fold, observe
+from bylaw.model.decision import Decision, Needs
+from bylaw.model.fold import conclude, fold, is_told_again, observe
 from bylaw.runtime.journal.store import Entry
-from bylaw.runtime.needs import MAX_ASKING, gathered, with_unknown
+from bylaw.runtime.needs import Asking
 from bylaw.runtime.owner import this_process
 from bylaw.runtime.performing import MS
 
 if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
-    from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.runtime.journal.redaction import Redactor
@@ -53,19 +51,17 @@ class Recorder:
 
     def record(self, event: Event) -> tuple[Event, Decision]:
         """Decide an event and commit it; the facts that it lacks are gathered outside."""
-        asked, seen = 0, -1
+        asking, seen = Asking(), -1
         for tries in count(1):
             rules, in_force = self._law
             desk = _Desk(rules, self._journal.redactor, event)
             self._journal.transact(event.session, in_force, desk.judge)
             if desk.decision is not None:
                 return desk.event, desk.decision
-            # A session that others moved on has questions of its own: they do not count.
-            asked, seen = asked + (desk.seen == seen), desk.seen
-            if asked < MAX_ASKING and tries < MAX_TRIES:
-                event = gathered(event, desk.missing.needs, self._gatherers)
-            else:
-                event = with_unknown(event, NO_MORE_FACTS)
+            if desk.seen != seen and tries < MAX_TRIES:
+                # A session that others moved on has questions of its own: they do not count.
+                asking, seen = Asking(), desk.seen
+            event = asking.answered(event, desk.missing.needs, self._gatherers)
         raise AssertionError("asking ends, because what is unknown is a fact, too")
 
 
@@ -90,7 +86,8 @@ class _Desk:
     def judge(self, session: Session, seq: int) -> Entry | None:
         event = replace(self.event, seq=seq, at=max(session.at, time_ns() // MS))
         observed = observe(session, event)
-        answer = decide_observed(self._rules, observed, event)
+        again = is_told_again(session, event)
+        answer = Decision() if again else decide_observed(self._rules, observed, event)
         if isinstance(answer, Needs):
             self.missing, self.seen = answer, session.seq
             return None

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bylaw.model.codes.books import KEPT_OLD_RULES
-from bylaw.model.diagnostic import Diagnostic, in_order, warning
+from bylaw.model.diagnostic import Diagnostic, has_errors, in_order, warning
 from bylaw.model.source import SourceFile, Span
 from bylaw.runtime.loading import Library, LoadedBook, bind
 
@@ -60,8 +60,18 @@ def _merged(old: LoadedBook | None, new: LoadedBook) -> LoadedBook:
         return new
     kept = _kept(old, new)
     if kept:
-        new = _mixed(old, new, kept) if _read_alike(old, new) else _as_before(old, new)
+        new = _mixed(old, new, kept) if _go_together(old, new, kept) else _as_before(old, new)
     return old if _same(old, new) else new
+
+
+def _go_together(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> bool:
+    """Whether the old rules of some files may stand beside the new ones: their language says.
+
+    Another file may have taken over the id of a rule that is kept.
+    """
+    loading = [path for path in new.texts if path in kept or path not in new.stand_ins]
+    files = [(old if path in kept else new).texts[path] for path in loading]
+    return _read_alike(old, new) and not has_errors(new.dialect.load(files).diagnostics)
 
 
 def _read_alike(old: LoadedBook, new: LoadedBook) -> bool:
@@ -114,8 +124,9 @@ def _reports(old: LoadedBook | None, new: LoadedBook) -> Iterable[Diagnostic]:
     """That old rules are in force, for each file that is kept."""
     if old is None:
         return
-    many = not old.dialect.one_book_per_file and not _read_alike(old, new)
-    for path in _kept(old, new):
+    kept = _kept(old, new)
+    many = kept and not old.dialect.one_book_per_file and not _go_together(old, new, kept)
+    for path in kept:
         what = f"all rules of `{old.dialect.name}`" if many else f"the rules of `{path}`"
         yield _report(SourceFile(path, ""), f"{what} stay as they were until `{path}` loads")
 

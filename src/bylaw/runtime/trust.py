@@ -153,4 +153,4 @@ def _different(
 
 
 def _name(loaded: LoadedBook) -> str:
-    return visible(f"{loaded.book.dialect}:{loaded.book.path}")
+    return f"{loaded.book.dialect}:{loaded.book.path}"  # both are visible texts

@@ -78,7 +78,9 @@ def refuses_set(source: SourceFile) -> bool:
         rule = read_toml(source).values.get("rule")
     except LoadError:
         return _CORE.search(source.text) is not None
-    return isinstance(rule, dict) and str(rule.get("core")).lower() == "true"
+    if not isinstance(rule, dict):  # the section itself is misspelt
+        return _CORE.search(source.text) is not None
+    return str(rule.get("core")).lower() == "true"
 
 
 def starts(book: Book) -> Sequence[Start]:  # noqa: ARG001 - no rule of this language starts anything

@@ -36,14 +36,19 @@ def _at(kind: Kind, *status: CallStatus) -> Trigger:
     return Trigger(kinds=(kind,), status=status, rounds=Rounds.FIRST)
 
 
+def _of_main_agent(kind: Kind) -> Trigger:
+    # The turns of a subagent are none of the session's, and its end does not end it.
+    return Trigger(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
+
+
 TRIGGERS = {
-    Hook.QUERY_START: _at(Kind.PROMPT),
-    Hook.TURN_START: _at(Kind.TURN_START),
-    Hook.TURN_END: _at(Kind.TURN_END),
+    Hook.QUERY_START: _of_main_agent(Kind.PROMPT),
+    Hook.TURN_START: _of_main_agent(Kind.TURN_START),
+    Hook.TURN_END: _of_main_agent(Kind.TURN_END),
     Hook.TOOL_CALL: _at(Kind.TOOL_BEFORE),
     Hook.TOOL_COMPLETE: _at(Kind.TOOL_AFTER, CallStatus.OK),
     Hook.TOOL_FAILURE: _at(Kind.TOOL_AFTER, CallStatus.ERROR, CallStatus.TIMEOUT),
-    Hook.SESSION_END: _at(Kind.SESSION_END),
+    Hook.SESSION_END: _of_main_agent(Kind.SESSION_END),
 }
 # A session that is closed twice has ended once (TR-035).
 _ONCE = Limits(once=True)
