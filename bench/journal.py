@@ -43,7 +43,7 @@ CALLS, ROUNDS = SNAPSHOT_EVERY // 2, 300
 FEW, MANY = 10, 10_000
 SAMPLE = 300  # calls of a session before it is measured
 # What a search in a repository gives, and what a model says.
-RESULT = "\n".join(f"src/part{n}.py:{n * 17}:    return part_{n}(value)" for n in range(40))
+RESULT = "\n".join(f"src/part{n}.py:{n * 17}:    return part_{n}(value)" for n in range(24))
 SAID = "The value is handed on from part to part, and the last of them writes it. " * 5
 
 

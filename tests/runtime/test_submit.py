@@ -1,5 +1,6 @@
 """Submitting: nothing is lost between a decision and what follows from it."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -78,7 +79,7 @@ from test_submit import runtime
 from bylaw.model.event import TurnStart
 from bylaw.runtime import submit
 from bylaw.runtime.journal.store import Journal
-def die(self, answer, event):
+def die(self, answer, event, step):
     self._queue.append(lambda: os.kill(os.getpid(), signal.SIGKILL))
 submit._Submission._cause = die
 runtime(Journal("journal.db")).submit(TurnStart())
@@ -92,6 +93,19 @@ runtime(Journal("journal.db")).submit(TurnStart())
             found = [Kind.CUSTOM, Kind.TURN_START, Kind.EFFECT, Kind.CUSTOM]
             assert kinds(journal)[2:] == found
             assert journal.open_plans("default") == []
+
+    def test_is_told_although_another_process_said_the_same_meanwhile(self, root):
+        with Journal("journal.db") as journal:
+            here = runtime(journal)
+            here.submit(TurnStart())
+            here.submit(TurnStart())
+            # As if the process that made the first decision had died before it told of it.
+            journal.query("INSERT INTO open_plans VALUES (1, 'default', ?)", (_dead(),))
+            journal.query("INSERT INTO owed VALUES (1, 1)")
+            runtime(journal).submit(TurnStart())
+
+            assert kinds(journal).count(Kind.CUSTOM) == 4
+            assert journal.query("SELECT * FROM owed") == []
 
     def test_is_not_told_twice(self, root):
         with Journal("journal.db") as journal:
@@ -124,11 +138,11 @@ class TestAJournalThatFailsInBetween:
             here = runtime(journal, performers={Op.LOG: log})
             record, failing = here.record, [True]
 
-            def record_once_less(event):
+            def record_once_less(event, *debts):
                 if event.kind is Kind.EFFECT and failing:
                     failing.clear()
                     raise JournalError(JOURNAL_FULL, "the disk is full")
-                return record(event)
+                return record(event, *debts)
 
             here.record = record_once_less
             failed = here.submit(TurnStart())
@@ -139,6 +153,72 @@ class TestAJournalThatFailsInBetween:
             assert journal.open_plans("default") == []
             assert kinds(journal).count(Kind.CUSTOM) >= 1
             assert len(performed) <= 1  # what may have begun is never begun again
+
+
+def test_a_journal_with_foreign_parts_is_refused(root):
+    """A repository could bring one whose triggers undo every record."""
+    with Journal("journal.db") as journal:
+        journal.query(
+            "CREATE TRIGGER quiet BEFORE INSERT ON records BEGIN SELECT RAISE(IGNORE); END"
+        )
+
+    with pytest.raises(JournalError, match="did not make"):
+        Journal("journal.db")
+
+
+def test_a_journal_stays_where_it_was_opened(root):
+    (root / "elsewhere").mkdir()
+    with bylaw.Engine(bylaw.load("rules"), journal="journal.db") as engine:
+        engine.submit({"kind": "turn.start"})
+        os.chdir(root / "elsewhere")
+        engine._loop().journal._database._looked = 0.0
+        engine.submit({"kind": "turn.start"})
+
+    assert not (root / "elsewhere" / "journal.db").exists()
+
+
+def test_what_is_submitted_after_the_end_is_denied(root):
+    engine = bylaw.Engine(bylaw.load("rules"), journal="journal.db")
+    engine.submit({"kind": "turn.start"})
+    engine.close()
+
+    assert engine.submit({"kind": "tool.before", "tool": "shell"}).denied
+
+
+def test_settings_count_in_a_journal_with_a_path_of_its_own(root):
+    (root / "bylaw.toml").write_text('[journal]\nredact = ["sk-[a-z0-9]+"]\n')
+    with bylaw.Engine(bylaw.load(), journal="named.db") as engine:
+        engine.submit({"kind": "prompt", "text": "my key sk-abc123 here"})
+
+    files = [one for one in root.iterdir() if one.name.startswith("named.db")]
+    assert files
+    assert not any(b"sk-abc123" in one.read_bytes() for one in files)
+
+
+SCRIPT = """
+[rule]
+id = "script-{n}"
+trigger = "on_turn_start"
+[condition]
+script = "{n}.lua"
+[action]
+type = "set_state"
+key = "seen{n}"
+value = 1
+"""
+
+
+def test_many_scripts_of_one_event_see_what_those_before_them_wrote(root):
+    """TR-038, TR-A39: each is run with the state that it really has, also one that reads all."""
+    for n in range(1, 7):
+        (root / "rules" / f"script-{n}.toml").write_text(SCRIPT.format(n=n))
+        seen = f"context.state.seen{n - 1} ~= nil" if n > 1 else "true"
+        lua = f"local c = context; return {seen} and c.event.timestamp ~= nil"
+        (root / "rules" / f"{n}.lua").write_text(lua)
+    with bylaw.Engine(bylaw.load("rules"), journal="journal.db") as engine:
+        fired = engine.submit({"kind": "turn.start"}).answer.decision.fired
+
+    assert [uid.partition("#")[2] for uid in fired][1:] == [f"script-{n}" for n in range(1, 7)]
 
 
 class TestOwners:

@@ -26,6 +26,7 @@ from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.wire import EventError, as_written, decode_event
 from bylaw.runtime.answer import not_recorded
+from bylaw.runtime.configuration import Configuration
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_of, rules_with_texts
@@ -156,7 +157,13 @@ class Engine:
                 return Journal()
             case True:
                 return open_journal(self._root, read_configuration(self._root))
-        return Journal(os.fspath(self._journal))
+        path = os.fspath(self._journal)
+        if self._library is None:
+            return Journal(path)
+        # Redaction and anchor are those of the root; files that were given have no settings.
+        given = self._library.search.given is not None
+        settings = Configuration() if given else read_configuration(self._root)
+        return open_journal(self._root, settings, path)
 
     @property
     def _root(self) -> str:

@@ -152,7 +152,8 @@ class Calls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if not event.call or any(call.is_of(event) for call in self.pending):
             return False
         return any(
-            use.call == event.call and use.success is not None for use in reversed(self.tools)
+            (use.call, use.name) == (event.call, event.tool) and use.success is not None
+            for use in reversed(self.tools)
         )
 
     def end_turn(self, turn: int) -> Self:

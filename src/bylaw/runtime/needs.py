@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Gathering has to end, whatever a check asks for.
 MAX_ASKING = 4
-MAX_SCRIPT_ROUNDS = 1_000
+MAX_SCRIPT_ROUNDS = 256
 
 # The event and a need → the event's facts with the answer, or None for unknown.
 Gatherer: TypeAlias = Callable[[Event, Need], Facts | None]

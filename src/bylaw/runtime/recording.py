@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
     from bylaw.runtime.journal.redaction import Redactor
     from bylaw.runtime.journal.sources import RulesInForce
-    from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.journal.store import Debt, Journal
     from bylaw.runtime.needs import Gatherers
 
+# Among the numbers of steps: the answer to a denied call, which no step gives.
+DENIAL = 0
 # While a process gathers facts, others may change the session; then it has to ask again.
 MAX_TRIES = 100
 
@@ -49,12 +51,19 @@ class Recorder:
         """Other rules are in force from now on."""
         self._law = (rules, in_force)
 
-    def record(self, event: Event) -> tuple[Event, Decision]:
-        """Decide an event and commit it; the facts that it lacks are gathered outside."""
+    def record(
+        self, event: Event, owes: Debt | None = None, pays: Debt | None = None
+    ) -> tuple[Event, Decision]:
+        """Decide an event and commit it; the facts that it lacks are gathered outside.
+
+        With it goes what has to be recorded next because of it, and what it makes good.
+        """
+        # Once: a script that reads the time must not be another one with each try.
+        event = replace(event, at=time_ns() // MS)
         asking, seen = Asking(), -1
         for tries in count(1):
             rules, in_force = self._law
-            desk = _Desk(rules, self._journal.redactor, event)
+            desk = _Desk(rules, self._journal.redactor, event, owes, pays)
             self._journal.transact(event.session, in_force, desk.judge)
             if desk.decision is not None:
                 return desk.event, desk.decision
@@ -75,16 +84,24 @@ def is_open(event: Event, decision: Decision) -> bool:
 class _Desk:
     """One try to decide an event on the session as it is now."""
 
-    __slots__ = ("_redactor", "_rules", "decision", "event", "missing", "seen")
+    __slots__ = ("_debts", "_redactor", "_rules", "decision", "event", "missing", "seen")
 
-    def __init__(self, rules: RuleSet, redactor: Redactor, event: Event) -> None:
+    def __init__(
+        self,
+        rules: RuleSet,
+        redactor: Redactor,
+        event: Event,
+        owes: Debt | None,
+        pays: Debt | None,
+    ) -> None:
         self._rules = rules
         self._redactor = redactor
+        self._debts = (owes, pays)
         self.event = event
         self.decision: Decision | None = None
 
     def judge(self, session: Session, seq: int) -> Entry | None:
-        event = replace(self.event, seq=seq, at=max(session.at, time_ns() // MS))
+        event = replace(self.event, seq=seq, at=max(session.at, self.event.at))
         observed = observe(session, event)
         again = is_told_again(session, event)
         answer = Decision() if again else decide_observed(self._rules, observed, event)
@@ -93,8 +110,15 @@ class _Desk:
             return None
         self.event, self.decision = event, answer
         owner = this_process() if is_open(event, answer) else ""
+        owes, pays = self._debts
+        if owes is None and denial_message(event, answer) is not None:
+            owes = (seq, DENIAL)
         kept_event, kept_decision = self._redactor.event(event), self._redactor.decision(answer)
         if kept_event is event and kept_decision is answer:
-            return Entry(event, answer, conclude(observed, event, answer), owner=owner)
+            return Entry(
+                event, answer, conclude(observed, event, answer), owner=owner, owes=owes, pays=pays
+            )
         folded = fold(session, kept_event, kept_decision)
-        return Entry(kept_event, kept_decision, folded, redacted=True, owner=owner)
+        return Entry(
+            kept_event, kept_decision, folded, redacted=True, owner=owner, owes=owes, pays=pays
+        )

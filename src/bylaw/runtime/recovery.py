@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from bylaw.engine.causes import caused_event, denial_message
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome, fill
 from bylaw.engine.plan import Due, next_step
-from bylaw.model.event import Custom, Message
 from bylaw.runtime.journal.errors import corrupt_journal
-from bylaw.runtime.journal.reading import Lost, read_caused, read_effects, read_stored
+from bylaw.runtime.journal.reading import Lost, read_effects, read_stored
 from bylaw.runtime.journal.store import ADOPTED
 from bylaw.runtime.owner import is_dead
+from bylaw.runtime.recording import DENIAL
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -69,42 +69,19 @@ def unfinished(journal: Journal, session: str, given_up: Container[int]) -> Iter
         yield Unfinished(record.event, record.decision, dict(_outcomes(effects)), certain)
 
 
-def untold(journal: Journal, left: Unfinished) -> Iterator[Event]:
-    """What the decision caused and nobody recorded: its process died before it came to that."""
-    if not left.goes_on:
-        return
-    known = [_said(event) for event in read_caused(journal, left.event.session, left.event.seq)]
-    for event in _caused(left):
-        said = _said(journal.redactor.event(event))
-        if said in known:
-            known.remove(said)  # the same may have been said twice
-        else:
-            yield event
-
-
-def _caused(left: Unfinished) -> Iterator[Event]:
+def untold(journal: Journal, left: Unfinished) -> Iterator[tuple[int, Event]]:
+    """What the decision caused and nobody recorded, by step: its process died before."""
+    owed = journal.owed(left.event.seq) if left.goes_on else set()
     denial = denial_message(left.event, left.decision)
-    if denial is not None:
-        yield denial
+    if denial is not None and DENIAL in owed:
+        yield DENIAL, denial
     for plan, steps, _ in left.decision.numbered_plans():
         known: list[StepOutcome] = []
         for number, step in steps:
-            done = left.outcomes.get(number)
-            if done is None:
-                break
             event = caused_event(left.event, Due(number, plan, fill(step, known)))
-            if not done.failed and isinstance(event, Message | Custom):
-                yield event
-            known.append(done)
-
-
-def _said(event: Event) -> tuple[object, ...]:
-    match event:
-        case Message():
-            return event.cause, event.role, event.text
-        case Custom():
-            return event.cause, event.type, event.payload
-    return ()
+            if event is not None and number in owed:
+                yield number, event
+            known += [left.outcomes[number]] if number in left.outcomes else []
 
 
 def _outcomes(effects: Iterator[EffectDone]) -> Iterator[tuple[int, StepOutcome]]:

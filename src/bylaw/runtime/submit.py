@@ -26,7 +26,7 @@ from bylaw.runtime.answer import Answer, not_recorded
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.performing import NO_PERFORMERS, perform
-from bylaw.runtime.recording import Recorder, is_open
+from bylaw.runtime.recording import DENIAL, Recorder, is_open
 from bylaw.runtime.recovery import unfinished, untold
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bylaw.engine.plan import Due, Following
     from bylaw.model.event import Event
     from bylaw.runtime.journal.sources import RulesInForce
-    from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.journal.store import Debt, Journal
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
     from bylaw.runtime.recovery import Unfinished
@@ -124,8 +124,8 @@ class _Submission:
         answer = Answer(left.event, left.decision)
         with self._seen_to():
             self._open.append(left.event.seq)
-            for event in untold(self._runtime.journal, left):
-                self._cause(answer, event)
+            for step, event in untold(self._runtime.journal, left):
+                self._cause(answer, event, step)
             due = left.interrupted()
             if due is not None:
                 self._record_effect(answer, due, INTERRUPTED, 0)
@@ -145,8 +145,8 @@ class _Submission:
         for seq in self._open:
             self._runtime.journal.close_plans(seq)
 
-    def _submit(self, event: Event) -> Answer:
-        answer = Answer(*self._runtime.record(event))
+    def _submit(self, event: Event, owes: Debt | None = None, pays: Debt | None = None) -> Answer:
+        answer = Answer(*self._runtime.record(event, owes, pays))
         self._carry_out(answer)
         return answer
 
@@ -155,7 +155,7 @@ class _Submission:
             self._open.append(answer.event.seq)
         denial = denial_message(answer.event, answer.decision)
         if denial is not None:
-            self._cause(answer, denial)
+            self._cause(answer, denial, DENIAL)
         if answer.decision.plans:
             self._follow(answer, follow(answer.decision))
 
@@ -169,7 +169,9 @@ class _Submission:
             due = _ask(answer, partial(following.send, outcome))
 
     def _record_effect(self, answer: Answer, due: Due, outcome: StepOutcome, ms: int) -> None:
-        told = self._submit(_effect(answer.event, due, outcome, ms))
+        causes = not outcome.failed and isinstance(due.step, MessageInsert | EventEmit)
+        owes = (answer.event.seq, due.number) if causes else None
+        told = self._submit(_effect(answer.event, due, outcome, ms), owes=owes)
         if told.decision.plans:
             answer.caused.append(told)
 
@@ -182,7 +184,7 @@ class _Submission:
         if not outcome.failed:
             event = caused_event(answer.event, due)
             if event is not None:
-                self._cause(answer, event)
+                self._cause(answer, event, due.number)
         return outcome, ms
 
     def _call(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
@@ -197,11 +199,11 @@ class _Submission:
         answer.caused.append(self._submit(_call_ended(judged.event, outcome, ms)))
         return outcome, ms
 
-    def _cause(self, answer: Answer, event: Event) -> None:
+    def _cause(self, answer: Answer, event: Event, step: int) -> None:
         self._made += 1
 
         def submit() -> None:
-            answer.caused.append(self._submit(event))
+            answer.caused.append(self._submit(event, pays=(answer.event.seq, step)))
 
         self._queue.append(submit)
 

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bylaw.runtime.journal.database import IN_MEMORY, file_identity, open_database
-from bylaw.runtime.journal.errors import forked_journal, told_plainly
+from bylaw.runtime.journal.errors import forked_journal, told_plainly, unusable_journal
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,12 +31,15 @@ class Connection:
         self._durability = durability
         self._process = os.getpid()
         self._looked = 0.0
+        self._closed = False
         self._open()
 
     def renewed(self) -> bool:
         """Whether the file was broken or is another by now; then it was opened again."""
         if self._process != os.getpid():
             raise forked_journal(self.path)
+        if self._closed:
+            raise unusable_journal(self.path, "it was closed")
         if not self.plainly.broken and monotonic() < self._looked + LOOK_AGAIN_S:
             return False
         self._looked = monotonic()
@@ -55,6 +58,7 @@ class Connection:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._closed = True
         self._connection.close()
 
     def _open(self) -> None:

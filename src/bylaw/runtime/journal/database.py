@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
+from functools import cache
 from time import monotonic, sleep
 from urllib.parse import quote
 
@@ -23,12 +25,17 @@ from bylaw.runtime.settings.tables import Durability
 PATIENCE_S = 20.0
 _BETWEEN_TRIES_S = 0.01
 IN_MEMORY = ":memory:"
+# An event changes a few pages and adds little to each, so small ones are written sooner.
+PAGE_BYTES = 2_048
 # The log is written back when it has so many pages: often enough to stay small, seldom enough
 # that what this costs is shared by many events.
-LOG_PAGES = 4_000
+LOG_PAGES = 8_000
 
 
 _SYNCHRONOUS = {Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
+
+
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 
 
 def open_database(path: str, durability: Durability) -> sqlite3.Connection:
@@ -39,10 +46,12 @@ def open_database(path: str, durability: Durability) -> sqlite3.Connection:
         connection = _connect(path)
         try:
             _check_version(connection, path)  # nothing of somebody else's is touched
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a file that is empty yet
             _use_log(connection)
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
             _bring_up_to_date(connection, path)
+            _check_schema(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -140,6 +149,21 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _check_schema(connection: sqlite3.Connection, path: str) -> None:
+    """Nothing is in the database but what we put there: a trigger could undo every record."""
+    if set(connection.execute(_SCHEMA)) != _own_schema():
+        raise corrupt_journal(path, "it has parts that Bylaw did not make")
+
+
+@cache
+def _own_schema() -> frozenset[tuple[object, ...]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statements in MIGRATIONS:
+            for statement in statements:
+                connection.execute(statement)
+        return frozenset(connection.execute(_SCHEMA))
 
 
 def _check_version(connection: sqlite3.Connection, path: str) -> int:

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from bylaw.runtime.configuration import Configuration
 
 
-def open_journal(root: str, configuration: Configuration) -> Journal:
-    """The journal of a root, made if need be; JournalError if it cannot be used."""
+def open_journal(root: str, configuration: Configuration, path: str = "") -> Journal:
+    """The journal of a root, made if need be; JournalError if it cannot be used.
+
+    A program may keep it at a path of its own; the other settings count there, too.
+    """
     settings = configuration.settings.journal
-    path = absolute(settings.path, root)
-    _check_folder(root, path)
+    if path:
+        path = absolute(path)
+    else:
+        path = absolute(settings.path, root)
+        _check_folder(root, path)
     journal = Journal(
         path,
         durability=settings.durability,

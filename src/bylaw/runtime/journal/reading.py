@@ -11,7 +11,6 @@ import msgspec
 
 from bylaw.model.decision import Decision
 from bylaw.model.event import EffectDone, Event
-from bylaw.model.vocabulary import Kind
 from bylaw.runtime.journal.chain import Header
 
 if TYPE_CHECKING:
@@ -68,27 +67,17 @@ def read_stored(rows: Rows, seq: int) -> Stored | None:
 
 def read_effects(rows: Rows, session: str, of: int) -> Iterator[EffectDone]:
     """The outcomes of the steps of one decision."""
-    for event in _events(rows, session, of, (Kind.EFFECT,)):
-        if isinstance(event, EffectDone) and event.of == of:
-            yield event
-
-
-def read_caused(rows: Rows, session: str, after: int) -> Iterator[Event]:
-    """The messages and events of a session behind a record."""
-    return _events(rows, session, after, (Kind.MESSAGE, Kind.CUSTOM))
-
-
-def _events(rows: Rows, session: str, after: int, kinds: tuple[Kind, ...]) -> Iterator[Event]:
-    marks = ", ".join("?" for _ in kinds)
     found = rows.query(
-        "SELECT p.event FROM records r JOIN payloads p USING (seq)"  # noqa: S608 - only marks
-        f" WHERE r.session = ? AND r.seq > ? AND r.kind IN ({marks}) ORDER BY r.seq",
-        (session, after, *(kind.value for kind in kinds)),
+        "SELECT p.event FROM records r JOIN payloads p USING (seq)"
+        " WHERE r.session = ? AND r.seq > ? AND r.kind = 'effect' ORDER BY r.seq",
+        (session, of),
     )
     for (data,) in found:
         # Of what cannot be read nothing is known; `bylaw verify` tells where.
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-            yield _EVENT.decode(data)
+            event = _EVENT.decode(data)
+            if isinstance(event, EffectDone) and event.of == of:
+                yield event
 
 
 def stored(row: tuple[Any, ...]) -> Stored:

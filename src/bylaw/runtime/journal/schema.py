@@ -46,5 +46,14 @@ _FIRST = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_SECOND = (
+    # What step `step` of the decision on `of` caused and nobody recorded yet; 0 is a denial.
+    """
+    CREATE TABLE owed (
+        of INTEGER NOT NULL, step INTEGER NOT NULL, PRIMARY KEY (of, step)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
 VERSION = len(MIGRATIONS)

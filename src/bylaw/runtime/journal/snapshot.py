@@ -30,6 +30,7 @@ _MARK, _REF, _PLAIN = "\0", "\0text:", "\0plain:"
 _WRITTEN_MARK = rb"\u0000"  # as JSON has it
 _WRITTEN_REF = re.compile(rb'"\\u0000text:([0-9a-f]{64})"')
 
+_LISTS = (list, tuple)
 _ENCODER = msgspec.json.Encoder()
 Texts: TypeAlias = dict[bytes, str]
 Whole = TypeVar("Whole")
@@ -85,13 +86,10 @@ def _without_windows(session: Session) -> Session:
 
 
 def _packed_item(item: Said | ToolUse, texts: Texts) -> bytes:
-    whole = _ENCODER.encode(item)
-    if _WRITTEN_MARK in whole:
-        return _ENCODER.encode(_shortened(msgspec.to_builtins(item), texts))
-    if len(whole) <= INLINE_CHARS:
-        return whole
     if isinstance(item, Said):
         return _ENCODER.encode(replace(item, content=_short(item.content, texts)))
+    if _MARK in item.name or _MARK in item.call or item.also:
+        return _ENCODER.encode(_shortened(msgspec.to_builtins(item), texts))
     arguments, result = _shortened(item.arguments, texts), _shortened(item.result, texts)
     return _ENCODER.encode(replace(item, arguments=arguments, result=result))
 
@@ -108,7 +106,7 @@ def _shortened(value: Any, texts: Texts) -> Any:
         return _short(value, texts)
     if isinstance(value, dict):
         return {key: _shortened(item, texts) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return [_shortened(item, texts) for item in value]
     return value
 

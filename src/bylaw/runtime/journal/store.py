@@ -21,6 +21,7 @@ from bylaw.runtime.journal.sessions import Sessions
 from bylaw.runtime.journal.sources import NO_RULES
 from bylaw.runtime.journal.telling import QUIET, encode_with_digest
 from bylaw.runtime.owner import is_alive, this_process
+from bylaw.runtime.root import absolute
 from bylaw.runtime.settings.tables import Durability
 from bylaw.version import __version__
 
@@ -44,6 +45,10 @@ ADOPTED = ""
 MS = 1_000_000
 
 
+# A decision and the number of a step of it that causes an event; 0 is a denied call's answer.
+Debt: TypeAlias = tuple[int, int]
+
+
 @dataclass(slots=True)
 class Entry:
     """An event with its decision, as they may be stored, and the session that comes of them."""
@@ -54,6 +59,9 @@ class Entry:
     redacted: bool = False
     # Whether plans of it have to be followed, by whom.
     owner: str = ""
+    # What has to be recorded because of it, and what it makes good.
+    owes: Debt | None = None
+    pays: Debt | None = None
 
 
 class Journal:
@@ -70,11 +78,11 @@ class Journal:
         redactor: Redactor | None = None,
         anchor: Anchor | None = None,
     ) -> None:
-        self.path = path
+        self.path = path if path == IN_MEMORY else absolute(path)  # wherever the program goes
         self.redactor = redactor or Redactor()
         self._anchor = anchor
         self._lock = RLock()
-        self._database = Connection(path, durability)
+        self._database = Connection(self.path, durability)
         try:
             with self._database.plainly:
                 self._begin()
@@ -138,6 +146,10 @@ class Journal:
     def close_plans(self, seq: int) -> None:
         """All plans of a decision were followed to their end."""
         self.query("DELETE FROM open_plans WHERE seq = ?", (seq,))
+
+    def owed(self, seq: int) -> set[int]:
+        """The steps of a decision whose events nobody recorded, see `Debt`."""
+        return {step for (step,) in self.query("SELECT step FROM owed WHERE of = ?", (seq,))}
 
     def open_plans(self, session: str) -> list[tuple[int, str]]:
         """Decisions of a session whose plans did not come to their end, with their owners."""
@@ -260,6 +272,10 @@ class Journal:
         if entry.owner:
             plan = (header.seq, header.session, entry.owner)
             run("INSERT INTO open_plans VALUES (?, ?, ?)", plan)
+        if entry.owes:
+            run("INSERT OR IGNORE INTO owed VALUES (?, ?)", entry.owes)
+        if entry.pays:
+            run("DELETE FROM owed WHERE of = ? AND step = ?", entry.pays)
         if rules.digest not in self._known_rules:
             self._write_rules(rules)
         self._sessions.write(held, entry.session, header.seq)
