@@ -132,6 +132,8 @@ def _plainly(path: str, problem: BaseException) -> JournalError | None:
     match problem:
         case UnicodeEncodeError():
             return unusable_journal(path, "a text or the name of a file is no UTF-8")
+        case UnicodeDecodeError():
+            return corrupt_journal(path, "there is something else where a text should be")
         case JournalError():
             return problem
         case sqlite3.ProgrammingError() | sqlite3.InterfaceError():
