@@ -22,6 +22,7 @@ from bylaw.runtime.journal.store import ADOPTED, Journal
 from bylaw.runtime.needs import gathered
 from bylaw.runtime.owner import this_process
 from bylaw.runtime.submit import Runtime
+from bylaw.tools.verify.whole import verify
 
 EMITS = """
 [rule]
@@ -259,3 +260,13 @@ def test_a_tool_may_submit_events_itself(root):
 
         assert [one.text for one in inner.messages] == ["hello"]
         assert [one.text for one in outer.messages] == ["hello"]
+
+
+def test_verify_notices_that_rules_are_gone(root):
+    with Journal("journal.db") as journal:
+        runtime(journal).submit(TurnStart())
+        journal.query("DELETE FROM rule_sets")
+
+    report = verify("journal.db", decisions=False, tell=lambda _: None)
+    flaws = [found.text for found in report.findings]
+    assert flaws == ["those of record 1 are not stored any more"]

@@ -9,6 +9,7 @@ from bylaw.runtime.journal.chain import digest
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.opening import anchor_of
 from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.journal.sources import NO_RULES
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.root import find_root
 from bylaw.tools.verify.again import Again
@@ -54,7 +55,19 @@ def _check(
     check_links(reader, report, tell)
     _check_texts(reader, report, "texts", Flaw.SESSION)
     _check_texts(reader, report, "sources", Flaw.RULES)
+    _check_rules(reader, report)
     check_states(reader, report, Again(reader, report) if decisions else None, tell)
+
+
+def _check_rules(reader: JournalReader, report: Report) -> None:
+    """Every record names rules that were stored with the first of their records."""
+    missing = reader.query(
+        "SELECT min(seq), rules FROM records"
+        " WHERE rules NOT IN (SELECT digest FROM rule_sets) GROUP BY rules ORDER BY 1"
+    )
+    for seq, rules in missing:
+        if rules != NO_RULES.digest:
+            report.find(Flaw.RULES, f"those of record {seq} are not stored any more")
 
 
 def _check_texts(reader: JournalReader, report: Report, table: str, flaw: Flaw) -> None:
