@@ -71,6 +71,7 @@ def _refused(attempt: Callable[[Example], None]) -> Callable[[Example], Sequence
             try:
                 attempt(example)
             except JournalError as refused:
+                refused.message = refused.message.replace(f"{folder}/", "")
                 return [refused]
         return []
 

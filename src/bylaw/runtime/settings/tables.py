@@ -85,8 +85,9 @@ class JournalSettings(Table, frozen=True):
         Key(
             "redact",
             Patterns(),
-            "What matches is taken out before anything is stored. Repeats need a bound, such as "
-            "`{1,100}`, but for the last one of a pattern.",
+            "What matches is taken out of every text before it is stored; names of sessions, calls "
+            "and rules, and the texts of rule files, stay as they are. Repeats need a bound, such "
+            "as `{1,100}`, but for the last one of a pattern.",
         ),
         Key(
             "durability",
