@@ -8,6 +8,7 @@ import sys
 
 import decide
 import guards
+import journal
 import load
 import lua
 import patterns
@@ -22,6 +23,7 @@ SECTIONS = {
     "TOML rules": toml_decide.run,
     "path patterns": patterns.run,
     "Lua conditions": lua.run,
+    "journal": journal.run,
     "load": load.run,
     "start": start.run,
 }
