@@ -153,7 +153,7 @@ class Journal:
 
     def open_plans(self, session: str) -> list[tuple[int, str]]:
         """Decisions of a session whose plans did not come to their end, with their owners."""
-        question = "SELECT seq, owner FROM open_plans WHERE session = ? ORDER BY seq"
+        question = "SELECT seq, CAST(owner AS TEXT) FROM open_plans WHERE session = ? ORDER BY seq"
         return self.query(question, (session,))
 
     def take_over(self, seq: int, owner: str) -> bool:
@@ -205,7 +205,7 @@ class Journal:
         if known is None:
             # Nobody knows it: it may have come with the repository, and with it open plans. Those
             # of a process that lives here are its own.
-            for seq, owner in run("SELECT seq, owner FROM open_plans").fetchall():
+            for seq, owner in run("SELECT seq, CAST(owner AS TEXT) FROM open_plans").fetchall():
                 if not is_alive(owner):
                     run("UPDATE open_plans SET owner = ? WHERE seq = ?", (ADOPTED, seq))
             return True
