@@ -134,7 +134,7 @@ class TestPurge:
         done = call(recorded, "journal", "purge", "--all", "--dry-run")
 
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "would erase what 5 records of 2 sessions say\n"
+        assert done.stdout == "would erase 5 payloads of 2 sessions\n"
         assert self.erased(recorded) == 0
 
     @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ class TestPurge:
         words = ["journal", "purge", "--session", "one"]
         shown, code = on_terminal(recorded, words, answer)
 
-        assert "Erase what 3 records of 1 session say for good? [y/N] " in shown
+        assert "Erase 3 payloads of 1 session for good? [y/N] " in shown
         yes = answer == b"y\n"
         assert code == (0 if yes else 1)
         assert self.erased(recorded) == (3 if yes else 0)

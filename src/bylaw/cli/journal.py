@@ -109,8 +109,7 @@ def _wanted(
 
 
 def _payloads(found: Purged) -> str:
-    payloads = number_of(found.payloads, "record")
-    return f"what {payloads} of {number_of(found.sessions, 'session')} say"
+    return f"{number_of(found.payloads, 'payload')} of {number_of(found.sessions, 'session')}"
 
 
 def _tell(path: str, wanted: Purge, found: Purged, form: str, done: str) -> int:

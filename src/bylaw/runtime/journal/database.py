@@ -35,7 +35,11 @@ LOG_PAGES = 8_000
 _SYNCHRONOUS = {Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
 
 
-_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+# As bytes: in a damaged file they need not be texts.
+_SCHEMA = """
+    SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB)
+    FROM sqlite_schema
+"""
 
 
 def open_database(path: str, durability: Durability) -> sqlite3.Connection:

@@ -95,9 +95,9 @@ def _isolation(program: str) -> Isolation:
         if first_line(status, deadline) == watcher.READY:
             return Isolation(IsolatedBy.BUBBLEWRAP)
         why = first_line(process.errors, deadline).decode("utf-8", "replace")
-        if not why:  # the machine may only be slow: it is asked again the next time
-            raise TimeoutError
-        return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why}")
+        if not why and time.monotonic() >= deadline:
+            raise TimeoutError  # the machine may only be slow: it is asked again the next time
+        return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why or 'no answer'}")
 
 
 @contextmanager
