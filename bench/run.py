@@ -8,11 +8,11 @@ import sys
 
 import decide
 import guards
-import journal
 import load
 import lua
 import patterns
 import start
+import submit
 import toml_decide
 from install_peers import PEERS, missing_peers, pins
 from table import WIDTH, Row, format_table
@@ -23,7 +23,7 @@ SECTIONS = {
     "TOML rules": toml_decide.run,
     "path patterns": patterns.run,
     "Lua conditions": lua.run,
-    "journal": journal.run,
+    "journal": submit.run,
     "load": load.run,
     "start": start.run,
 }
