@@ -333,3 +333,26 @@ def test_any_file_is_a_rule_or_is_refused_with_each_problem_once(tables):
 
     assert len(problems) == len(set(problems))
     assert refused is not any(group.rules for group in loaded.groups)
+
+
+def test_a_disabled_rule_that_is_wrong_is_refused_all_the_same(root):
+    """TR-024, TR-A33: enabling it later must not surprise."""
+    put(root, "rules/a-rule.toml", rule(more="enabled = false\npriority = 0"))
+    library = load_paths(["rules"])
+
+    assert [one.code for one in library.diagnostics] == ["priority-range"]
+    assert [path for book in library.books for path in book.broken] == ["rules/a-rule.toml"]
+    written = [one.id for book in library.books for group in book.groups for one in group.rules]
+    assert written == []
+
+
+def test_a_call_ends_once(root):
+    """TR-037: a time-out that is told again as a success is no success."""
+    put(root, "rules/a-rule.toml", rule().replace("on_turn_start", "on_tool_complete"))
+    engine = bylaw.Engine(load_paths(["rules"]))
+    ended = {"kind": "tool.after", "tool": "t", "call": "c1"}
+    engine.decide({"kind": "tool.before", "tool": "t", "call": "c1"})
+    engine.decide({**ended, "status": "timeout"})
+
+    assert engine.decide({**ended, "status": "ok"}).fired == ()
+    assert engine.session.calls.all.count == 1
