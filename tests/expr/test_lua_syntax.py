@@ -8,8 +8,6 @@ import pytest
 from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.expr.lua_syntax import LuaProblem, lua_available, lua_problem
 
-pytest.importorskip("lupa.lua55")
-
 
 def test_lua_is_there():
     assert lua_available()

@@ -183,7 +183,6 @@ def open_paths():
 
 class TestScripts:
     def test_decide_and_submit_share_a_process(self, tmp_path):
-        pytest.importorskip("lupa.lua55")
         (tmp_path / "a-rule.toml").write_text(
             '[rule]\nid = "a-rule"\ntrigger = "on_turn_start"\n'
             '[condition]\nscript = "a.lua"\n[action]\ntype = "log"\n'

@@ -13,8 +13,6 @@ from bylaw.model.decision import ScriptCall
 from bylaw.model.facts import ScriptResult
 from bylaw.runtime.scripts import SCRIPT_SECONDS, ScriptRunner
 
-pytest.importorskip("lupa.lua55")
-
 STEPS = "the script took more than 10000000 steps"
 MEMORY = "the script used more than 32 MiB of memory"
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from lupa import lua55
 
 import bylaw.runtime.lua
-
-lua55 = pytest.importorskip("lupa.lua55")
 
 FOLDER = Path(bylaw.runtime.lua.__file__).parent
 ALLOWANCE = b"local MAX_FAST_STEPS = 5e7"

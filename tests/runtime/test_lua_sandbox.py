@@ -8,8 +8,6 @@ from bylaw.model.decision import ScriptCall
 from bylaw.model.facts import ScriptResult
 from bylaw.runtime.scripts import ScriptRunner
 
-pytest.importorskip("lupa.lua55")
-
 
 @pytest.fixture(scope="module")
 def runner():

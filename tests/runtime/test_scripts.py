@@ -17,8 +17,6 @@ from bylaw.model.facts import Facts, ScriptResult
 from bylaw.runtime.scripts import MAX_INPUT, MAX_KEPT, SCRIPT_SECONDS, ScriptRunner
 from waiting import open_files, state, wait_until_gone
 
-pytest.importorskip("lupa.lua55")
-
 HERE = str(Path(__file__).parent)
 # No instruction of Lua comes to an end here for long.
 LONG_CALLS = "local s = ('x'):rep(2000000) while true do local t = s:upper() end"

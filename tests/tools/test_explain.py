@@ -216,7 +216,6 @@ class TestRules:
         assert "once a session, fired 1 time, last at 2026-09-21 14:13:20: held back" in text
 
     def test_a_script_with_its_input_and_result(self, monkeypatch, root):
-        pytest.importorskip("lupa")
         write_rules(root, s_toml=SCRIPTED, watch_lua=SCRIPT)
         record(monkeypatch, [{**SHELL_ENDED, "tool": tool} for tool in ("make", "ls")])
         (root / "rules" / "watch.lua").unlink()
@@ -478,7 +477,6 @@ class TestCircumstances:
 
 
 def test_a_fact_that_nobody_has_any_more(monkeypatch, root):
-    pytest.importorskip("lupa")
     write_rules(root, s_toml=SCRIPTED, watch_lua=SCRIPT)
     record(monkeypatch, [{**SHELL_ENDED, "tool": "make"}])
     with Journal(JOURNAL) as journal:
