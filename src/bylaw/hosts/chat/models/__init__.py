@@ -1,0 +1,1 @@
+"""Models: a request in, one turn of the assistant out."""

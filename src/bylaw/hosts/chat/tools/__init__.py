@@ -1,0 +1,1 @@
+"""Tools that a chat's model, and its rules, can call."""
