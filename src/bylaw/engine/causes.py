@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome, fill_text
 from bylaw.model.effects import EventEmit, MessageInsert, ToolCall
-from bylaw.model.event import UNSTAMPED, Custom, Message, ToolBefore
+from bylaw.model.event import UNSTAMPED, Custom, HistoryChanged, Message, ToolBefore
 from bylaw.model.facts import Facts, LawFacts, WorkFacts
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Op, Role
@@ -37,7 +37,7 @@ TOO_DEEP = StepOutcome(
 # What a plan cannot change; every other fact is gathered anew for the events that it causes.
 _LASTING = ("token_budget", "context_window", "user", "project", "scripts", "disabled")
 
-Caused = TypeVar("Caused", Message, Custom, ToolBefore)
+Caused = TypeVar("Caused", Message, Custom, ToolBefore, HistoryChanged)
 
 
 def too_deep(event: Event, op: Op) -> bool:
@@ -64,12 +64,12 @@ def caused_event(event: Event, due: Due) -> Message | Custom | ToolBefore | None
     match step:
         case MessageInsert():
             message = Message(role=step.role, text=fill_text(step.text, ()))
-            return _in_answer(message, event, uid)
+            return in_answer(message, event, uid)
         case EventEmit():
-            return _in_answer(Custom(type=step.type, payload=step.payload), event, uid)
+            return in_answer(Custom(type=step.type, payload=step.payload), event, uid)
         case ToolCall():
             call = f"rule-{event.seq}-{due.number}"
-            return _in_answer(ToolBefore(tool=step.tool, args=step.args, call=call), event, uid)
+            return in_answer(ToolBefore(tool=step.tool, args=step.args, call=call), event, uid)
     return None
 
 
@@ -84,7 +84,7 @@ def denial_message(event: Event, decision: Decision) -> Message | None:
     denials = [reason for reason in decision.reasons if reason.verdict is Verdict.DENY]
     text = "\n".join(reason.text for reason in denials)
     message = Message(role=Role.TOOL, text=text)
-    return _in_answer(message, event, *(reason.uid for reason in denials))
+    return in_answer(message, event, *(reason.uid for reason in denials))
 
 
 def second_round(event: Event, decision: Decision) -> Event | None:
@@ -97,7 +97,8 @@ def second_round(event: Event, decision: Decision) -> Event | None:
     return replace(event, round=2, seq=UNSTAMPED, at=UNSTAMPED, facts=_to_gather_anew(event.facts))
 
 
-def _in_answer(caused: Caused, event: Event, *uids: str) -> Caused:
+def in_answer(caused: Caused, event: Event, *uids: str) -> Caused:
+    """An event that these rules caused in answer to another."""
     # The actor is not handed on: a rule did this, and the cause names it.
     lasting = {name: getattr(event.facts, name) for name in _LASTING}
     return replace(

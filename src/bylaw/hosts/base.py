@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
+    from bylaw.runtime.scribe import Scribe
     from bylaw.runtime.scripts import ScriptRunner
 
 
@@ -40,6 +41,10 @@ class Host(Protocol):
     @property
     def gatherers(self) -> Gatherers:
         """Who finds out the facts of this world."""
+
+    @property
+    def scribe(self) -> Scribe | None:
+        """Who writes down what is no step, if this world keeps a transcript."""
 
 
 class Loop:
@@ -64,6 +69,7 @@ class Loop:
             journal,
             gatherers=MappingProxyType({**host.gatherers, **own}),
             performers=host.performers,
+            scribe=host.scribe,
         )
 
     def take(self, events: Iterable[Event]) -> list[Answer]:

@@ -73,6 +73,7 @@ class PythonHost:
     """Collects what is said, calls the tools that the program gave."""
 
     name = PYTHON
+    scribe = None
 
     def __init__(self, tools: Mapping[str, Callable[..., JSON]]) -> None:
         self._tools = tools

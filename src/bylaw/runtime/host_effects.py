@@ -12,8 +12,15 @@ from bylaw.model.vocabulary import Op
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CHAT = "chat"
 PYTHON = "python"
 
 CARRIES_OUT: Mapping[str, frozenset[Op]] = {
+    CHAT: frozenset(
+        {
+            *(Op.MESSAGE_INSERT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT),
+            *(Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE),
+        }
+    ),
     PYTHON: frozenset({Op.MESSAGE_INSERT, Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE, Op.TOOL_CALL}),
 }

@@ -14,20 +14,21 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bylaw.engine.causes import caused_event, chain, denial_message, second_round
+from bylaw.engine.causes import TOO_DEEP, caused_event, denial_message, in_answer, second_round
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import follow
-from bylaw.model.effects import EventEmit, MessageInsert, OutcomePart, ToolCall
-from bylaw.model.event import EffectDone, ToolAfter, ToolBefore
+from bylaw.model.effects import EventEmit, MessageInsert, ToolCall
+from bylaw.model.event import Message, ToolBefore
 from bylaw.model.values import as_text
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, EffectStatus
+from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.answer import Answer, not_recorded
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.performing import NO_PERFORMERS, perform
 from bylaw.runtime.recording import DENIAL, Recorder, is_open
 from bylaw.runtime.recovery import unfinished, untold
+from bylaw.runtime.step_events import call_ended, comes_of, effect_done, why_denied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
     from bylaw.runtime.recovery import Unfinished
+    from bylaw.runtime.scribe import Scribe
 
 # What one event may cause, over all links of its chains.
 MAX_CAUSED = 1_000
@@ -62,12 +64,14 @@ class Runtime:
         *,
         gatherers: Gatherers = NO_GATHERERS,
         performers: Performers = NO_PERFORMERS,
+        scribe: Scribe | None = None,
     ) -> None:
         recorder = Recorder(rules, in_force, journal, gatherers)
         self.renew = recorder.renew
         self.record = recorder.record
         self.journal = journal
         self.performers = performers
+        self.scribe = scribe
         self._recovered: set[str] = set()
         self._given_up: set[int] = set()
 
@@ -155,6 +159,9 @@ class _Submission:
             self._open.append(answer.event.seq)
         denial = denial_message(answer.event, answer.decision)
         if denial is not None:
+            if self._runtime.scribe is not None:
+                assert isinstance(answer.event, ToolBefore)
+                self._runtime.scribe.call_denied(answer.event, answer.decision)
             self._cause(answer, denial, DENIAL)
         if answer.decision.plans:
             self._follow(answer, follow(answer.decision))
@@ -171,7 +178,7 @@ class _Submission:
     def _record_effect(self, answer: Answer, due: Due, outcome: StepOutcome, ms: int) -> None:
         causes = not outcome.failed and isinstance(due.step, MessageInsert | EventEmit)
         owes = (answer.event.seq, due.number) if causes else None
-        told = self._submit(_effect(answer.event, due, outcome, ms), owes=owes)
+        told = self._submit(effect_done(answer.event, due, outcome, ms), owes=owes)
         if told.decision.plans:
             answer.caused.append(told)
 
@@ -181,22 +188,38 @@ class _Submission:
         if isinstance(due.step, ToolCall):
             return self._call(answer, due)
         outcome, ms = perform(due, answer.event, self._runtime.performers)
-        if not outcome.failed:
-            event = caused_event(answer.event, due)
-            if event is not None:
-                self._cause(answer, event, due.number)
+        event = self._told(answer, due) if outcome is TOO_DEEP else comes_of(answer, due, outcome)
+        if event is not None:
+            self._cause(answer, event, due.number)
         return outcome, ms
+
+    def _told(self, answer: Answer, due: Due) -> Message | None:
+        """CM-A32: a chain that is too long is told of, and what tells of it is no step."""
+        scribe, steps = self._runtime.scribe, sum(1 for _ in answer.decision.numbered_steps())
+        if scribe is None or due.number > steps:  # the steps of `on_error` would only say it again
+            return None
+        text = scribe.too_deep(due)
+        return in_answer(Message(role=Role.DEVELOPER, text=text), answer.event, due.plan.uid)
 
     def _call(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
         """A call of a rule is judged like one of the model, inside its step."""
         before = caused_event(answer.event, due)
-        assert before is not None
+        assert isinstance(before, ToolBefore)
+        scribe = self._runtime.scribe
+        if scribe is not None:
+            before = scribe.named(before)
+            scribe.call_begins(before, due.plan.rule)
         judged = self._submit(before)
         answer.caused.append(judged)
         if judged.verdict >= Verdict.ASK:
-            return StepOutcome(EffectStatus.REFUSED, {"error": _why(judged)}), 0
+            return StepOutcome(EffectStatus.REFUSED, {"error": why_denied(judged)}), 0
         outcome, ms = perform(due, judged.event, self._runtime.performers)
-        answer.caused.append(self._submit(_call_ended(judged.event, outcome, ms)))
+        ended = call_ended(judged.event, outcome, ms)
+        answer.caused.append(self._submit(ended))
+        if scribe is not None:
+            text = as_text(ended.result) or ended.error
+            response = Message(role=Role.TOOL, text=text)
+            self._cause(answer, in_answer(response, answer.event, due.plan.uid), due.number)
         return outcome, ms
 
     def _cause(self, answer: Answer, event: Event, step: int) -> None:
@@ -215,47 +238,3 @@ def _ask(answer: Answer, following: Callable[[], Due]) -> Due | None:
     except StopIteration as end:
         answer.ending = end.value
         return None
-
-
-_ENDINGS = {
-    EffectStatus.OK: CallStatus.OK,
-    EffectStatus.TIMEOUT: CallStatus.TIMEOUT,
-    EffectStatus.NOT_CARRIED_OUT: CallStatus.CANCELLED,
-}
-
-
-def _call_ended(before: Event, outcome: StepOutcome, ms: int) -> ToolAfter:
-    assert isinstance(before, ToolBefore)
-    return ToolAfter(
-        session=before.session,
-        agent=before.agent,
-        cause=before.cause,
-        facts=before.facts,
-        tool=before.tool,
-        also=before.also,
-        args=before.args,
-        call=before.call,
-        status=_ENDINGS.get(outcome.status, CallStatus.ERROR),
-        result=outcome.says(OutcomePart.RESULT),
-        error=as_text(outcome.says(OutcomePart.ERROR)) if outcome.failed else "",
-        ms=ms,
-    )
-
-
-def _why(answer: Answer) -> str:
-    reasons = "; ".join(reason.text for reason in answer.deciding.reasons)
-    return f"the call was denied: {reasons}"
-
-
-def _effect(event: Event, due: Due, outcome: StepOutcome, ms: int) -> EffectDone:
-    return EffectDone(
-        session=event.session,
-        agent=event.agent,
-        cause=chain(event, due.plan.uid),
-        of=event.seq,
-        step=due.number,
-        op=due.step.op,
-        status=outcome.status,
-        result=outcome.result,
-        ms=ms,
-    )

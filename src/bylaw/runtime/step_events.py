@@ -1,0 +1,83 @@
+"""How a step ended → the events that tell of it, and those that come of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.engine.causes import caused_event, chain, in_answer
+from bylaw.model.effects import HistoryCompact, OutcomePart
+from bylaw.model.event import EffectDone, HistoryChanged, ToolAfter, ToolBefore
+from bylaw.model.values import as_text
+from bylaw.model.vocabulary import CallStatus, EffectStatus
+
+if TYPE_CHECKING:
+    from bylaw.engine.outcome import StepOutcome
+    from bylaw.engine.plan import Due
+    from bylaw.model.event import Event
+    from bylaw.runtime.answer import Answer
+
+
+def comes_of(answer: Answer, due: Due, outcome: StepOutcome) -> Event | None:
+    """The event that a step causes once it was performed."""
+    if outcome.failed:
+        return None
+    if isinstance(due.step, HistoryCompact):
+        return _history_now(answer.event, due, outcome)
+    return caused_event(answer.event, due)
+
+
+def _history_now(event: Event, due: Due, outcome: StepOutcome) -> HistoryChanged | None:
+    """What a compaction left, if its host says so."""
+    said = outcome.result if isinstance(outcome.result, dict) else {}
+    length, tokens = said.get("length"), said.get("tokens")
+    if not isinstance(length, int) or not isinstance(tokens, int):
+        return None
+    changed = HistoryChanged(length=length, tokens=tokens, why="compaction")
+    return in_answer(changed, event, due.plan.uid)
+
+
+_ENDINGS = {
+    EffectStatus.OK: CallStatus.OK,
+    EffectStatus.TIMEOUT: CallStatus.TIMEOUT,
+    EffectStatus.NOT_CARRIED_OUT: CallStatus.CANCELLED,
+}
+
+
+def call_ended(before: Event, outcome: StepOutcome, ms: int) -> ToolAfter:
+    """The end of a rule's call."""
+    assert isinstance(before, ToolBefore)
+    return ToolAfter(
+        session=before.session,
+        agent=before.agent,
+        cause=before.cause,
+        facts=before.facts,
+        tool=before.tool,
+        also=before.also,
+        args=before.args,
+        call=before.call,
+        status=_ENDINGS.get(outcome.status, CallStatus.ERROR),
+        result=outcome.says(OutcomePart.RESULT),
+        error=as_text(outcome.says(OutcomePart.ERROR)) if outcome.failed else "",
+        ms=ms,
+    )
+
+
+def why_denied(answer: Answer) -> str:
+    """What becomes of the step whose call was denied."""
+    reasons = "; ".join(reason.text for reason in answer.deciding.reasons)
+    return f"the call was denied: {reasons}"
+
+
+def effect_done(event: Event, due: Due, outcome: StepOutcome, ms: int) -> EffectDone:
+    """The record of an outcome."""
+    return EffectDone(
+        session=event.session,
+        agent=event.agent,
+        cause=chain(event, due.plan.uid),
+        of=event.seq,
+        step=due.number,
+        op=due.step.op,
+        status=outcome.status,
+        result=outcome.result,
+        ms=ms,
+    )
