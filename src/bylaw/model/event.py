@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, TypeAlias, get_args
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from bylaw.model.facts import Facts, LawFacts, WorkFacts
+from bylaw.model.history import Said
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import CallStatus, Change, EffectStatus, Kind, Op, Role
 
@@ -168,12 +169,13 @@ class HistoryChanged(Common, frozen=True, kw_only=True, tag="history"):
     """The history was compacted, resumed or edited; `tokens` is its size now.
 
     Without `tokens` the size is counted from the messages that stay, or estimated if not all of
-    them are in the window.
+    them are in the window. `newest` are its last messages, where they are not those of before.
     """
 
     kind: ClassVar[Kind] = Kind.HISTORY
     length: Count
     why: str = ""
+    newest: tuple[Said, ...] = ()
 
 
 class ApprovalGiven(Common, frozen=True, kw_only=True, tag="approval"):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Decision
     from bylaw.model.effects import Step
     from bylaw.model.event import Event
+    from bylaw.model.history import History
 
 _HAPPEN_AT_ONCE = frozenset({ToolAfter, EffectDone, TurnStart, Message, HistoryChanged})
 
@@ -91,8 +92,14 @@ def _happen(session: Session, event: Event) -> Session:
         case Message() if event.by_main_agent:
             return replace(session, history=session.history.append(event.role, event.text))
         case HistoryChanged() if event.by_main_agent:
-            return replace(session, history=session.history.resize(event.length))
+            return replace(session, history=_changed(session.history, event))
     return session
+
+
+def _changed(history: History, event: HistoryChanged) -> History:
+    if event.newest:
+        return history.replaced(event.length, event.newest)
+    return history.resize(event.length)
 
 
 def _settle(session: Session, effect: EffectDone) -> Session:

@@ -1,5 +1,6 @@
 """History as guards read it: length, size, last role and texts, and the newest messages."""
 
+from collections.abc import Iterable
 from typing import Self
 
 from msgspec import Struct
@@ -54,6 +55,13 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             messages=messages,
             chars=chars,
         )
+
+    def replaced(self, length: int, newest: Iterable[Said]) -> Self:
+        """The history is another one, of this length, that ends with these messages."""
+        history = replace(type(self)(), last_tool=self.last_tool)
+        for said in newest:
+            history = history.append(said.role, said.content)
+        return replace(history, length=length)
 
     def resize(self, length: int) -> Self:
         """The history now has this length: the newest messages stay, and nothing else of none."""
