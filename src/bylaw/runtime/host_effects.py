@@ -19,7 +19,7 @@ CARRIES_OUT: Mapping[str, frozenset[Op]] = {
     CHAT: frozenset(
         {
             *(Op.MESSAGE_INSERT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT),
-            *(Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE),
+            Op.LOG,
         }
     ),
     PYTHON: frozenset({Op.MESSAGE_INSERT, Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE, Op.TOOL_CALL}),

@@ -42,9 +42,9 @@ class StateFolder:
         except FileNotFoundError:
             return None
 
-    def write(self, name: str, data: bytes) -> None:
-        """Replace a file."""
-        write_whole(self._folder, name, data)
+    def write(self, name: str, data: bytes, *, lasting: bool = True) -> None:
+        """Replace a file, see `write_whole`."""
+        write_whole(self._folder, name, data, lasting=lasting)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:

@@ -1,0 +1,255 @@
+"""A ChatMD file that is being written: blocks are appended, never lost, and never half there.
+
+Before bytes are appended they are noted beside the journal, with the length that the file has. If
+the process dies in between, the next one finds a tail that is a beginning of what was noted and
+cuts it. The digest of all that was written tells whether somebody edited the file in between.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from hashlib import sha256
+from stat import S_IMODE, S_ISREG
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bylaw.model.errors import BylawError, LoadError
+from bylaw.model.source import EncodingError, SourceFile
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import in_plain_words, unreadable
+from bylaw.runtime.state_folder import state_folder
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+MAX_CHAT_BYTES = 256 << 20
+# A note holds one block at most, and that holds at most a tool's result.
+MAX_NOTE_BYTES = 64 << 20
+_APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+class Note(Struct, frozen=True, omit_defaults=True):
+    """What is known of a file: its length and digest, and what was about to be written.
+
+    `pending` is a block that may have been appended, `rewrite` the digest of a text that may have
+    taken the file's place. `replies` is how often the model had answered when the turn began.
+    """
+
+    length: int
+    digest: str
+    pending: bytes = b""
+    rewrite: str = ""
+    replies: int = 0
+
+
+class ChatFile:
+    """An open ChatMD file, which no other chat can have open at the same time.
+
+    `text` is what it holds; `known` how many bytes of that were there when it was last left, or
+    -1 if nothing is known of it; `edited` whether those are not the same any more; `cut` how many
+    bytes of a torn block were taken off.
+    """
+
+    def __init__(self, path: str, root: str, name: str) -> None:
+        self.name = name
+        self._path, self._root = path, root
+        self._note_name = f"chat-{sha256(as_bytes(path)).hexdigest()[:32]}.json"
+        self._descriptor = _opened(path, name)
+        try:
+            data = self._recovered(_read(self._descriptor, name))
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+        self._hash = sha256(data)
+        self._length = len(data)
+        self.source = _decoded(name, data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others have it."""
+        os.close(self._descriptor)
+
+    @property
+    def replies(self) -> int:
+        """How often the model had answered when the last turn began."""
+        return self._note.replies
+
+    def turn_begins(self, replies: int) -> None:
+        """Note how often the model has answered before a turn."""
+        self._keep(replace(self._now(), replies=replies))
+
+    def append(self, text: str) -> None:
+        """Add blocks at the end; a kill leaves all of it or, at the next opening, nothing."""
+        self._refuse_other_hands()
+        data = text.encode()
+        self._keep(replace(self._now(), pending=data))
+        try:
+            _write_all(self._descriptor, data)
+        except OSError as wrong:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._length)
+            raise _cannot("write", self.name, wrong) from None
+        self._hash.update(data)
+        self._length += len(data)
+
+    def rewrite(self, text: str) -> None:
+        """Put another text in the place of this one, in one step."""
+        self._refuse_other_hands()
+        data = text.encode()
+        digest = sha256(data)
+        self._keep(replace(self._now(), rewrite=digest.hexdigest()))
+        try:
+            descriptor = _replaced(self._path, self._descriptor, data)
+        except OSError as wrong:
+            raise _cannot("write", self.name, wrong) from None
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        self._hash, self._length = digest, len(data)
+        self.source = SourceFile(self.name, text)
+        self.settle()
+
+    def settle(self) -> None:
+        """Note that the file is as it should be."""
+        self._keep(self._now())
+
+    def read_again(self) -> SourceFile:
+        """The file as it lies there now."""
+        return _decoded(self.name, _read(self._descriptor, self.name))
+
+    def _refuse_other_hands(self) -> None:
+        """Whoever edits the file meanwhile must lose nothing, nor must the chat."""
+        ours = os.fstat(self._descriptor)
+        try:
+            there = os.stat(as_bytes(self._path), follow_symlinks=False)
+        except OSError as wrong:
+            raise _cannot("find", self.name, wrong) from None
+        if (there.st_dev, there.st_ino, there.st_size) != (ours.st_dev, ours.st_ino, self._length):
+            message = f"`{self.name}` was changed by somebody else while the chat ran; start again"
+            raise BylawError(message)
+
+    def _now(self) -> Note:
+        return Note(self._length, self._hash.hexdigest(), replies=self._note.replies)
+
+    def _keep(self, note: Note) -> None:
+        try:
+            with state_folder(self._root) as folder:
+                folder.write(self._note_name, msgspec.json.encode(note), lasting=False)
+        except OSError as wrong:
+            raise _cannot("keep a note of", self.name, wrong) from None
+        self._note = note
+
+    def _recovered(self, data: bytes) -> bytes:
+        """The file without a torn tail; what is known of it is told."""
+        note = self._last_note()
+        self.known, self.edited, self.cut = -1, False, 0
+        self._note = note or Note(0, "")
+        if note is None:
+            return data
+        if note.rewrite and sha256(data).hexdigest() == note.rewrite:
+            self.known = len(data)
+            return data
+        before, tail = data[: note.length], data[note.length :]
+        self.edited = sha256(before).hexdigest() != note.digest
+        if self.edited:
+            return data
+        self.known = note.length
+        if note.pending and tail.startswith(note.pending):
+            self.known += len(note.pending)
+        elif note.pending and tail and note.pending.startswith(tail):
+            self.cut = len(tail)
+            os.ftruncate(self._descriptor, note.length)
+            return before
+        return data
+
+    def _last_note(self) -> Note | None:
+        try:
+            with state_folder(self._root) as folder:
+                data = folder.read(self._note_name, MAX_NOTE_BYTES)
+        except OSError as wrong:
+            raise _cannot("read the note of", self.name, wrong) from None
+        if data is None:
+            return None
+        try:
+            return msgspec.json.decode(data, type=Note)
+        except msgspec.MsgspecError:
+            return None  # then nothing is known
+
+
+def _opened(path: str, name: str) -> int:
+    try:
+        descriptor = os.open(as_bytes(path), _APPENDING)
+    except (OSError, ValueError) as wrong:
+        raise LoadError([unreadable(name, wrong)]) from None
+    try:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            raise LoadError([unreadable(name, ValueError("it is no regular file"))])
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise BylawError(f"another chat has `{name}` open; end it first") from None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _read(descriptor: int, name: str) -> bytes:
+    size = os.fstat(descriptor).st_size
+    if size > MAX_CHAT_BYTES:
+        raise BylawError(f"`{name}` is larger than {MAX_CHAT_BYTES:,} bytes")
+    pieces, at = [], 0
+    while at < size and (piece := os.pread(descriptor, size - at, at)):
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces)
+
+
+def _decoded(name: str, data: bytes) -> SourceFile:
+    try:
+        return SourceFile.decode(name, data)
+    except EncodingError as wrong:
+        raise BylawError(f"`{name}` is no UTF-8 text: {wrong}") from None
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _replaced(path: str, old: int, data: bytes) -> int:
+    """A new file in the place of an open one, with its mode, open and locked."""
+    temporary = f"{path}.{os.urandom(8).hex()}"
+    mode = S_IMODE(os.fstat(old).st_mode)
+    new = os.open(as_bytes(temporary), _APPENDING | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        os.fchmod(new, mode)
+        flock(new, LOCK_EX | LOCK_NB)
+        _write_all(new, data)
+        os.fsync(new)
+        os.replace(as_bytes(temporary), as_bytes(path))
+    except OSError:
+        os.close(new)
+        with suppress(OSError):
+            os.unlink(as_bytes(temporary))  # noqa: PTH108 - a Path takes no bytes
+        raise
+    return new
+
+
+def _cannot(do: str, name: str, wrong: OSError) -> BylawError:
+    return BylawError(f"cannot {do} `{name}`: {in_plain_words(wrong)}")

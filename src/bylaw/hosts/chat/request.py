@@ -1,0 +1,146 @@
+"""The blocks of a file → the messages that a model is sent: a pure function.
+
+In the file a block stands where it happened. Providers want all responses right behind the message
+that called, so what stands between a call and the last response of the same message is moved
+behind that response. Nothing else changes its place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.blocks import BlockKind
+from bylaw.hosts.chat.messages import Call, Sent
+from bylaw.model.text_size import count_tokens
+from bylaw.model.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.hosts.chat.blocks import Block
+
+
+def messages_of(blocks: Sequence[Block]) -> tuple[Sent, ...]:
+    """What is sent."""
+    return tuple(_sent(list(blocks)))
+
+
+def unanswered(blocks: Sequence[Block]) -> list[Block]:
+    """Calls that have no response yet, in their order."""
+    answered = {block.call for block in blocks if block.kind is BlockKind.RESPONSE}
+    return [
+        block for block in blocks if block.kind is BlockKind.CALL and block.call not in answered
+    ]
+
+
+def orphans(blocks: Sequence[Block]) -> list[Block]:
+    """Responses that answer no call before them, or one that has been answered."""
+    waiting: set[str] = set()
+    found = []
+    for block in blocks:
+        if block.kind is BlockKind.CALL:
+            waiting.add(block.call)
+        elif block.kind is BlockKind.RESPONSE:
+            if block.call not in waiting:
+                found.append(block)
+            waiting.discard(block.call)
+    return found
+
+
+def size_of(blocks: Sequence[Block]) -> tuple[int, int]:
+    """How many messages there are, and their tokens, as the events of a chat count them.
+
+    A call is a part of the assistant's message; one that a rule made is not counted.
+    """
+    length = tokens = 0
+    before: Block | None = None
+    for block in blocks:
+        if block.kind is not BlockKind.CALL:
+            length, tokens = length + 1, tokens + count_tokens(block.text)
+        elif block.by_model and not (before is not None and before.by_model):
+            length += 1  # the assistant said nothing and called
+        before = block
+    return length, tokens
+
+
+def replies_in(blocks: Sequence[Block]) -> int:
+    """How many turns of the model there are."""
+    ends = [*blocks[1:], None]
+    return sum(
+        1
+        for block, follower in zip(blocks, ends, strict=True)
+        if block.by_model and not _goes_on(block, follower)
+    )
+
+
+def _goes_on(block: Block, follower: Block | None) -> bool:
+    """Whether the next block is a call of the same message."""
+    return (
+        follower is not None
+        and block.by_model
+        and follower.by_model
+        and follower.kind is BlockKind.CALL
+    )
+
+
+def _sent(blocks: list[Block]) -> Iterator[Sent]:
+    # What is moved may hold calls with things between them, too; a stack, because a file may
+    # nest them as deep as it likes.
+    stack = [(blocks, 0)]
+    while stack:
+        run, at = stack.pop()
+        if at >= len(run):
+            continue
+        end = _end_of_message(run, at)
+        message = run[at:end]
+        yield _one(message)
+        calls = {block.call for block in message if block.kind is BlockKind.CALL}
+        if not calls:
+            stack.append((run, end))
+            continue
+        behind_all = _behind_last_response(run, end, calls)
+        behind = run[end:behind_all]
+        yield from (_one([one]) for one in behind if _answers(one, calls))
+        stack.append((run, behind_all))
+        stack.append(([one for one in behind if not _answers(one, calls)], 0))
+
+
+def _end_of_message(blocks: list[Block], at: int) -> int:
+    """Behind the assistant's text and its calls; a call of a rule is a message of its own."""
+    end = at + 1
+    while end < len(blocks) and _goes_on(blocks[end - 1], blocks[end]):
+        end += 1
+    return end
+
+
+def _behind_last_response(blocks: list[Block], at: int, calls: set[str]) -> int:
+    missing, place = set(calls), at
+    while missing and place < len(blocks):
+        block = blocks[place]
+        if _answers(block, missing):
+            missing.discard(block.call)
+            at = place + 1
+        place += 1
+    return at
+
+
+def _answers(block: Block, calls: set[str]) -> bool:
+    return block.kind is BlockKind.RESPONSE and block.call in calls
+
+
+def _one(message: list[Block]) -> Sent:
+    first = message[0]
+    calls = tuple(
+        Call(block.call, block.tool, block.text)
+        for block in message
+        if block.kind is BlockKind.CALL
+    )
+    is_response = first.kind is BlockKind.RESPONSE
+    return Sent(
+        role=first.role if not calls else Role.ASSISTANT,
+        text="" if first.kind is BlockKind.CALL else first.text,
+        calls=calls,
+        answers=first.call if is_response else "",
+        failed=first.failed,
+        images=first.images,
+    )
