@@ -19,7 +19,7 @@ from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
 from bylaw.model.decision import Match, Need, NeedName, Needs, OnFailure
 from bylaw.model.effects import EventEmit, Log, Notify, RulesEnable, StateSet, ToolCall
-from bylaw.model.errors import GuardError, RenderError
+from bylaw.model.errors import GuardError, NotNeeded, RenderError
 from bylaw.model.event import (
     AgentStop,
     Bus,
@@ -156,7 +156,17 @@ class Counts:
         return (StateSet(space=self.space, name="n", value=before + 1),)
 
 
+def _spared(view, match):
+    raise NotNeeded("there is nothing to do")
+
+
+def _told(view, match):
+    return insert(f"kept {match.values['kept']}, skipped {match.values['skipped']}")
+
+
 NOTHING = Makes(Op.LOG, lambda view, match: None)
+SPARED = Makes(Op.LOG, _spared)
+TOLD = Makes(Op.MESSAGE_INSERT, _told)
 UNMADE = Makes(Op.LOG, _unmade)
 AT_ONCE = Does(Notify(text="now", deliver_at=DeliverAt.IMMEDIATE))
 OBSERVING = [
@@ -172,6 +182,8 @@ ACTING = [
     Does(insert("noted")),
     Does(insert("said", Role.USER)),
     Does(ToolCall(tool="shell")),
+    Makes(Op.TOOL_CALL, lambda view, match: [ToolCall(tool="edit"), insert("called")]),
+    SPARED,
     *OBSERVING,
 ]
 
@@ -181,6 +193,7 @@ def writing(space):
     return [
         Does(StateSet(space=space, name="n", value=1)),
         Counts(space),
+        Makes(Op.STATE_SET, lambda v, m: [StateSet(space=space, name="n", value=2), insert("n")]),
         Does(RulesEnable(protocols=("p",))),
     ]
 
@@ -238,6 +251,7 @@ def thrown_rule(dice, dialect, path, number, which):
         steps=dice.some(makers, 3),
         on_error=dice.some(OBSERVING[:1], 1),
         on_failure=dice.pick(list(OnFailure)),
+        told=dice.pick([None, None, None, TOLD]),
         again=which.reaching and dice.pick(range(8)) == 1,
         status=dice.pick([(), (), (CallStatus.OK,)]),
         rounds=dice.pick([Rounds.ANY, Rounds.ANY, Rounds.FIRST, Rounds.LAST]),
@@ -323,18 +337,18 @@ class Library(list):
     """Books that are shown short, as their groups and rules."""
 
     def __repr__(self):
-        return "\n".join(_told(each) for made in self for each in made.groups)
+        return "\n".join(_shown(each) for made in self for each in made.groups)
 
 
-def _told(group):
+def _shown(group):
     parts = {part: getattr(group.procedure, part) for part in group.procedure.__slots__}
     parts["closing"] = [one.id for one in parts["closing"]]
     parts |= {part: bool(parts[part]) for part in ("fault_note", "step_note")}
     how = ", ".join(f"{part}={value!s}" for part, value in parts.items() if value)
-    return "\n".join([f"{group.name} visit={group.visit} {how}", *map(_told_rule, group.rules)])
+    return "\n".join([f"{group.name} visit={group.visit} {how}", *map(_shown_rule, group.rules)])
 
 
-def _told_rule(one):
+def _shown_rule(one):
     expression = getattr(one.guard, "expression", None)
     text = expression._text(expression.span) if expression else one.guard
     steps = [getattr(maker, "step", maker) for maker in one.plan.steps]

@@ -75,11 +75,14 @@ class TestNothingHidden:
     def test_effects_and_trace_name_the_same_rules(self, library, history):
         for session, event, decision in lived(library, history):
             answered_by = {line.uid for line in decision.trace if line.result in ANSWERED}
-            acted = {plan.uid for plan in decision.plans if not plan.delivers}
+            over = {line.uid for line in decision.trace if line.result is TraceResult.BUDGET}
+            only_told = over - answered_by
+            acted = {plan.uid for plan in decision.plans if not plan.delivers} - only_told
             judged = {reason.uid for reason in decision.reasons}
             waited = {notice.uid for notice in session.notices.waiting}
 
             assert acted <= answered_by
+            assert not only_told & set(decision.fired)
             assert judged <= answered_by
             assert set(decision.fired) <= answered_by
             for plan in decision.plans:

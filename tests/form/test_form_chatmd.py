@@ -8,8 +8,8 @@ from forms import CHATMD_RULES, Check, Makes, Sets, book, group, insert, rule
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.model.decision import Match
-from bylaw.model.effects import HistoryCompact, ToolCall
-from bylaw.model.errors import GuardError, RenderError
+from bylaw.model.effects import HistoryCompact, StateSet, ToolCall
+from bylaw.model.errors import GuardError, NotNeeded, RenderError
 from bylaw.model.event import Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.rule import Judgement
 from bylaw.model.slate import variable_space
@@ -219,7 +219,7 @@ class TestARuleMadeCallThatPolicyDenies:
         start = session.submit(TurnStart())
 
         assert start.steps == [("twice", ToolCall(tool="a"))]
-        assert start.details == ["over budget: step 2 (tool.call)"]
+        assert start.details == ["over the budget of calls: step 2 (tool.call)"]
         assert_replays(session)
 
 
@@ -380,3 +380,139 @@ class TestAVariableSetByOneRuleAndReadByTheNext:
             "chatmd:main.chatmd#failing",
         ]
         assert_replays(session)
+
+
+def sets(name):
+    """`<set>`: a variable, and the message that tells of it, are one action."""
+    step = StateSet(space=variable_space("chatmd", "main.chatmd"), name=name, value=1)
+    return Makes(Op.STATE_SET, lambda view, match: [step, insert(f"[set] {name} = 1")])
+
+
+def says_nothing_to_do(view, match):
+    raise NotNeeded("below threshold")
+
+
+SPARED = Makes(Op.HISTORY_COMPACT, says_nothing_to_do)
+TOLD = Makes(
+    Op.MESSAGE_INSERT,
+    lambda view, match: insert(f"kept {match.values['kept']}, skipped {match.values['skipped']}"),
+)
+
+
+class TestAnActionOfSeveralSteps:
+    """CM-A28: the note about a variable is part of setting it."""
+
+    def test_it_costs_the_budget_one_action(self):
+        rules = [
+            rule("first", Kind.TURN_START, steps=[sets("n")]),
+            rule("second", Kind.TURN_START, line=2, steps=[sets("mode")]),
+            rule("third", Kind.TURN_START, line=3, steps=[sets("seen")]),
+        ]
+        session = Driven(chat(*rules, procedure=replace(CHATMD_RULES, budget=2)))
+        start = session.submit(TurnStart())
+
+        assert start.trace == [("first", "fired"), ("second", "fired"), ("third", "budget")]
+        space = variable_space("chatmd", "main.chatmd")
+        assert session.session.slate.space(space) == {"n": 1, "mode": 1}
+        assert roles(*start.caused) == [
+            ("developer", "[set] n = 1"),
+            ("developer", "[set] mode = 1"),
+        ]
+
+    def test_only_messages_may_come_with_it(self):
+        calls = Makes(Op.MESSAGE_INSERT, lambda view, match: [insert("x"), ToolCall(tool="a")])
+        session = Driven(chat(rule("sly", Kind.TURN_START, steps=[calls])))
+        start = session.submit(TurnStart())
+
+        assert [rule_id for rule_id, _ in start.steps] == ["step-error"]
+
+    def test_what_it_declared_comes_first(self):
+        calls = Makes(Op.TOOL_CALL, lambda view, match: [insert("x"), ToolCall(tool="a")])
+        session = Driven(chat(rule("sly", Kind.TURN_START, steps=[calls])))
+
+        assert [rule_id for rule_id, _ in session.submit(TurnStart()).steps] == ["step-error"]
+
+
+class TestAnActionThatIsNotNeeded:
+    """CM-085, CM-A14"""
+
+    def test_it_uses_no_budget_and_says_why(self):
+        eager = rule("eager", Kind.TURN_END, once=True, steps=[SPARED])
+        later = rule("later", Kind.TURN_END, line=2, steps=[insert("x")])
+        session = Driven(chat(eager, later))
+        end = session.submit(TurnStart(), TurnEnd())
+
+        assert end.trace == [("eager", "suppressed"), ("later", "fired")]
+        assert end.details == ["step 1 not needed: below threshold"]
+        assert list(session.session.firings) == [later.uid]
+
+    def test_the_actions_behind_it_are_taken(self):
+        both = rule("both", Kind.TURN_END, steps=[SPARED, insert("x")])
+        session = Driven(chat(both))
+        end = session.submit(TurnStart(), TurnEnd())
+
+        assert end.steps == [("both", insert("x"))]
+        assert end.trace == [("both", "fired")]
+
+    def test_to_end_the_group_is_a_decision(self):
+        stop = rule("stop", Kind.TURN_END, steps=[SPARED], last=True)
+        later = rule("later", Kind.TURN_END, line=2, steps=[insert("x")])
+        end = Driven(chat(stop, later)).submit(TurnStart(), TurnEnd())
+
+        assert end.trace == [("stop", "fired")]
+
+    def test_a_reason_cannot_say_so(self):
+        deny = rule("deny", Kind.TOOL_BEFORE)
+        deny = replace(deny, judgement=Judgement(Verdict.DENY, SPARED))
+        call = Driven(chat(deny)).submit(ToolBefore(tool="X"))
+
+        assert call.verdict is Verdict.DENY
+
+
+class TestARuleThatTellsWhatItDid:
+    """CM-108, CM-A13, CM-A48"""
+
+    def test_the_line_is_the_last_step_and_costs_nothing(self):
+        rules = [
+            rule("first", Kind.TURN_START, steps=[insert("one"), insert("two")], told=TOLD),
+            rule("stop", Kind.TURN_START, line=2, last=True, told=TOLD),
+        ]
+        session = Driven(chat(*rules))
+        start = session.submit(TurnStart())
+
+        assert start.steps == [
+            ("first", insert("one")),
+            ("first", insert("kept [1], skipped [2]")),
+            ("stop", insert("kept [], skipped []")),
+        ]
+        assert set(session.session.firings) == {rules[0].uid, rules[1].uid}
+
+    def test_a_rule_over_the_budget_tells_and_has_not_fired(self):
+        rules = [
+            rule("first", Kind.TURN_START, steps=[insert("one")]),
+            rule("over", Kind.TURN_START, line=2, once=True, steps=[insert("two")], told=TOLD),
+        ]
+        session = Driven(chat(*rules))
+        start = session.submit(TurnStart())
+
+        assert start.trace == [("first", "fired"), ("over", "budget")]
+        assert start.steps[1] == ("over", insert("kept [], skipped [1]"))
+        assert list(session.session.firings) == [rules[0].uid]
+
+    def test_a_denial_is_told(self):
+        deny = rule("deny", Kind.TOOL_BEFORE, verdict=Verdict.DENY, told=TOLD)
+        call = Driven(chat(deny)).submit(ToolBefore(tool="X", call="c"))
+
+        assert call.steps == [("deny", insert("kept [], skipped []"))]
+        assert roles(*call.caused)[0] == ("tool", "deny")
+
+    def test_nothing_is_told_of_a_rule_that_did_nothing(self):
+        spared = rule("spared", Kind.TURN_START, steps=[SPARED], told=TOLD)
+        echo = rule("echo", Kind.MESSAGE, line=2, steps=[insert("echo")], told=TOLD)
+        session = Driven(chat(spared, echo))
+
+        assert session.submit(TurnStart()).steps == []
+        said = session.submit(Message(role=Role.USER, text="hi"))
+        assert len(said.steps) == 2
+        assert [one.trace for one in said.caused] == [[("echo", "suppressed")]] * 2
+        assert all(one.steps == [] for one in said.caused)

@@ -73,8 +73,8 @@ class Findings(Struct):
             self.plans.append(plan)
             self.comes_again = self.comes_again or plan.again
         self.plans += firing.notes
-        ends_group = firing.rule.last and firing.result is TraceResult.FIRED
-        if gave_verdict or plan is not None or ends_group:
+        has_fired = firing.result is TraceResult.FIRED
+        if gave_verdict or (has_fired and (plan is not None or firing.rule.last)):
             self.fired.append(firing.rule.uid)
         self.fired += [note.uid for note in firing.notes]
         if self.tracing:

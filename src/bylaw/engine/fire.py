@@ -10,11 +10,12 @@ from bylaw.engine.view import MissingFact
 from bylaw.model.codes.engine import FOREIGN_VARIABLE, GUARD_CRASH, VALUE_NOT_FINITE
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
 from bylaw.model.effects import StateSet
-from bylaw.model.errors import GuardError, RenderError
+from bylaw.model.errors import GuardError, NotNeeded, RenderError
 from bylaw.model.procedure import GuardFault, StepFault, Writes
 from bylaw.model.slate import belongs_to
 from bylaw.model.values import is_finite
 from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bylaw.model.procedure import Procedure
     from bylaw.model.rule import ReasonMaker, Rule, StepMaker
     from bylaw.model.slate import Slate
+    from bylaw.model.values import JSON
 
 Made = TypeVar("Made")
 
@@ -41,6 +43,8 @@ class Firing(Struct, gc=False):
     reason: str = ""
     steps: list[Step] = []
     on_error: list[Step] = []
+    # The message that tells of all this, in a language that wants one.
+    told: list[Step] = []
     broken: str = ""
     # Plans of built-in rules that tell of a failure.
     notes: list[Plan] = []
@@ -48,14 +52,15 @@ class Firing(Struct, gc=False):
 
     def plan(self) -> Plan | None:
         """The steps as a plan, if there are any."""
-        if not self.steps and not self.broken:
+        steps = (*self.steps, *self.told)
+        if not steps and not self.broken:
             return None
         form = self.rule.plan
         return Plan(
             uid=self.rule.uid,
             rule=self.rule.id,
             group=self.group.name,
-            steps=tuple(self.steps),
+            steps=steps,
             on_failure=form.on_failure,
             ends_group_on_failure=form.ends_group_on_failure,
             on_error=tuple(self.on_error),
@@ -90,26 +95,57 @@ def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> F
     return firing
 
 
+class _Taken(Struct, gc=False):
+    """What became of the actions of a rule, by their numbers from 1."""
+
+    kept: list[int] = []
+    skipped: list[int] = []
+    # Those that found that there is nothing to do.
+    spared: list[int] = []
+
+
 def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Spending) -> Firing:
     """Compute everything that the rule gives, from the view and the match."""
     firing = Firing(rule, group, view.slate, TraceResult.FIRED)
     if rule.judgement is not None:
         firing.verdict = rule.judgement.verdict
         firing.reason = _reason(rule.judgement.reason, firing, view, match)
-    skipped = False
-    if rule.uid in view.event.cause:
-        # Invariant 6: a rule never acts on what it caused, but its verdict still counts.
-        if rule.plan.steps:
-            firing.details.append("steps suppressed: the rule caused this event")
+    if rule.uid not in view.event.cause:
+        taken = _compute_steps(firing, view, match, spending)
+        firing.result = _result(firing, taken)
+        _tell(firing, view, match, taken)
+        return firing
+    # Invariant 6: a rule never acts on what it caused, but its verdict still counts.
+    if rule.plan.steps:
+        firing.details.append("steps suppressed: the rule caused this event")
+    if firing.verdict is Verdict.ALLOW:
         firing.result = TraceResult.SUPPRESSED
-    else:
-        skipped = _compute_steps(firing, view, match, spending)
-    if firing.verdict is not Verdict.ALLOW or firing.steps or firing.broken:
-        firing.result = TraceResult.FIRED
-    elif skipped and not rule.last:
-        # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
-        firing.result = TraceResult.BUDGET
     return firing
+
+
+def _gave(firing: Firing) -> bool:
+    return firing.verdict is not Verdict.ALLOW or bool(firing.steps or firing.broken)
+
+
+def _result(firing: Firing, taken: _Taken) -> TraceResult:
+    """CM-A14: a rule of which nothing remains has not fired.
+
+    CM-A10: to end the group is a decision, and no budget keeps a rule from it.
+    """
+    if _gave(firing) or firing.rule.last:
+        return TraceResult.FIRED
+    if taken.skipped:
+        return TraceResult.BUDGET
+    return TraceResult.SUPPRESSED if taken.spared else TraceResult.FIRED
+
+
+def _tell(firing: Firing, view: View, match: Match, taken: _Taken) -> None:
+    """The message about what the rule did, or would have done within the budget."""
+    maker = firing.rule.plan.told
+    if maker is not None and (_gave(firing) or firing.rule.last or taken.skipped):
+        numbers: dict[str, JSON] = {"kept": [*taken.kept], "skipped": [*taken.skipped]}
+        told = Match({**match.values, **numbers})
+        firing.told = _made((maker,), firing, view, told)
 
 
 def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:
@@ -135,49 +171,57 @@ def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str
         return f"rule {firing.rule.id} (its reason could not be written: {problem.message})"
 
 
-def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending) -> bool:
-    """Make the steps one by one; whether a step was over the budget."""
+def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending) -> _Taken:
+    """Make the steps, action by action; one that is over the budget is not even made."""
     rule = firing.rule
     in_order = firing.group.procedure.writes is Writes.IN_ORDER
-    before, skipped = view.slate, []
+    before, taken, over = view.slate, _Taken(), []
     for number, maker in enumerate(rule.plan.steps, 1):
+        if not rule.free and (limit := spending.exhausted(maker.op)):
+            taken.skipped.append(number)
+            over.append(f"{limit}: step {number} ({maker.op})")
+            continue
         try:
             made = _steps_of(maker, firing.group, view, match)
+        except NotNeeded as said:
+            taken.spared.append(number)
+            firing.details.append(f"step {number} not needed: {said.message}")
+            continue
         except (GuardError, RenderError) as problem:
             _fail_step(firing, view, number, problem)
             break
-        for step in made:
-            if not rule.free and not spending.allows(step.op):
-                skipped.append(f"{number} ({step.op})")
-                continue
-            firing.steps.append(step)
-            if in_order:
-                view.slate = view.slate.after(step)
+        if not made:
+            continue
+        taken.kept.append(number)
+        firing.steps += made
+        if not rule.free:
+            spending.charge(maker.op)
+        for step in made if in_order else ():
+            view.slate = view.slate.after(step)
     # A halt has taken back all steps, and with them what they wrote.
     firing.slate = view.slate if in_order and firing.steps else _after(before, firing)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
-    if skipped:
-        firing.details.append(f"over budget: step {', '.join(skipped)}")
-    return bool(skipped)
+    firing.details += over
+    return taken
 
 
 def _steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) -> tuple[Step, ...]:
     """The steps of a maker, if they are what it declared and may write where they write."""
-    try:
-        made = tuple(maker.make(view, match))
-    except (GuardError, RenderError, MissingFact):
-        raise
-    except Exception as problem:
-        raise _crash(problem) from problem
-    for step in made:
-        if getattr(step, "op", None) is not maker.op:
+    made = tuple(_made_by(maker.make, view, match))
+    for place, step in enumerate(made):
+        if not _declared(maker.op, getattr(step, "op", None), place):
             message = f"what was declared as {maker.op} is something else"
             raise RenderError(GUARD_CRASH.name, message)
         if isinstance(step, StateSet):
             _check_write(step, group)
     return made
+
+
+def _declared(op: Op, made: Op | None, place: int) -> bool:
+    """What an action does comes first; messages behind it may tell of it."""
+    return made is op or (place > 0 and made is Op.MESSAGE_INSERT)
 
 
 def _check_write(step: StateSet, group: OrderedGroup) -> None:

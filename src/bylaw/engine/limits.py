@@ -29,20 +29,23 @@ def limit_in_force(rule: Rule, view: View) -> str:
 
 
 class Spending:
-    """The steps that the rules of a group may still take for this event."""
+    """The actions that the rules of a group may still take for this event."""
 
-    __slots__ = ("calls", "steps")
+    __slots__ = ("actions", "calls")
 
     def __init__(self, procedure: Procedure) -> None:
-        self.steps = procedure.budget
+        self.actions = procedure.budget
         self.calls = procedure.call_budget
 
-    def allows(self, op: Op) -> bool:
-        """Whether one step more is within the budget; if so it is charged."""
-        if self.steps == 0 or (op is Op.TOOL_CALL and self.calls == 0):
-            return False
-        if self.steps is not None:
-            self.steps -= 1
+    def exhausted(self, op: Op) -> str:
+        """Which budget has no room for one action more, or nothing."""
+        if self.actions == 0:
+            return "over budget"
+        return "over the budget of calls" if op is Op.TOOL_CALL and self.calls == 0 else ""
+
+    def charge(self, op: Op) -> None:
+        """One action was taken."""
+        if self.actions is not None:
+            self.actions -= 1
         if op is Op.TOOL_CALL and self.calls is not None:
             self.calls -= 1
-        return True

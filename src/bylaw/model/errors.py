@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.model.codes.engine import GUARD_CRASH
 from bylaw.model.diagnostic import error
 
 if TYPE_CHECKING:
@@ -66,3 +67,10 @@ class RenderError(BylawError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+class NotNeeded(RenderError):  # noqa: N818 - of an action it is no error
+    """An action that finds nothing to do, and why; whatever else says so has failed."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(GUARD_CRASH.name, why)

@@ -77,14 +77,18 @@ class Guard(Protocol):
 
 
 class StepMaker(Protocol):
-    """Computes steps when its rule fires: usually one, none if it does not apply, or several."""
+    """One action of a rule: its steps are computed when the rule fires.
+
+    Usually it is one step, none if it does not apply, or several; messages behind the first may
+    tell of it. Together they cost the budget one action.
+    """
 
     @property
     def op(self) -> Op:
         """What its steps will do: known at load."""
 
     def make(self, view: View, match: Match) -> Sequence[Step]:
-        """The finished steps."""
+        """The finished steps; NotNeeded if there is nothing to do, which the trace then says."""
 
 
 class ReasonMaker(Protocol):
@@ -210,12 +214,18 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanForm:
-    """A plan whose steps are still to be computed; see `decision.Plan`."""
+    """A plan whose steps are still to be computed; see `decision.Plan`.
+
+    `told` makes a message about what the rule did: the last step of the plan, which costs no
+    budget. Its match has the numbers of the actions that were `kept` and of those `skipped` over
+    the budget. Where all were skipped, the message alone is a plan, and the rule has not fired.
+    """
 
     steps: tuple[StepMaker, ...] = ()
     on_failure: OnFailure = OnFailure.DROP_REST
     ends_group_on_failure: bool = False
     on_error: tuple[StepMaker, ...] = ()
+    told: StepMaker | None = None
     again: bool = False
 
 
