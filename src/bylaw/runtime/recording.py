@@ -17,7 +17,7 @@ from bylaw.engine.plan import Due, next_step
 from bylaw.model.decision import Decision, Needs
 from bylaw.model.fold import conclude, fold, is_told_again, observe
 from bylaw.runtime.journal.store import Entry
-from bylaw.runtime.needs import Asking
+from bylaw.runtime.needs import Asking, decide_with_facts
 from bylaw.runtime.owner import this_process
 from bylaw.runtime.performing import MS
 
@@ -50,6 +50,12 @@ class Recorder:
     def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
         """Other rules are in force from now on."""
         self._law = (rules, in_force)
+
+    def preview(self, event: Event) -> Decision:
+        """What would be decided now; nothing is recorded, and it may be otherwise in a moment."""
+        session = self._journal.session(event.session)
+        stamped = replace(event, seq=session.seq + 1, at=max(session.at, time_ns() // MS))
+        return decide_with_facts(self._law[0], session, stamped, self._gatherers)[1]
 
     def record(
         self, event: Event, owes: Debt | None = None, pays: Debt | None = None

@@ -69,6 +69,7 @@ class Runtime:
         recorder = Recorder(rules, in_force, journal, gatherers)
         self.renew = recorder.renew
         self.record = recorder.record
+        self.preview = recorder.preview
         self.journal = journal
         self.performers = performers
         self.scribe = scribe
@@ -78,8 +79,7 @@ class Runtime:
     def submit(self, event: Event) -> Answer:
         """Record, decide and carry out one event and everything that comes of it."""
         try:
-            if event.session not in self._recovered:
-                self._recover(event.session)
+            self.recover(event.session)
             answer = Answer(*self.record(event))
             return _Submission(self).run(answer) if has_consequences(answer) else answer
         except JournalError as problem:
@@ -90,7 +90,10 @@ class Runtime:
         """The journal failed: what is open of these decisions is seen to before the next event."""
         self._given_up.update(decisions)
 
-    def _recover(self, session: str) -> None:
+    def recover(self, session: str) -> None:
+        """Go on with what a dead process left undone in a session; JournalError if that fails."""
+        if session in self._recovered:
+            return
         for one in unfinished(self.journal, session, self._given_up):
             _Submission(self).finish(one)
             self._given_up.discard(one.event.seq)

@@ -38,13 +38,14 @@ class Block:
 
     `text` is what was said, the arguments of a call, or a response. `call` is the id of a call
     and of its response. `via_rule` names the rule that made the block, `synthetic` whether any
-    did. `element` is where it stands.
+    did. `element` and `source` are where it stands.
     """
 
     kind: BlockKind
     role: Role
     text: str
     element: Element
+    source: SourceFile
     images: tuple[Image, ...] = ()
     call: str = ""
     tool: str = ""
@@ -94,6 +95,7 @@ def _read(element: Element, source: SourceFile, inline: Inline) -> Block | None:
         role=role,
         text=text,
         element=element,
+        source=source,
         images=images,
         call=element.value("tool_call_id"),
         tool=element.value("function_name"),

@@ -37,7 +37,8 @@ class Note(Struct, frozen=True, omit_defaults=True):
     """What is known of a file: its length and digest, and what was about to be written.
 
     `pending` is a block that may have been appended, `rewrite` the digest of a text that may have
-    taken the file's place. `replies` is how often the model had answered when the turn began.
+    taken the file's place. `replies` is how often the model had answered when the turn began,
+    `untold` where what a person wrote begins of which no event has told yet, -1 if nowhere.
     """
 
     length: int
@@ -45,12 +46,13 @@ class Note(Struct, frozen=True, omit_defaults=True):
     pending: bytes = b""
     rewrite: str = ""
     replies: int = 0
+    untold: int = -1
 
 
 class ChatFile:
     """An open ChatMD file, which no other chat can have open at the same time.
 
-    `text` is what it holds; `known` how many bytes of that were there when it was last left, or
+    `source` is what it held when it was opened or written anew; `known` how many bytes of that were there when it was last left, or
     -1 if nothing is known of it; `edited` whether those are not the same any more; `cut` how many
     bytes of a torn block were taken off.
     """
@@ -124,7 +126,8 @@ class ChatFile:
         self.settle()
 
     def settle(self) -> None:
-        """Note that the file is as it should be."""
+        """Note that the file is as it should be, and that all of it was told."""
+        self.untold = -1
         self._keep(self._now())
 
     def read_again(self) -> SourceFile:
@@ -135,7 +138,7 @@ class ChatFile:
         """Whoever edits the file meanwhile must lose nothing, nor must the chat."""
         ours = os.fstat(self._descriptor)
         try:
-            there = os.stat(as_bytes(self._path), follow_symlinks=False)
+            there = os.lstat(as_bytes(self._path))
         except OSError as wrong:
             raise _cannot("find", self.name, wrong) from None
         if (there.st_dev, there.st_ino, there.st_size) != (ours.st_dev, ours.st_ino, self._length):
@@ -143,7 +146,8 @@ class ChatFile:
             raise BylawError(message)
 
     def _now(self) -> Note:
-        return Note(self._length, self._hash.hexdigest(), replies=self._note.replies)
+        digest, replies = self._hash.hexdigest(), self._note.replies
+        return Note(self._length, digest, replies=replies, untold=self.untold)
 
     def _keep(self, note: Note) -> None:
         try:
@@ -156,21 +160,26 @@ class ChatFile:
     def _recovered(self, data: bytes) -> bytes:
         """The file without a torn tail; what is known of it is told."""
         note = self._last_note()
-        self.known, self.edited, self.cut = -1, False, 0
+        self.known, self.edited, self.cut, self.untold = -1, False, 0, -1
         self._note = note or Note(0, "")
         if note is None:
             return data
         if note.rewrite and sha256(data).hexdigest() == note.rewrite:
             self.known = len(data)
             return data
+        return self._without_torn_tail(data, note)
+
+    def _without_torn_tail(self, data: bytes, note: Note) -> bytes:
         before, tail = data[: note.length], data[note.length :]
         self.edited = sha256(before).hexdigest() != note.digest
         if self.edited:
             return data
         self.known = note.length
-        if note.pending and tail.startswith(note.pending):
+        if note.untold >= 0:
+            self.known = note.untold
+        elif note.pending and tail.startswith(note.pending):
             self.known += len(note.pending)
-        elif note.pending and tail and note.pending.startswith(tail):
+        if note.pending and len(tail) < len(note.pending) and note.pending.startswith(tail):
             self.cut = len(tail)
             os.ftruncate(self._descriptor, note.length)
             return before
@@ -195,17 +204,21 @@ def _opened(path: str, name: str) -> int:
         descriptor = os.open(as_bytes(path), _APPENDING)
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
+    problem = _problem_with(descriptor, name)
+    if problem is not None:
+        os.close(descriptor)
+        raise problem
+    return descriptor
+
+
+def _problem_with(descriptor: int, name: str) -> BylawError | None:
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        return LoadError([unreadable(name, ValueError("it is no regular file"))])
     try:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            raise LoadError([unreadable(name, ValueError("it is no regular file"))])
         flock(descriptor, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        os.close(descriptor)
-        raise BylawError(f"another chat has `{name}` open; end it first") from None
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+        return BylawError(f"another chat has `{name}` open; end it first")
+    return None
 
 
 def _read(descriptor: int, name: str) -> bytes:
@@ -242,7 +255,7 @@ def _replaced(path: str, old: int, data: bytes) -> int:
         flock(new, LOCK_EX | LOCK_NB)
         _write_all(new, data)
         os.fsync(new)
-        os.replace(as_bytes(temporary), as_bytes(path))
+        os.rename(as_bytes(temporary), as_bytes(path))  # noqa: PTH104 - a Path takes no bytes
     except OSError:
         os.close(new)
         with suppress(OSError):

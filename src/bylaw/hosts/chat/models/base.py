@@ -29,6 +29,8 @@ class Model(Protocol):
     """Whether it can be asked for something beside the chat."""
     hands_back: bool
     """Whether it waits for a person after a turn without calls; a script goes on by itself."""
+    ended: bool
+    """Whether it has nothing more to say: the end of a script."""
 
     def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:
         """Ask; `on_text` is given pieces of the text as they come. ModelError if it fails."""

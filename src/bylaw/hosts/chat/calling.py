@@ -1,0 +1,134 @@
+"""The calls of one assistant message → their responses, judged, run and written in call order.
+
+Calls run side by side. A call that the rules would not simply let pass while others are under way
+waits until those have ended, and is judged then: so a tool that must come after another can be
+called in the same message.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.hosts.chat.toolbox import Result, failure
+from bylaw.hosts.chat.transcript import response
+from bylaw.model.event import Message, ToolAfter, ToolBefore
+from bylaw.model.strict_json import JsonError, read_json
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Role
+from bylaw.runtime.performing import MS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from concurrent.futures import Future
+
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.chat.transcript import Transcript
+    from bylaw.model.event import Event
+    from bylaw.runtime.answer import Answer
+
+MAX_AT_ONCE = 8
+
+
+class Running(NamedTuple):
+    """A call under way."""
+
+    before: ToolBefore
+    begun: int
+    result: Future[Result]
+
+
+class Caller:
+    """Sees to the calls of a message; `halted` is what a rule ended the turn with, if so."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        tools: Toolbox,
+        submit: Callable[[Event], Answer],
+        passes: Callable[[Event], bool],
+    ) -> None:
+        self._transcript = transcript
+        self._tools = tools
+        self._submit = submit
+        self._passes = passes
+        self._running: deque[Running] = deque()
+        self.halted = ""
+
+    def answer_all(self, calls: Iterable[Block]) -> None:
+        """Every call gets exactly one response."""
+        pool = ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="tool")
+        try:
+            for call in calls:
+                self._take(call, pool)
+            self._drain()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _take(self, call: Block, pool: ThreadPoolExecutor) -> None:
+        try:
+            args = read_json(call.text or "{}")
+        except JsonError as wrong:
+            self._refuse(call, f"the arguments are no JSON: {wrong}")
+            return
+        if not isinstance(args, dict):
+            self._refuse(call, "the arguments are no JSON object")
+            return
+        also = self._tools.also(call.tool)
+        before = ToolBefore(tool=call.tool, also=also, args=args, call=call.call)
+        if self._running and not self._may_join(before):
+            self._drain()
+        answer = self._submit(before)
+        if answer.verdict >= Verdict.ASK:
+            self._denied(call, answer)
+            return
+        job = pool.submit(self._tools.run, call.tool, args)
+        self._running.append(Running(before, monotonic_ns(), job))
+
+    def _may_join(self, before: ToolBefore) -> bool:
+        full = len(self._running) >= MAX_AT_ONCE
+        return not full and not self._tools.one_by_one and self._passes(before)
+
+    def _denied(self, call: Block, answer: Answer) -> None:
+        """A denial has answered the call; what a person or a payload would, is answered here."""
+        if answer.verdict is Verdict.DENY and not answer.problem:
+            return
+        reasons = "\n".join(reason.text for reason in answer.deciding.reasons)
+        rule = next((reason.rule for reason in answer.deciding.reasons), "")
+        if answer.verdict is Verdict.HALT:
+            self.halted = reasons
+        self._answer(call.call, failure(reasons), rule)
+
+    def _refuse(self, call: Block, why: str) -> None:
+        """A call that cannot be made is no event for rules, but it is answered."""
+        self._drain()  # in call order
+        self._answer(call.call, failure(why))
+
+    def _drain(self) -> None:
+        while self._running:
+            before, begun, job = self._running.popleft()
+            result = job.result()
+            ms = (monotonic_ns() - begun) // MS
+            self._answer(before.call, result)
+            self._submit(_ended(before, result, ms))
+
+    def _answer(self, call_id: str, result: Result, rule: str = "") -> None:
+        written = response(call_id, result.text, failed=result.failed, rule=rule)
+        (block,) = self._transcript.add(written)
+        self._submit(Message(role=Role.TOOL, text=block.text))
+
+
+def _ended(before: ToolBefore, result: Result, ms: int) -> ToolAfter:
+    return ToolAfter(
+        tool=before.tool,
+        also=before.also,
+        args=before.args,
+        call=before.call,
+        status=result.status,
+        result=result.value,
+        error=result.text if result.failed else "",
+        ms=ms,
+    )

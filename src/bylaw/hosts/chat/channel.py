@@ -1,0 +1,53 @@
+"""Events of a chat → the runtime, stamped with the session, the agent and what is switched off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.model.verdict import Verdict
+from bylaw.runtime.model_facts import with_model_facts
+
+if TYPE_CHECKING:
+    from bylaw.hosts.base import Loop
+    from bylaw.model.event import Event
+    from bylaw.model.session import Session
+    from bylaw.runtime.answer import Answer
+    from bylaw.runtime.settings.tables import ModelSettings
+    from bylaw.runtime.switching import Switchboard
+
+
+class Channel:
+    """One agent's side of a session."""
+
+    def __init__(
+        self, loop: Loop, session: str, agent: str, switches: Switchboard, model: ModelSettings
+    ) -> None:
+        self._loop = loop
+        self.session_id = session
+        self.agent = agent
+        self._switches = switches
+        self._model = model
+
+    def submit(self, event: Event) -> Answer:
+        """Record an event, decide it, carry out what follows."""
+        (answer,) = self._loop.take([self._stamped(event)])
+        return answer
+
+    def passes(self, event: Event) -> bool:
+        """Whether the rules would let it pass now, without a word."""
+        decision = self._loop.runtime.preview(self._stamped(event))
+        return decision.verdict is Verdict.ALLOW and not decision.plans
+
+    def recover(self) -> None:
+        """See to what an earlier process left undone."""
+        self._loop.runtime.recover(self.session_id)
+
+    def session(self) -> Session:
+        """What is recorded of the session."""
+        return self._loop.journal.session(self.session_id)
+
+    def _stamped(self, event: Event) -> Event:
+        named = replace(event, session=self.session_id, agent=self.agent)
+        return with_model_facts(self._switches.stamp(named), self._model)

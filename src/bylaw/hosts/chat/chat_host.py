@@ -1,0 +1,153 @@
+"""The world of one ChatMD file: effects become blocks in it, and so does what is no effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.engine.causes import MAX_CHAIN, denial_message
+from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.hosts.chat.compaction.compactor import CompactionError
+from bylaw.hosts.chat.transcript import call, message, response
+from bylaw.model.effects import AgentRun, HistoryCompact, Log, MessageInsert, ToolCall
+from bylaw.model.errors import BylawError
+from bylaw.model.event import ToolBefore
+from bylaw.model.values import as_text
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import CallStatus, EffectStatus, Op, Recipient, Role
+from bylaw.runtime.host_effects import CHAT
+from bylaw.runtime.needs import NO_GATHERERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.engine.plan import Due
+    from bylaw.hosts.chat.compaction.compactor import Compactor
+    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.chat.transcript import Transcript
+    from bylaw.model.decision import Decision
+    from bylaw.model.event import Event
+    from bylaw.model.values import JSON
+    from bylaw.runtime.needs import Gatherers
+    from bylaw.runtime.performing import Performers
+
+    # Another ChatMD file and what it is told → what its model answers.
+    RunAgent = Callable[[str, str], str]
+
+
+_STATUSES = {
+    CallStatus.OK: EffectStatus.OK,
+    CallStatus.ERROR: EffectStatus.FAILED,
+    CallStatus.TIMEOUT: EffectStatus.TIMEOUT,
+}
+
+
+class ChatHost:
+    """Performs effects by writing blocks, and writes down what is no effect."""
+
+    name = CHAT
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        tools: Toolbox,
+        compactor: Compactor,
+        run_agent: RunAgent,
+    ) -> None:
+        self._transcript = transcript
+        self._tools = tools
+        self._compactor = compactor
+        self._run_agent = run_agent
+
+    @property
+    def gatherers(self) -> Gatherers:
+        """All facts of a chat come with its events."""
+        return NO_GATHERERS
+
+    @property
+    def scribe(self) -> ChatHost:
+        """The host itself."""
+        return self
+
+    @property
+    def performers(self) -> Performers:
+        """One method an effect."""
+        return {
+            Op.MESSAGE_INSERT: self._insert,
+            Op.TOOL_CALL: self._call,
+            Op.AGENT_RUN: self._agent,
+            Op.HISTORY_COMPACT: self._compact,
+            Op.LOG: self._log,
+        }
+
+    def _insert(self, due: Due, _event: Event) -> StepOutcome:
+        step = due.step
+        assert isinstance(step, MessageInsert)
+        assert isinstance(step.text, str)
+        if step.to is Recipient.PERSON:
+            self._transcript.listener.note(step.text)
+        else:
+            self._transcript.add(message(step.role, step.text, due.plan.rule))
+        return DONE
+
+    def _log(self, due: Due, _event: Event) -> StepOutcome:
+        assert isinstance(due.step, Log)
+        self._transcript.listener.log(due.step.level, due.plan.rule, due.step.text)
+        return DONE
+
+    def _call(self, due: Due, event: Event) -> StepOutcome:
+        step = due.step
+        assert isinstance(step, ToolCall)
+        assert isinstance(event, ToolBefore)
+        result = self._tools.run(step.tool, step.args)
+        answer = response(event.call, result.text, failed=result.failed, rule=due.plan.rule)
+        self._transcript.add(answer)
+        told: JSON = {"error": result.text} if result.failed else {"result": result.value}
+        return StepOutcome(_STATUSES[result.status], told)
+
+    def _agent(self, due: Due, _event: Event) -> StepOutcome:
+        step = due.step
+        assert isinstance(step, AgentRun)
+        assert isinstance(step.input, str)
+        try:
+            return StepOutcome(EffectStatus.OK, {"result": self._run_agent(step.src, step.input)})
+        except BylawError as problem:
+            return StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
+
+    def _compact(self, due: Due, _event: Event) -> StepOutcome:
+        step = due.step
+        assert isinstance(step, HistoryCompact)
+        try:
+            done = self._compactor.compact(self._transcript.file, step, due.plan.rule)
+        except CompactionError as problem:
+            return StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
+        told: dict[str, JSON] = {"result": done.note, "count": done.replaced}
+        if done.replaced:
+            self._transcript.renew()
+            told |= {"length": done.length, "tokens": done.tokens}
+        return StepOutcome(EffectStatus.OK, told)
+
+    def named(self, before: ToolBefore) -> ToolBefore:
+        """The call of a rule with the other names of its tool."""
+        return replace(before, also=self._tools.also(before.tool))
+
+    def call_begins(self, before: ToolBefore, rule: str) -> None:
+        """The call of a rule is a block like any other."""
+        self._transcript.add(call(before.call, before.tool, as_text(dict(before.args)), rule))
+
+    def call_denied(self, before: ToolBefore, decision: Decision) -> None:
+        """Exactly one response, from the first rule that denied."""
+        told = denial_message(before, decision)
+        assert told is not None
+        denying = next(r.rule for r in decision.reasons if r.verdict is Verdict.DENY)
+        self._transcript.add(response(before.call, told.text, failed=True, rule=denying))
+
+    def too_deep(self, due: Due) -> str:
+        """CM-A32."""
+        text = (
+            f"{due.step.op} of rule {due.plan.rule} was not performed:"
+            f" a chain of rules has at most {MAX_CHAIN} links"
+        )
+        self._transcript.add(message(Role.DEVELOPER, text, due.plan.rule))
+        return text

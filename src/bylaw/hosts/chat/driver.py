@@ -1,0 +1,168 @@
+"""One chat from its opening to its end: turns, each with its events, blocks and calls.
+
+    turn.start → request → assistant's block → message → calls → turn.end → (agent.stop)
+
+What the rules want is carried out while an event is submitted, so it stands in the file before the
+next thing happens.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.blocks import BlockKind
+from bylaw.hosts.chat.calling import Caller
+from bylaw.hosts.chat.messages import Request
+from bylaw.hosts.chat.request import messages_of, replies_in
+from bylaw.hosts.chat.transcript import call, message
+from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.channel import Channel
+    from bylaw.hosts.chat.messages import Call, Options, Reply
+    from bylaw.hosts.chat.models.base import Model
+    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.chat.transcript import Transcript, Written
+    from bylaw.runtime.answer import Answer
+
+
+class Driver:
+    """Runs a chat; `owes_turn` says whether the model has something to answer."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        transcript: Transcript,
+        model: Model,
+        tools: Toolbox,
+        options: Options,
+        max_blocks: int,
+    ) -> None:
+        self.channel = channel
+        self.transcript = transcript
+        self.model = model
+        self.tools = tools
+        self._options = options
+        self._max_blocks = max_blocks
+        self._blocked = 0
+        self.owes_turn = False
+        # The turn that a process left open is gone on with, and its rules are not asked again.
+        self.in_turn = False
+        self.stopped = ""
+
+    def run(self, ask: Callable[[], str | None]) -> None:
+        """Turn after turn; `ask` gives what a person says next, None at the end."""
+        while not self.stopped:
+            if self._goes_on():
+                self.turn()
+            elif not self.model.hands_back or (said := ask()) is None:
+                return
+            else:
+                self.prompt(said)
+
+    def _goes_on(self) -> bool:
+        if self.model.ended:
+            return False
+        return self.owes_turn or not self.model.hands_back
+
+    def end(self) -> None:
+        """The person is done."""
+        self.channel.submit(SessionEnd())
+
+    def prompt(self, text: str) -> None:
+        """A person says something, unless a rule keeps it back."""
+        if self._kept_back(self.channel.submit(Prompt(text=text))):
+            return
+        (block,) = self.transcript.add(message(Role.USER, text))
+        self.channel.submit(Message(role=Role.USER, text=block.text))
+        self._blocked = 0
+        self.owes_turn = True
+
+    def told(self, block: Block) -> None:
+        """A block that a person wrote into the file."""
+        if block.role is Role.USER and not block.synthetic:
+            if self._kept_back(self.channel.submit(Prompt(text=block.text))):
+                self.stopped = "a rule keeps back what the file says last; take it out of the file"
+                return
+            self.owes_turn = True
+        self.channel.submit(Message(role=block.role, text=block.text))
+
+    def turn(self) -> None:
+        """One answer of the model, with everything that it calls."""
+        if not self.in_turn and not self._begin():
+            return
+        self.in_turn = False
+        request = Request(
+            messages=messages_of(self.transcript.blocks),
+            tools=self.tools.specs,
+            options=self._options,
+        )
+        reply = self.model.reply(request, self.transcript.listener.text)
+        calls = self._write(reply)
+        caller = Caller(self.transcript, self.tools, self.channel.submit, self.channel.passes)
+        caller.answer_all(calls)
+        self.finish(reply.text, goes_on=bool(calls), halted=caller.halted)
+
+    def finish(self, text: str, *, goes_on: bool, halted: str = "") -> None:
+        """The turn is over; if nothing was called, the person is next."""
+        self._kept_back(self.channel.submit(TurnEnd(text=text)))
+        self.owes_turn = goes_on
+        if halted:
+            self.stopped = halted
+        elif not goes_on:
+            self._hand_back(text)
+
+    def _begin(self) -> bool:
+        self.transcript.file.turn_begins(replies_in(self.transcript.blocks))
+        if self._kept_back(self.channel.submit(TurnStart())):
+            self.stopped = "a rule lets no request be sent"
+        return not self.stopped
+
+    def _write(self, reply: Reply) -> list[Block]:
+        """The whole message at once, so that a kill leaves all of it or nothing."""
+        if reply.cut:
+            self.transcript.listener.note(f"the answer is not complete: {reply.cut}")
+        written = [message(Role.ASSISTANT, reply.text)] if reply.text or not reply.calls else []
+        blocks = self.transcript.add(*written, *self._named_once(reply.calls))
+        if blocks:
+            said = blocks[0].text if reply.text else ""
+            self.channel.submit(Message(role=Role.ASSISTANT, text=said))
+        return [block for block in blocks if block.kind is BlockKind.CALL]
+
+    def _named_once(self, calls: Iterable[Call]) -> Iterator[Written]:
+        """An id stands for one call of the file, whatever a model makes of it."""
+        used = {block.call for block in self.transcript.blocks if block.call}
+        for one in calls:
+            name = next(name for name in _names_like(one.id) if name not in used)
+            used.add(name)
+            yield call(name, one.tool, one.arguments)
+
+    def _hand_back(self, text: str) -> None:
+        """The model is done; rules may want it to go on, a limited number of times."""
+        answer = self.channel.submit(AgentStop(text=text))
+        if answer.verdict < Verdict.ASK or self._blocked >= self._max_blocks:
+            return
+        self._blocked += 1
+        self.owes_turn = True
+        for reason in answer.deciding.reasons:
+            self.transcript.add(message(Role.DEVELOPER, reason.text, reason.rule))
+            self.channel.submit(Message(role=Role.DEVELOPER, text=reason.text))
+
+    def _kept_back(self, answer: Answer) -> bool:
+        """Whether a rule refuses; then the person is told why."""
+        if answer.verdict < Verdict.ASK:
+            return False
+        for reason in answer.deciding.reasons:
+            self.transcript.listener.note(f"{reason.rule}: {reason.text}")
+        return True
+
+
+def _names_like(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))

@@ -1,0 +1,41 @@
+"""Who follows a chat while it happens: a terminal, a program, or nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.model.vocabulary import Level
+
+
+class Listener(Protocol):
+    """Is told; what it is told is untrusted text."""
+
+    def text(self, piece: str) -> None:
+        """A piece of what the model is saying."""
+
+    def block(self, block: Block) -> None:
+        """A block was written to the file."""
+
+    def note(self, text: str) -> None:
+        """Something that a person should know."""
+
+    def log(self, level: Level, rule: str, text: str) -> None:
+        """A rule wants a line in the log."""
+
+
+class Nobody:
+    """Listens to nothing."""
+
+    def text(self, piece: str) -> None:
+        """Not heard."""
+
+    def block(self, block: Block) -> None:
+        """Not seen."""
+
+    def note(self, text: str) -> None:
+        """Not known."""
+
+    def log(self, level: Level, rule: str, text: str) -> None:
+        """Not kept."""

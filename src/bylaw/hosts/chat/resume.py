@@ -1,0 +1,171 @@
+"""An open file and what the journal knows of its session → a chat that goes on where it was.
+
+The journal holds what rules may read: once, cool-downs, counters, variables. The file holds what
+was said. Where the two differ, the file is right, and a `history` event says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.blocks import BlockKind
+from bylaw.hosts.chat.request import orphans, replies_in, size_of, unanswered
+from bylaw.hosts.chat.toolbox import failure
+from bylaw.hosts.chat.transcript import message, response
+from bylaw.model.errors import BylawError
+from bylaw.model.event import HistoryChanged, Message, SessionStart, ToolAfter
+from bylaw.model.history import Said
+from bylaw.model.vocabulary import CallStatus, Role
+from bylaw.model.window import WINDOW
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.driver import Driver
+
+RULE = "resume"
+UID = "chatmd:builtin#resume"
+NO_RECORD = (
+    "No record of the earlier part of this conversation was found: what rules count and remember"
+    " (once, cool-downs, calls, variables) begins anew here."
+)
+EDITED = (
+    "The file of this conversation was edited by hand since its last turn: it now has {length}"
+    " messages. What rules count and remember goes on from the record."
+)
+INTERRUPTED = "the call was interrupted before it was answered; it may have been carried out"
+
+
+def resume(driver: Driver) -> None:
+    """Bring session and file together, tell the rules what is new, finish an open turn."""
+    transcript, channel = driver.transcript, driver.channel
+    _refuse_orphans(transcript.blocks, transcript.file.name)
+    known = channel.session().seq > 0
+    new = _new_blocks(driver, known=known)
+    if not known:
+        channel.submit(SessionStart())
+    channel.recover()
+    if transcript.file.cut:
+        transcript.listener.note("the last block was torn, and was cut off")
+    _answer_interrupted(driver)
+    _agree(driver, new, known=known)
+    _finish_turn(driver)
+    _tell_new(driver, new)
+
+
+def _tell_new(driver: Driver, new: Sequence[Block]) -> None:
+    """What was not told when the process dies is told by the next one."""
+    file = driver.transcript.file
+    text = file.source.text
+    for block in new:
+        if block.source.path == file.name:
+            file.untold = len(text[: block.element.span.start].encode())
+        driver.told(block)
+        if driver.stopped:
+            return
+    file.settle()
+
+
+def _refuse_orphans(blocks: Sequence[Block], name: str) -> None:
+    found = orphans(blocks)
+    if found:
+        message_ = f"`{name}`: the response `{found[0].call}` answers no call that stands before it"
+        raise BylawError(message_)
+
+
+def _new_blocks(driver: Driver, *, known: bool) -> list[Block]:
+    """What no event has told of yet, and a person wrote."""
+    blocks, file = driver.transcript.blocks, driver.transcript.file
+    if known and not file.edited and file.known >= 0:
+        at = len(file.source.text.encode()[: file.known].decode())
+        own = [block for block in blocks if _stands_behind(block, at, file.name)]
+    elif not known and not replies_in(blocks):
+        own = blocks
+    else:
+        own = _behind_last_reply(blocks)
+    return [block for block in own if block.kind is BlockKind.MESSAGE and not block.synthetic]
+
+
+def _stands_behind(block: Block, at: int, name: str) -> bool:
+    return block.source.path == name and block.element.span.start >= at
+
+
+def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
+    last = max((place for place, block in enumerate(blocks) if block.by_model), default=-1)
+    return [block for block in blocks[last + 1 :] if block.role is Role.USER]
+
+
+def _answer_interrupted(driver: Driver) -> None:
+    """No call is begun twice, and none is left without a response."""
+    transcript, channel = driver.transcript, driver.channel
+    pending = {one.call for one in channel.session().calls.pending}
+    for block in unanswered(transcript.blocks):
+        result = failure(INTERRUPTED)
+        rule = block.via_rule
+        (written,) = transcript.add(response(block.call, result.text, failed=True, rule=rule))
+        channel.submit(Message(role=Role.TOOL, text=written.text))
+        if block.call in pending:
+            also = driver.tools.also(block.tool)
+            ended = ToolAfter(
+                tool=block.tool,
+                also=also,
+                call=block.call,
+                status=CallStatus.ERROR,
+                error=result.text,
+            )
+            channel.submit(ended)
+
+
+def _agree(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
+    """Set what rules read of the history to what the file says."""
+    channel, transcript = driver.channel, driver.transcript
+    old = [block for block in transcript.blocks if all(block is not one for one in new)]
+    length, tokens = size_of(old)
+    history = channel.session().history
+    edited = transcript.file.edited
+    if (history.length, history.tokens) != (length, tokens) or edited:
+        why = "edited" if edited else "resume"
+        newest = tuple(_said(old))
+        event = HistoryChanged(length=length, tokens=tokens, why=why, newest=newest)
+        channel.submit(event)
+    if not known and replies_in(old):
+        _tell(driver, NO_RECORD)
+    elif edited:
+        _tell(driver, EDITED.format(length=length))
+
+
+def _said(blocks: Sequence[Block]) -> list[Said]:
+    spoken = [block for block in blocks if block.kind is not BlockKind.CALL]
+    return [Said(role=block.role, content=block.text) for block in spoken[-WINDOW:]]
+
+
+def _tell(driver: Driver, text: str) -> None:
+    driver.transcript.listener.note(text)
+    driver.transcript.add(message(Role.DEVELOPER, text, RULE))
+    driver.channel.submit(Message(role=Role.DEVELOPER, text=text, cause=(UID,)))
+
+
+def _finish_turn(driver: Driver) -> None:
+    """A turn that was left open is finished, or its request is made again."""
+    blocks = driver.transcript.blocks
+    replies = [block for block in blocks if block.by_model]
+    called = bool(replies) and replies[-1].kind is BlockKind.CALL
+    driver.owes_turn = called or bool(_behind_last_reply(blocks))
+    if not driver.channel.session().turns.open or driver.channel.agent:
+        return
+    if replies_in(blocks) > driver.transcript.file.replies:
+        text = replies[-1].text if not called else _text_before(blocks, replies[-1])
+        driver.finish(text, goes_on=called)
+    else:
+        driver.in_turn = True
+        driver.owes_turn = True
+
+
+def _text_before(blocks: Sequence[Block], call: Block) -> str:
+    """What the assistant said in the message that ends with this call."""
+    place = next(place for place, block in enumerate(blocks) if block is call)
+    while place and blocks[place].kind is BlockKind.CALL:
+        place -= 1
+    said = blocks[place]
+    return said.text if said.by_model and said.kind is BlockKind.MESSAGE else ""

@@ -1,0 +1,94 @@
+"""The tools of one chat, by every name that a model or a rule may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
+from bylaw.hosts.chat.tools.result_text import result_text
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.values import as_text
+from bylaw.model.visible import brief
+from bylaw.model.vocabulary import CallStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bylaw.hosts.chat.messages import ToolSpec
+    from bylaw.hosts.chat.tools.base import Tool
+    from bylaw.model.values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a call: the text that stands in the file, and the value that rules read."""
+
+    text: str
+    value: JSON = None
+    status: CallStatus = CallStatus.OK
+
+    @property
+    def failed(self) -> bool:
+        """Whether the text is an error."""
+        return self.status is not CallStatus.OK
+
+
+def failure(problem: str, status: CallStatus = CallStatus.ERROR) -> Result:
+    """An error as a model, and a guard that looks for `Error`, can recognise it."""
+    text = problem if problem.lower().startswith("error") else f"Error: {problem}"
+    return Result(result_text(text), None, status)
+
+
+class Script(Protocol):
+    """Results that were written down before, for every tool."""
+
+    def run(self, name: str, args: Mapping[str, JSON]) -> JSON:
+        """The next result of a tool; ToolError if there is none, or if it is an error."""
+
+
+class Toolbox:
+    """Tools; with a script every result comes from there.
+
+    `one_by_one`: a script's results have an order, so its calls are not run side by side.
+    """
+
+    def __init__(self, tools: Iterable[Tool], script: Script | None = None) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            for name in (tool.spec.name, *tool.also):
+                self._tools.setdefault(name, tool)
+        self._script = script
+        self.specs: tuple[ToolSpec, ...] = tuple(
+            {tool.spec.name: tool.spec for tool in self._tools.values()}.values()
+        )
+        self.one_by_one = script is not None
+
+    def also(self, name: str) -> tuple[str, ...]:
+        """The other names of a tool."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return ()
+        return tuple(one for one in (tool.spec.name, *tool.also) if one != name)
+
+    def run(self, name: str, args: Mapping[str, JSON]) -> Result:
+        """Run a tool; whatever goes wrong is its result, never the end of the chat."""
+        try:
+            value = self._value(name, args)
+        except ToolTimeoutError as late:
+            return failure(str(late), CallStatus.TIMEOUT)
+        except ToolError as problem:
+            return failure(str(problem))
+        except Exception as broken:  # noqa: BLE001 - a tool that breaks has failed
+            return failure(f"`{brief(name)}` broke: {type(broken).__name__}: {broken}")
+        text = result_text(value)
+        return Result(text, value if text == as_text(value) else text)
+
+    def _value(self, name: str, args: Mapping[str, JSON]) -> JSON:
+        if self._script is not None:
+            return self._script.run(name, args)
+        tool = self._tools.get(name)
+        if tool is not None:
+            return tool.run(args)
+        help_ = did_you_mean(name, [spec.name for spec in self.specs])
+        raise ToolError(f"there is no tool `{brief(name)}`" + (f"; {help_}" if help_ else ""))
