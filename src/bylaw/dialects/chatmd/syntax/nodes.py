@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from bylaw.model.source import SourceFile, Span
+from bylaw.dialects.chatmd.syntax.entities import places
+
+if TYPE_CHECKING:
+    from bylaw.model.source import SourceFile, Span
 
 
 class Attribute(Struct, frozen=True):
@@ -27,7 +30,7 @@ class Attribute(Struct, frozen=True):
 
     def places(self, source: SourceFile) -> tuple[int, ...]:
         """For findings inside the value, see `model.embedded`."""
-        raise NotImplementedError
+        return places(source.slice(self.value_span), self.value_span.start, decoded=self.quoted)
 
 
 class Text(Struct, frozen=True):
@@ -52,8 +55,8 @@ class Comment(Struct, frozen=True):
 class Element(Struct, frozen=True):
     """A tag that is known where it stands, with what it holds.
 
-    `start` is its start tag, `end` its end tag: empty behind the start tag when it closes itself
-    or, as an old `<doc … local>`, was never closed.
+    `start` is its start tag, `end` its end tag: empty, behind everything else, when it closes
+    itself, when it is an old `<doc … local>` that was never closed, or after an error.
     """
 
     name: str

@@ -1,0 +1,97 @@
+"""The start tag of a block whose content is elements → the element.
+
+In `<rules>` and `<policy>` every tag is an element, known or not: their language knows which
+there are. So it is in `<tool>` and `<shell_access>`, which are read as ochat reads tags.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.bodies import END_TAG_ENDS, read_body
+from bylaw.dialects.chatmd.syntax.names import BODIES, OURS
+from bylaw.dialects.chatmd.syntax.opened import Opened
+from bylaw.dialects.chatmd.syntax.scan import Children, element
+from bylaw.dialects.chatmd.syntax.tags import NAME_ENDS, BrokenTag
+from bylaw.model.codes.chatmd import CHATMD_BROKEN_TAG
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.nodes import Element
+    from bylaw.dialects.chatmd.syntax.scan import Scan
+    from bylaw.dialects.chatmd.syntax.tags import Tag
+
+_MARK = re.compile(r"<(?:!--|(/?)([A-Za-z_][A-Za-z0-9_-]*))")
+_MARK_WITH_RAW = re.compile(rf"RAW\||{_MARK.pattern}")
+_NAME_ENDS = re.compile(NAME_ENDS)
+
+
+def read_block(scan: Scan, tag: Tag) -> Element:
+    """The block that begins with this tag."""
+    return element(tag, Children(tag.span.end)) if tag.closed else _Block(scan, tag).read()
+
+
+class _Block:
+    """One block while it is read."""
+
+    def __init__(self, scan: Scan, tag: Tag) -> None:
+        self._scan = scan
+        self._block = tag.name
+        self._ours = tag.name in OURS
+        self._opened = Opened(scan, tag)
+
+    def read(self) -> Element:
+        text, known = self._scan.text, len(self._scan.errors)
+        mark_pattern = _MARK if self._ours else _MARK_WITH_RAW
+        at = self._opened.tag.span.end
+        while (mark := mark_pattern.search(text, at)) is not None:
+            at = self._take(mark)
+            if self._opened.done:
+                return self._opened.done
+        # Whatever was wrong behind the place where it should end was not meant for it.
+        del self._scan.errors[known:]
+        self._opened.end_of_file()
+        assert self._opened.done is not None
+        return self._opened.done
+
+    def _take(self, mark: re.Match[str]) -> int:
+        """Take in what begins at a mark, and say where it ends."""
+        if mark[2] is None:
+            node = self._scan.raw_or_comment(mark.start())
+            if node is None:
+                return mark.end()
+            self._opened.children.add(node)
+            return node.span.end
+        return self._end_tag(mark) if mark[1] else self._start_tag(mark)
+
+    def _end_tag(self, mark: re.Match[str]) -> int:
+        rest = END_TAG_ENDS.match(self._scan.text, mark.end())
+        if rest is None:
+            return self._broken(mark)
+        place = Span(mark.start(), rest.end())
+        if self._opened.knows(mark[2]):
+            self._opened.end(mark[2], place)
+        else:
+            self._scan.refuse_end(mark[2], place)
+        return rest.end()
+
+    def _start_tag(self, mark: re.Match[str]) -> int:
+        if _NAME_ENDS.match(self._scan.text, mark.end()) is None:
+            return self._broken(mark)
+        tag = self._scan.tag(mark.start(), mark[2], ours=self._ours)
+        if isinstance(tag, BrokenTag):
+            self._scan.refuse_tag(mark[2], tag)
+            return mark.end()
+        if self._ours and tag.name in BODIES and not tag.closed:
+            body = read_body(self._scan, tag, (self._block, self._opened.tag.name))
+            self._opened.children.add(body)
+            return body.span.end
+        self._opened.open(tag)
+        return tag.span.end
+
+    def _broken(self, mark: re.Match[str]) -> int:
+        headline = f"`{mark[0]}` is not a complete tag"
+        help_ = "a name ends at a blank, at `>` or at `/>`; write `&lt;` for a `<` in a value"
+        self._scan.refuse(CHATMD_BROKEN_TAG, headline, Span(*mark.span()), help_)
+        return mark.end()

@@ -1,0 +1,116 @@
+"""The start tag of a message → the element: text, and the few elements that text may hold.
+
+Every other tag is text. A message ends at its own end tag; a tag of the same name inside it
+belongs to the text with its end tag, so that an example of a message can be shown in one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.names import INLINE, LEAVES
+from bylaw.dialects.chatmd.syntax.opened import Opened
+from bylaw.dialects.chatmd.syntax.scan import MARK, Children, element
+from bylaw.dialects.chatmd.syntax.tags import BrokenTag
+from bylaw.model.codes.chatmd import CHATMD_KEPT_AS_TEXT
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.nodes import Element
+    from bylaw.dialects.chatmd.syntax.scan import Scan
+    from bylaw.dialects.chatmd.syntax.tags import Tag
+
+# Written as the model thought them, with whatever tags: a lone one is likelier than a pair.
+_NEVER_NEST = frozenset(("reasoning", "summary"))
+_WHOLE_TAG = re.compile(r"[^<>]*>")
+
+
+def read_message(scan: Scan, tag: Tag) -> Element:
+    """The message that begins with this tag."""
+    return element(tag, Children(tag.span.end)) if tag.closed else _Message(scan, tag).read()
+
+
+class _Message:
+    """One message while it is read."""
+
+    def __init__(self, scan: Scan, tag: Tag) -> None:
+        self._scan = scan
+        self._name = tag.name
+        self._opened = Opened(scan, tag)
+        # Start tags of the same name are text, and so are as many end tags.
+        self._nested = 0
+        self._first_nested: Span | None = None
+        self._warned = False
+
+    def read(self) -> Element:
+        text = self._scan.text
+        at = self._opened.tag.span.end
+        while (mark := MARK.search(text, at)) is not None:
+            at = self._take(mark)
+            if self._opened.done:
+                return self._opened.done
+        self._opened.end_of_file(self._first_nested)
+        assert self._opened.done is not None
+        return self._opened.done
+
+    def _take(self, mark: re.Match[str]) -> int:
+        """Take in what begins at a mark, and say where it ends."""
+        if mark[2] is None:
+            node = self._scan.raw_or_comment(mark.start())
+            if node is None:
+                return mark.end()
+            self._opened.children.add(node)
+            return node.span.end
+        return self._end_tag(mark) if mark[1] else self._start_tag(mark)
+
+    def _end_tag(self, mark: re.Match[str]) -> int:
+        name, end = mark[2], mark.end()
+        if not self._scan.text.startswith(">", end):
+            return end  # `</user >` is text
+        inner = self._opened.depth > 1 and name == self._opened.tag.name
+        if name == self._name and self._nested and not inner:
+            self._nested -= 1
+        elif name == self._name or inner:
+            self._opened.end(name, Span(mark.start(), end + 1))
+        return end + 1
+
+    def _start_tag(self, mark: re.Match[str]) -> int:
+        name = mark[2]
+        if not self._is_element(name):
+            return self._text_tag(mark)
+        tag = self._scan.tag(mark.start(), name)
+        if isinstance(tag, BrokenTag):
+            return mark.end()
+        if name in LEAVES:
+            leaf = self._scan.leaf(tag)
+            self._opened.children.add(leaf)
+            return leaf.span.end
+        self._opened.open(tag)
+        return tag.span.end
+
+    def _is_element(self, name: str) -> bool:
+        if name == "summary":
+            return self._opened.tag.name == "reasoning"
+        return name in INLINE
+
+    def _text_tag(self, mark: re.Match[str]) -> int:
+        """A tag that is known elsewhere."""
+        whole = _WHOLE_TAG.match(self._scan.text, mark.end())
+        if whole and not self._warned:
+            self._warn(Span(mark.start(), whole.end()), mark[2])
+        if mark[2] != self._name or mark[2] in _NEVER_NEST:
+            return mark.end()
+        tag = self._scan.tag(mark.start(), mark[2])
+        if isinstance(tag, BrokenTag):
+            return mark.end()
+        if not tag.closed:
+            self._nested += 1
+            self._first_nested = self._first_nested or tag.span
+        return tag.span.end
+
+    def _warn(self, place: Span, name: str) -> None:
+        self._warned = True
+        headline = f"`<{name}>` inside `<{self._name}>` is kept as text"
+        help_ = "put text that holds tags in `RAW|…|RAW`; other readers may drop it"
+        self._scan.warn(CHATMD_KEPT_AS_TEXT, headline, place, help_)

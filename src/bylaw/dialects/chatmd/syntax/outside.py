@@ -1,0 +1,55 @@
+"""Text that stands in no element → a warning for each run of it."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.names import KNOWN
+from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Raw, Text
+from bylaw.model.codes.chatmd import CHATMD_TEXT_OUTSIDE
+from bylaw.model.source import BOM, Span
+from bylaw.model.suggest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.dialects.chatmd.syntax.nodes import Node
+    from bylaw.dialects.chatmd.syntax.scan import Scan
+
+_SHOWN_LINE = re.compile(rf"[^\s{BOM}][^\r\n]*")
+_ANY_TAG = re.compile(r"</?([A-Za-z_][A-Za-z0-9_-]*)")
+MAX_TAGS = 20  # of a run, that are compared with the known ones
+
+
+def warn_of_text(scan: Scan, children: Iterable[Node]) -> None:
+    """Warn of text at the top and in archives, once for each run."""
+    warned = False
+    for node in children:
+        if isinstance(node, Text | Raw):
+            warned = warned or (scan.warns and _warn(scan, node.span))
+        elif not isinstance(node, Comment):
+            warned = False
+            _warn_inside(scan, node)
+
+
+def _warn_inside(scan: Scan, element: Element) -> None:
+    if element.name == "archive":
+        warn_of_text(scan, element.children)
+
+
+def _warn(scan: Scan, run: Span) -> bool:
+    shown = _SHOWN_LINE.search(scan.text, run.start, run.end)
+    if shown is None or any(run.start <= one.span.start < run.end for one in scan.errors):
+        return shown is not None
+    for tag in islice(_ANY_TAG.finditer(scan.text, run.start, run.end), MAX_TAGS):
+        if near := nearest(tag[1], KNOWN):
+            headline = f"`{tag[0]}` is no element: it is kept as text, and no model sees it"
+            help_ = f"did you mean `{near}`?"
+            scan.warn(CHATMD_TEXT_OUTSIDE, headline, Span(*tag.span()), help_)
+            return True
+    headline = "text outside of every element is kept, and no model sees it"
+    help_ = "put it in a message, such as `<user>`, or in a comment"
+    scan.warn(CHATMD_TEXT_OUTSIDE, headline, Span(*shown.span()), help_)
+    return True

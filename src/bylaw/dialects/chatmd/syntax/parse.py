@@ -1,0 +1,100 @@
+"""The text of a ChatMD file → its tree, which has every character, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.blocks import read_block
+from bylaw.dialects.chatmd.syntax.bodies import read_script
+from bylaw.dialects.chatmd.syntax.messages import read_message
+from bylaw.dialects.chatmd.syntax.names import IDLE_AT_TOP, LEAVES, OURS, STRUCTURED
+from bylaw.dialects.chatmd.syntax.nodes import Document
+from bylaw.dialects.chatmd.syntax.opened import Opened
+from bylaw.dialects.chatmd.syntax.outside import warn_of_text
+from bylaw.dialects.chatmd.syntax.scan import MARK, Scan
+from bylaw.dialects.chatmd.syntax.tags import BrokenTag, Tag
+from bylaw.model.codes.chatmd import CHATMD_NO_EFFECT_HERE
+from bylaw.model.diagnostic import in_order
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    import re
+
+    from bylaw.dialects.chatmd.syntax.nodes import Element
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import SourceFile
+
+# Its content is read as at the top.
+ARCHIVE = "archive"
+_WHOLE_FILE = Tag("", (), Span(0, 0), closed=False)
+
+
+def parse(source: SourceFile) -> tuple[Document, list[Diagnostic]]:
+    """The tree of a text, also of one with errors, and the findings in the order of the text."""
+    scan = Scan(source)
+    opened = Opened(scan, _WHOLE_FILE)
+    at = 0
+    while (mark := MARK.search(source.text, at)) is not None:
+        at = _take(scan, opened, mark)
+    end = len(source.text)
+    opened.end(_WHOLE_FILE.name, Span(end, end))
+    assert opened.done is not None
+    children = opened.done.children
+    warn_of_text(scan, children)
+    return Document(source, children), in_order([*scan.errors, *scan.warnings])
+
+
+def _take(scan: Scan, opened: Opened, mark: re.Match[str]) -> int:
+    """Take in what begins at a mark, and say where it ends."""
+    name = mark[2]
+    if name and mark[1]:
+        return _end_tag(scan, opened, mark)
+    if name == ARCHIVE:
+        return _archive(scan, opened, mark)
+    node = _element(scan, mark) if name else scan.raw_or_comment(mark.start())
+    if node is None:
+        return mark.end()
+    opened.children.add(node)
+    return node.span.end
+
+
+def _end_tag(scan: Scan, opened: Opened, mark: re.Match[str]) -> int:
+    end = mark.end()
+    if not scan.text.startswith(">", end):
+        return end
+    place = Span(mark.start(), end + 1)
+    if opened.knows(mark[2]):
+        opened.end(mark[2], place)
+    else:
+        scan.refuse_end(mark[2], place)
+    return end + 1
+
+
+def _archive(scan: Scan, opened: Opened, mark: re.Match[str]) -> int:
+    tag = scan.tag(mark.start(), ARCHIVE)
+    if isinstance(tag, BrokenTag):
+        scan.refuse_tag(ARCHIVE, tag)
+        return mark.end()
+    opened.open(tag)
+    return tag.span.end
+
+
+def _element(scan: Scan, mark: re.Match[str]) -> Element | None:
+    name = mark[2]
+    tag = scan.tag(mark.start(), name, ours=name in OURS)
+    if isinstance(tag, BrokenTag):
+        scan.refuse_tag(name, tag)
+        return None
+    if name in IDLE_AT_TOP:
+        _warn_of_idle(scan, tag)
+    if name in LEAVES:
+        return scan.leaf(tag)
+    if name in STRUCTURED:
+        return read_block(scan, tag)
+    return read_script(scan, tag) if name == "script" else read_message(scan, tag)
+
+
+def _warn_of_idle(scan: Scan, tag: Tag) -> None:
+    headline = f"`<{tag.name}>` has no effect here"
+    where = "`<reasoning>`" if tag.name == "summary" else "a message, such as `<user>`"
+    scan.warn(CHATMD_NO_EFFECT_HERE, headline, tag.span, f"move it into {where}")

@@ -1,0 +1,169 @@
+"""What every part of the reader needs of one text: marks, tags, nodes, findings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.names import KNOWN, MAY_STAY_OPEN
+from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Node, Raw, Text
+from bylaw.dialects.chatmd.syntax.tags import NAME_ENDS, BrokenTag, Tag, Tags
+from bylaw.model.codes.chatmd import (
+    CHATMD_OPEN_LEAF,
+    CHATMD_STRAY_END,
+    CHATMD_TOO_DEEP,
+    CHATMD_UNCLOSED,
+    CHATMD_UNTERMINATED,
+)
+from bylaw.model.diagnostic import Diagnostic, Label, error, warning
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile
+
+RAW, RAW_END = "RAW|", "|RAW"
+COMMENT, COMMENT_END = "<!--", "-->"
+# Where something begins in messages and at the top: RAW, a comment, or the tag of a known element.
+MARK = re.compile(
+    rf"RAW\||<(?:!--|(/?)({'|'.join(sorted(KNOWN, key=len, reverse=True))}){NAME_ENDS})"
+)
+MAX_FINDINGS = 100  # errors, and as many warnings
+MAX_DEPTH = 64  # elements in elements
+
+
+class Children:
+    """The nodes inside an element, or at the top; what is between them is text."""
+
+    def __init__(self, start: int) -> None:
+        self.nodes: list[Node] = []
+        self.end = start
+
+    def add(self, node: Node) -> None:
+        """A node, and the text before it."""
+        self.text_until(node.span.start)
+        self.nodes.append(node)
+        self.end = node.span.end
+
+    def text_until(self, end: int) -> None:
+        """Everything up to there is text."""
+        if end > self.end:
+            self.nodes.append(Text(Span(self.end, end)))
+            self.end = end
+
+
+class Scan:
+    """One text while it is read."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.text = source.text
+        self.errors: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
+        self._tags = Tags(self.text, ours=False)
+        self._our_tags = Tags(self.text, ours=True)
+        # The start tags of these are not in the tree.
+        self._refused: set[str] = set()
+        self._too_deep = False
+        # Of which marks and end tags none is left.
+        self.endless: set[str] = set()
+        # Whether a body had no end tag, and how much was read again, see `bodies`.
+        self.lost = False
+        self.reread = 0
+
+    def refuse(
+        self, code: Code, headline: str, span: Span, help_: str, labels: tuple[Label, ...] = ()
+    ) -> None:
+        """Note an error; of very many the first."""
+        if len(self.errors) < MAX_FINDINGS:
+            found = error(code, headline, self.source, span, help=help_, labels=labels)
+            self.errors.append(found)
+
+    def refuse_tag(self, name: str, broken: BrokenTag) -> None:
+        """Note that a tag is none."""
+        self._refused.add(name)
+        self.refuse(broken.code, broken.headline, broken.span, broken.help)
+
+    def refuse_depth(self, tag: Tag) -> None:
+        """Note that an element stands too deep, once."""
+        self._refused.add(tag.name)
+        if not self._too_deep:
+            self._too_deep = True
+            headline = f"elements are nested more than {MAX_DEPTH} levels deep"
+            self.refuse(CHATMD_TOO_DEEP, headline, tag.span, "nest less deeply")
+
+    def refuse_end(self, name: str, place: Span) -> None:
+        """Note an end tag that closes nothing, unless its start tag is what is wrong."""
+        if name not in self._refused:
+            help_ = f"delete it, or write `<{name}>` before it"
+            self.refuse(CHATMD_STRAY_END, f"`</{name}>` closes nothing", place, help_)
+
+    @property
+    def warns(self) -> bool:
+        """Whether there is room for a warning."""
+        return len(self.warnings) < MAX_FINDINGS
+
+    def warn(self, code: Code, headline: str, span: Span, help_: str) -> None:
+        """Note a warning; of very many the first."""
+        if self.warns:
+            self.warnings.append(warning(code, headline, self.source, span, help=help_))
+
+    def tag(self, start: int, name: str, *, ours: bool = False) -> Tag | BrokenTag:
+        """The start tag at a place, of which the name is known."""
+        return (self._our_tags if ours else self._tags).read(start, name)
+
+    def raw_or_comment(self, at: int) -> Raw | Comment | None:
+        """What begins there; None if it never ends, then the mark is text."""
+        if self.text.startswith(RAW, at):
+            end = self._end_of(RAW, RAW_END, at)
+            if end < 0:
+                return None
+            return Raw(Span(at, end), Span(at + len(RAW), end - len(RAW_END)))
+        end = self._end_of(COMMENT, COMMENT_END, at)
+        return None if end < 0 else Comment(Span(at, end))
+
+    def _end_of(self, begin: str, end: str, at: int) -> int:
+        # Where one has no end, none behind it has.
+        found = -1 if begin in self.endless else self.text.find(end, at + len(begin))
+        if found >= 0:
+            return found + len(end)
+        if begin not in self.endless:
+            self.endless.add(begin)
+            help_ = f"write `{end}` where it ends"
+            place = Span(at, at + len(begin))
+            self.refuse(CHATMD_UNTERMINATED, f"`{begin}` never ends", place, help_)
+        return -1
+
+    def leaf(self, tag: Tag) -> Element:
+        """An element that holds nothing; not closed, it ends with its start tag."""
+        children = Children(tag.span.end)
+        if not tag.closed:
+            at = self.text.find("<", tag.span.end)
+            end = f"</{tag.name}>"
+            if at >= 0 and self.text.startswith(end, at):
+                children.text_until(at)
+                return element(tag, children, Span(at, at + len(end)))
+            self._leave_open(tag)
+        return element(tag, children)
+
+    def _leave_open(self, tag: Tag) -> None:
+        if tag.name not in MAY_STAY_OPEN:
+            self.unclosed(tag)
+            return
+        headline = f"`<{tag.name}>` is not closed: it is taken to hold nothing"
+        self.warn(CHATMD_OPEN_LEAF, headline, tag.span, "write `/>` instead of `>`")
+
+    def unclosed(self, tag: Tag, *labels: Label) -> None:
+        """Note that an element has no end tag."""
+        help_ = f"write `</{tag.name}>` where it ends"
+        self.refuse(
+            CHATMD_UNCLOSED, f"`<{tag.name}>` has no end tag", tag.span, help_, labels=labels
+        )
+
+
+def element(tag: Tag, children: Children, end: Span | None = None) -> Element:
+    """A tag with what it holds, and its end tag if it has one."""
+    if end is None:
+        end = Span(children.end, children.end)
+    span = Span(tag.span.start, end.end)
+    return Element(tag.name, tag.attributes, tuple(children.nodes), span, tag.span, end)

@@ -1,0 +1,151 @@
+"""A place where a start tag begins → the tag with its attributes, or why it is none.
+
+A quoted value may hold `<` and `>`. In ochat's elements a backslash keeps a quoted value open,
+and what is no attribute is skipped, as ochat does it; in ours a value runs to its closing quote,
+and there is nothing but attributes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.dialects.chatmd.syntax.entities import decoded
+from bylaw.dialects.chatmd.syntax.nodes import Attribute
+from bylaw.model.codes.chatmd import CHATMD_BROKEN_TAG, CHATMD_UNTERMINATED
+from bylaw.model.source import Span
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from bylaw.model.codes import Code
+
+BLANKS = " \t\r\n\f\v"
+# What stands behind the name of a tag.
+NAME_ENDS = rf"(?=[{BLANKS}>]|/>)"
+MAX_ATTRIBUTES = 1_000
+
+_ITEM = re.compile(
+    r"([^A-Za-z0-9_:<>-]*)"
+    rf"(?:([A-Za-z0-9_:-]+)(?:[{BLANKS}]*=[{BLANKS}]*(?:([\"'])|([^{BLANKS}<>]*)))?)?"
+)
+
+
+class Tag(NamedTuple):
+    """A complete start tag; `closed` if it ends in `/>`."""
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    span: Span
+    closed: bool
+
+
+class BrokenTag(NamedTuple):
+    """Something that only begins like a tag."""
+
+    code: Code
+    headline: str
+    span: Span
+    help: str
+
+
+class Tags:
+    """The start tags of one text, read with the rules of ochat's elements or of ours."""
+
+    def __init__(self, text: str, *, ours: bool) -> None:
+        self._text = text
+        self._ours = ours
+        # Inside the values of a broken tag further ones may begin. Where one came to nothing
+        # none that comes by comes to anything, so no text is read again and again.
+        self._dead: set[int] = set()
+        self._dead_until = -1
+        # From where on there is no such quote any more.
+        self._no_quote: dict[str, int] = {}
+
+    def read(self, start: int, name: str) -> Tag | BrokenTag:
+        """The tag at `start`, which has this name."""
+        inside = start + 1 + len(name)
+        if self._text.startswith(">", inside):
+            return Tag(name, (), Span(start, inside + 1), closed=False)
+        if start > self._dead_until:
+            self._dead.clear()
+        seen: list[int] = []
+        found = self._read(Span(start, inside), seen)
+        if isinstance(found, BrokenTag):
+            self._dead.update(seen)
+            self._dead_until = max(self._dead_until, seen[-1])
+        return found
+
+    def _read(self, begin: Span, seen: list[int]) -> Tag | BrokenTag:
+        attributes: list[Attribute] = []
+        at = begin.end
+        while at not in self._dead and len(seen) < MAX_ATTRIBUTES:
+            seen.append(at)
+            item = _ITEM.match(self._text, at)
+            assert item is not None, "it matches nothing, too"
+            if self._ours and (skipped := item[1].strip(BLANKS)) and not self._ends(item):
+                return _skipped(begin, item.end(1), skipped)
+            if item[2] is None:
+                return self._end(begin, item.end(), attributes)
+            attribute = self._attribute(item)
+            if isinstance(attribute, BrokenTag):
+                return attribute
+            attributes.append(attribute)
+            at = attribute.span.end
+        return _incomplete(begin, "it is too long")
+
+    def _ends(self, item: re.Match[str]) -> bool:
+        """Whether this is `/>`."""
+        return item[1].lstrip(BLANKS) == "/" and self._text.startswith(">", item.end())
+
+    def _end(self, begin: Span, at: int, attributes: list[Attribute]) -> Tag | BrokenTag:
+        if not self._text.startswith(">", at):
+            why = "a `<` comes" if self._text.startswith("<", at) else "the file ends"
+            return _incomplete(begin, f"{why} before its `>`")
+        name = self._text[begin.start + 1 : begin.end]
+        closed = self._text[at - 1] == "/"
+        return Tag(name, tuple(attributes), Span(begin.start, at + 1), closed)
+
+    def _attribute(self, item: re.Match[str]) -> Attribute | BrokenTag:
+        name, start, end = item[2], item.start(2), item.end()
+        if item[3]:
+            return self._quoted(name, start, end, item[3])
+        if item[4] is None:
+            return Attribute(name, None, Span(start, end), Span(end, end), quoted=False)
+        if item[4].endswith("/") and self._text.startswith(">", end):
+            end -= 1  # it closes the tag
+        value = Span(item.start(4), end)
+        return Attribute(name, self._text[value.start : end], Span(start, end), value, quoted=False)
+
+    def _quoted(self, name: str, start: int, inner: int, quote: str) -> Attribute | BrokenTag:
+        end = self._closing(quote, inner)
+        if end < 0:
+            return _endless(name, Span(start, inner), quote)
+        value = decoded(self._text[inner:end])
+        return Attribute(name, value, Span(start, end + 1), Span(inner, end), quoted=True)
+
+    def _closing(self, quote: str, inner: int) -> int:
+        if inner >= self._no_quote.get(quote, inner + 1):
+            return -1
+        end = self._text.find(quote, inner)
+        while not self._ours and end > inner and self._text[end - 1] == "\\":
+            end = self._text.find(quote, end + 1)
+        if end < 0:
+            self._no_quote[quote] = inner
+        return end
+
+
+def _incomplete(begin: Span, why: str) -> BrokenTag:
+    help_ = "write `>` behind the attributes"
+    return BrokenTag(CHATMD_BROKEN_TAG, f"the tag is not complete: {why}", begin, help_)
+
+
+def _skipped(begin: Span, end: int, skipped: str) -> BrokenTag:
+    headline = f"`{brief(skipped)}` is no attribute"
+    help_ = "an attribute is a name, `=` and a value in quotes"
+    place = Span(max(begin.end, end - len(skipped)), end)
+    return BrokenTag(CHATMD_BROKEN_TAG, headline, place, help_)
+
+
+def _endless(name: str, place: Span, quote: str) -> BrokenTag:
+    headline = f"the value of `{brief(name)}` never ends"
+    return BrokenTag(CHATMD_UNTERMINATED, headline, place, f"write the closing `{quote}`")

@@ -1,0 +1,68 @@
+"""A tree → its text, and a message → the text of a block that reads back as that message."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.entities import encoded
+from bylaw.dialects.chatmd.syntax.nodes import Element
+from bylaw.dialects.chatmd.syntax.scan import RAW, RAW_END
+from bylaw.dialects.chatmd.syntax.tags import BLANKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bylaw.dialects.chatmd.syntax.nodes import Document, Node
+    from bylaw.model.source import SourceFile
+
+# What no file may hold: a lone surrogate is not UTF-8, and NUL ends a text for many programs.
+_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+_NEEDS_RAW = re.compile(r"[<\x00-\x09\x0b-\x1f\x7f-\x9f]|RAW\||\|RAW")
+_ONLY_QUOTED = re.compile(rf"[{BLANKS}<>]|\A[\"']")
+
+
+def write(document: Document) -> str:
+    """The text of the file, put together from every leaf of the tree."""
+    return "".join(_pieces(document.children, document.source))
+
+
+def _pieces(nodes: Sequence[Node], source: SourceFile) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Element):
+            yield source.slice(node.start)
+            yield from _pieces(node.children, source)
+            yield source.slice(node.end)
+        else:
+            yield source.slice(node.span)
+
+
+def block(name: str, attributes: Mapping[str, str], text: str) -> str:
+    """One message as a whole block. Whatever the text is, it reads back as this one message.
+
+    Lone surrogates and NUL become U+FFFD. ValueError: an attribute has a value that no tag can
+    hold, one that ends in a backslash and has white space, `<` or `>` in it or begins with a
+    quote. A backslash before the closing quote would keep the value open.
+    """
+    written = "".join(f" {key}={_value(_writable(value))}" for key, value in attributes.items())
+    return f"<{name}{written}>{_content(_writable(text))}</{name}>\n"
+
+
+def _writable(text: str) -> str:
+    return _UNWRITABLE.sub("\ufffd", text)
+
+
+def _value(value: str) -> str:
+    if not value.endswith("\\"):
+        return f'"{encoded(value)}"'
+    if _ONLY_QUOTED.search(value):
+        raise ValueError(f"no tag can hold the value {value!r}")
+    return value
+
+
+def _content(text: str) -> str:
+    if _NEEDS_RAW.search(text) or text != text.strip():
+        # The mark of the end in a payload stands between two RAWs, where it is only text.
+        payload = text.replace(RAW_END, f"{RAW_END}{RAW_END}{RAW}")
+        return f"\n{RAW}\n{payload}\n{RAW_END}\n"
+    return f"\n{text}\n" if "\n" in text else text
