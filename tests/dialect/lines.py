@@ -91,6 +91,11 @@ def detect(source: SourceFile) -> bool:
     return source.text.startswith("#lines")
 
 
+def rule_text(source: SourceFile) -> str:
+    """All of it."""
+    return source.text
+
+
 def refuses_set(source: SourceFile) -> bool:
     return any(f"{line} ".startswith("core ") for line in source.text.split("\n"))
 

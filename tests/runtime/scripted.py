@@ -33,6 +33,10 @@ def detect(source):
     return True
 
 
+def rule_text(source):
+    return source.text
+
+
 def refuses_set(source):
     return False
 

@@ -160,6 +160,12 @@ class Dialect(Protocol):
     def load(self, files: Sequence[RuleFile]) -> Loaded:
         """The rules of one book, and what is wrong; one bad file spoils no other."""
 
+    def rule_text(self, source: SourceFile) -> str:
+        """The part of a text that rules depend on, at its place: what digests and records hold.
+
+        Given that part, it gives it back.
+        """
+
     def refuses_set(self, source: SourceFile) -> bool:
         """Whether nothing may run without this file, which does not load."""
 

@@ -95,8 +95,15 @@ def load_again(search: Search) -> Library:
 def load(search: Search, tell: Callable[[str], None] | None = None) -> Library:
     """Everything that was found, as books."""
     say = tell or (lambda _: None)
+    return load_read(search, read_all(search, say), say)
+
+
+def load_read(
+    search: Search, texts: Iterable[RuleText], say: Callable[[str], None] = lambda _: None
+) -> Library:
+    """The texts of files that were found, as books."""
     shelf = _Shelf(search)
-    for text in read_all(search, say):
+    for text in texts:
         shelf.take(text)
     books = tuple(shelf.books(say))
     diagnostics, refusals = in_order(shelf.diagnostics), in_order(shelf.refusals)
@@ -151,13 +158,15 @@ class _Shelf:
     def _loaded(
         self, dialect: Dialect, texts: list[RuleText], recall: Callable[[str], bytes]
     ) -> tuple[dict[str, RuleFile], Loaded]:
-        files = {text.found.path: self._rule_file(text, recall) for text in texts}
+        files = {text.found.path: self._rule_file(dialect, text, recall) for text in texts}
         return files, load_files(
             dialect, [files[one.found.path] for one in texts if not one.errors]
         )
 
-    def _rule_file(self, text: RuleText, recall: Callable[[str], bytes]) -> RuleFile:
-        digest = text_digest(text.source.text)
+    def _rule_file(
+        self, dialect: Dialect, text: RuleText, recall: Callable[[str], bytes]
+    ) -> RuleFile:
+        digest = text_digest(dialect.rule_text(text.source))
         beside = self._surroundings.of(text.found.location)
         return RuleFile(text.source, digest, beside, recall(digest))
 

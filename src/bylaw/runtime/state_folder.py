@@ -46,6 +46,11 @@ class StateFolder:
         """Replace a file, see `write_whole`."""
         write_whole(self._folder, name, data, lasting=lasting)
 
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._folder)
+
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
         """While this lasts, no other process has the lock of that name."""

@@ -72,6 +72,11 @@ def detect(source: SourceFile) -> bool:
         return True  # to be told what is wrong with it
 
 
+def rule_text(source: SourceFile) -> str:
+    """All of it."""
+    return source.text
+
+
 def refuses_set(source: SourceFile) -> bool:
     """Whether the file wants to be core (TR-A12), however it writes `true`."""
     try:

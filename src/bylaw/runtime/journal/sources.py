@@ -73,7 +73,7 @@ def rules_with_texts(books: Sequence[LoadedBook]) -> RulesInForce:
         SourceOf(
             one.dialect.name,
             path,
-            _put(texts, file.source.text),
+            _put(texts, one.dialect.rule_text(file.source)),
             {name: _put(texts, text) for name, text in sorted(file.beside.texts.items())},
             _broken(one.stand_ins.get(path)),
         )
