@@ -52,9 +52,9 @@ class Note(Struct, frozen=True, omit_defaults=True):
 class ChatFile:
     """An open ChatMD file, which no other chat can have open at the same time.
 
-    `source` is what it held when it was opened or written anew; `known` how many bytes of that were there when it was last left, or
-    -1 if nothing is known of it; `edited` whether those are not the same any more; `cut` how many
-    bytes of a torn block were taken off.
+    `source` is what it held when it was opened or written anew; `known` how many bytes of that
+    were there when it was last left, or -1 if nothing is known of it; `edited` whether those are
+    not the same any more; `cut` how many bytes of a torn block were taken off.
     """
 
     def __init__(self, path: str, root: str, name: str) -> None:
@@ -129,6 +129,14 @@ class ChatFile:
         """Note that the file is as it should be, and that all of it was told."""
         self.untold = -1
         self._keep(self._now())
+
+    def forget(self) -> None:
+        """Nobody will go on with this file: what was noted of it is not needed."""
+        try:
+            with state_folder(self._root) as folder:
+                folder.remove(self._note_name)
+        except OSError as wrong:
+            raise _cannot("forget", self.name, wrong) from None
 
     def read_again(self) -> SourceFile:
         """The file as it lies there now."""

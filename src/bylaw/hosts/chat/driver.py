@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
 from bylaw.hosts.chat.messages import Request
+from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, message
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
@@ -55,6 +56,7 @@ class Driver:
         # The turn that a process left open is gone on with, and its rules are not asked again.
         self.in_turn = False
         self.stopped = ""
+        self.turns = 0
 
     def run(self, ask: Callable[[], str | None]) -> None:
         """Turn after turn; `ask` gives what a person says next, None at the end."""
@@ -65,6 +67,13 @@ class Driver:
                 return
             else:
                 self.prompt(said)
+
+    def answer(self) -> None:
+        """Turns until nothing is called any more; BylawError if the model says nothing."""
+        while self.owes_turn and not self.stopped:
+            if self.model.ended:
+                raise ScriptEndedError("the script of the model has ended")
+            self.turn()
 
     def _goes_on(self) -> bool:
         if self.model.ended:
@@ -104,6 +113,7 @@ class Driver:
             options=self._options,
         )
         reply = self.model.reply(request, self.transcript.listener.text)
+        self.turns += 1
         calls = self._write(reply)
         caller = Caller(self.transcript, self.tools, self.channel.submit, self.channel.passes)
         caller.answer_all(calls)

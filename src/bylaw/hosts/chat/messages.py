@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bylaw.model.vocabulary import Role
-
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
+    from bylaw.model.vocabulary import Role
 
 
 @dataclass(frozen=True, slots=True)

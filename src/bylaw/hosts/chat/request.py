@@ -55,12 +55,18 @@ def size_of(blocks: Sequence[Block]) -> tuple[int, int]:
     length = tokens = 0
     before: Block | None = None
     for block in blocks:
-        if block.kind is not BlockKind.CALL:
-            length, tokens = length + 1, tokens + count_tokens(block.text)
-        elif block.by_model and not (before is not None and before.by_model):
-            length += 1  # the assistant said nothing and called
+        length += begins_message(block, before)
+        tokens += 0 if block.kind is BlockKind.CALL else count_tokens(block.text)
         before = block
     return length, tokens
+
+
+def begins_message(block: Block, before: Block | None) -> bool:
+    """Whether a block is a message of its own, given the one before it."""
+    if block.kind is not BlockKind.CALL:
+        return True
+    # The assistant said nothing and called.
+    return block.by_model and not (before is not None and before.by_model)
 
 
 def replies_in(blocks: Sequence[Block]) -> int:
@@ -69,11 +75,11 @@ def replies_in(blocks: Sequence[Block]) -> int:
     return sum(
         1
         for block, follower in zip(blocks, ends, strict=True)
-        if block.by_model and not _goes_on(block, follower)
+        if block.by_model and not goes_on(block, follower)
     )
 
 
-def _goes_on(block: Block, follower: Block | None) -> bool:
+def goes_on(block: Block, follower: Block | None) -> bool:
     """Whether the next block is a call of the same message."""
     return (
         follower is not None
@@ -108,7 +114,7 @@ def _sent(blocks: list[Block]) -> Iterator[Sent]:
 def _end_of_message(blocks: list[Block], at: int) -> int:
     """Behind the assistant's text and its calls; a call of a rule is a message of its own."""
     end = at + 1
-    while end < len(blocks) and _goes_on(blocks[end - 1], blocks[end]):
+    while end < len(blocks) and goes_on(blocks[end - 1], blocks[end]):
         end += 1
     return end
 

@@ -1,0 +1,181 @@
+"""A root → everything that its chats share, and the drivers of chats on it.
+
+    file → text → rules, tools, model → driver
+
+An agent is a chat of its own on the same stage: its file is a copy of its prompt, its session that
+of the chat that runs it.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.declarations import read_declarations
+from bylaw.dialects.chatmd.imports import expanded
+from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.engine.index import RuleSet
+from bylaw.hosts.base import Loop
+from bylaw.hosts.chat.agents import AgentRunner
+from bylaw.hosts.chat.blocks import read_blocks
+from bylaw.hosts.chat.channel import Channel
+from bylaw.hosts.chat.chat_file import ChatFile
+from bylaw.hosts.chat.chat_host import ChatHost
+from bylaw.hosts.chat.compaction.compactor import Compactor
+from bylaw.hosts.chat.driver import Driver
+from bylaw.hosts.chat.inline import InlineReader
+from bylaw.hosts.chat.messages import Options
+from bylaw.hosts.chat.models.named import model_named
+from bylaw.hosts.chat.resume import resume
+from bylaw.hosts.chat.toolbox import Toolbox
+from bylaw.hosts.chat.tools.declared import declared_tools
+from bylaw.hosts.chat.tools.script import scripted_tools
+from bylaw.hosts.chat.transcript import Transcript
+from bylaw.model.diagnostic import has_errors
+from bylaw.model.errors import BylawError, LoadError
+from bylaw.runtime.beside import Surroundings
+from bylaw.runtime.discovery import Found, Search, Why
+from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.loading import Library, load_read, load_root
+from bylaw.runtime.paths import folder_of, name_from, real_path
+from bylaw.runtime.root import absolute, find_root, read_configuration
+from bylaw.runtime.rule_texts import RuleText
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.switches import read_switches
+from bylaw.runtime.switching import Switchboard
+from bylaw.runtime.trust import Trust, is_trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.dialects.chatmd.declarations import Declarations
+    from bylaw.dialects.chatmd.syntax.nodes import Element
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.listener import Listener
+    from bylaw.hosts.chat.models.base import Model
+    from bylaw.hosts.chat.toolbox import Script
+    from bylaw.model.source import SourceFile
+    from bylaw.runtime.configuration import Configuration
+    from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.settings import Settings
+
+CHATMD = "chatmd"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a person asks for beside the file; `model` counts for agents, too."""
+
+    model: str = ""
+    tools: str = ""
+    trust: bool = False
+
+
+@contextmanager
+def open_chat(path: str, wanted: Wanted, listener: Listener) -> Iterator[Driver]:
+    """A chat that has gone on to where a person, or the model, is next.
+
+    LoadError if the file, its rules or the settings do not load.
+    """
+    location = real_path(absolute(path))
+    root = find_root(folder_of(location))
+    with ExitStack() as stack:
+        stage = Stage(root, wanted, listener, stack)
+        name = name_from(root, location) or path
+        file = stack.enter_context(ChatFile(location, root, name))
+        driver = stage.driver(file, location, session=f"chat:{name}")
+        resume(driver)
+        yield driver
+        driver.end()
+
+
+class Stage:
+    """What the chats of one run share; `stack` closes it."""
+
+    def __init__(self, root: str, wanted: Wanted, listener: Listener, stack: ExitStack) -> None:
+        self.root = root
+        self.listener = listener
+        self._wanted = wanted
+        self._stack = stack
+        self._configuration: Configuration = read_configuration(root)
+        self._library = load_root(root)
+        self._library.in_force()  # a set that is refused lets no chat begin
+        self._switches = read_switches(root)
+        self._journal: Journal = stack.enter_context(open_journal(root, self._configuration))
+        self._scripts = stack.enter_context(ScriptRunner())
+        self._models: dict[str, Model] = {}
+        self._script: Script | None = scripted_tools(wanted.tools) if wanted.tools else None
+
+    def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
+        """The driver of a file whose prompt lies at a location; LoadError if it does not load."""
+        library = self._library_with(file.source, location)
+        trust = self._trust(library)
+        settings = trust.in_force(self._configuration.settings)
+        declared = self._declarations(file.source, location)
+        runner = AgentRunner(self, location, session, agent)
+        model = self._model(declared, settings)
+        tools = Toolbox(
+            declared_tools(declared, self.root, settings.command, lambda: trust, runner.run),
+            self._script,
+        )
+        transcript = Transcript(file, self._reader(location), self.listener)
+        host = ChatHost(transcript, tools, Compactor(model), runner.run)
+        books = library.in_force()
+        loop = Loop(
+            host, RuleSet(books), rules_with_texts(library.books), self._journal, self._scripts
+        )
+        switches = Switchboard(books, self._switches.disabled)
+        channel = Channel(loop, session, agent, switches, settings.model)
+        return Driver(
+            channel, transcript, model, tools, _options(declared), settings.stop.max_blocks
+        )
+
+    def _library_with(self, source: SourceFile, location: str) -> Library:
+        """The books in force, and the file's own; what is wrong with that one ends the chat."""
+        others = [one for one in self._library.governing() if one.files[0].location != location]
+        name = name_from(self.root, location)
+        found = Found(name, location, CHATMD, Why.GIVEN, name, "")
+        own = load_read(Search(self.root, (found,)), [RuleText(found, source)])
+        if has_errors(own.diagnostics):
+            raise LoadError(own.diagnostics)
+        return replace(self._library, books=(*others, *own.books), refusals=())
+
+    def _trust(self, library: Library) -> Trust:
+        if self._wanted.trust:
+            return Trust.for_one_run()
+        return is_trusted(self.root, library, self._configuration)
+
+    def _declarations(self, source: SourceFile, location: str) -> Declarations:
+        """What the file declares; what is wrong with it was told when its rules were loaded."""
+        return read_declarations(self._placed(source, location))[0]
+
+    def _placed(self, source: SourceFile, location: str) -> list[tuple[Element, SourceFile]]:
+        document, _ = parse(source)
+        return expanded(document, Surroundings().of(location))[0]
+
+    def _reader(self, location: str) -> Callable[[SourceFile], list[Block]]:
+        inline = InlineReader(location, self.root, self.listener.note)
+        return lambda source: read_blocks(self._placed(source, location), inline)
+
+    def _model(self, declared: Declarations, settings: Settings) -> Model:
+        """One object a name, so that a script goes on where another chat left it."""
+        name = self._wanted.model or declared.config.model or settings.model.default or ""
+        if not name:
+            help_ = "name one with `--model`, `<config model=…/>` or `[model] default`"
+            raise BylawError(f"no model is named; {help_}")
+        if name not in self._models:
+            model = model_named(name, base_url=settings.model.base_url or "")
+            self._stack.callback(model.close)
+            self._models[name] = model
+        return self._models[name]
+
+
+def _options(declared: Declarations) -> Options:
+    config = declared.config
+    return Options(
+        max_tokens=config.max_tokens,
+        temperature=config.temperature,
+        reasoning_effort=config.reasoning_effort,
+    )
