@@ -1,0 +1,127 @@
+"""An open chat file and a `<compact>` → the file, shorter for the model, and what to say of it.
+
+What is replaced stays in the file, in archives that are never sent. The file is written once, when
+all is known; until then nothing has changed, so a model that fails costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.compaction.extract import extract
+from bylaw.hosts.chat.compaction.failing import CompactionError
+from bylaw.hosts.chat.compaction.keeping import staying
+from bylaw.hosts.chat.compaction.relevance import relevant
+from bylaw.hosts.chat.compaction.reminder import reminder
+from bylaw.hosts.chat.compaction.rewriting import Rewriting, own_blocks
+from bylaw.hosts.chat.compaction.summary import summarised
+from bylaw.hosts.chat.compaction.units import History
+from bylaw.hosts.chat.compaction.wishes import Strategy, read_keep, read_strategy
+from bylaw.hosts.chat.request import size_of
+from bylaw.hosts.chat.transcript import message
+from bylaw.model.vocabulary import Role
+from bylaw.tools.printers.wording import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.chat_file import ChatFile
+    from bylaw.hosts.chat.models.base import Model
+    from bylaw.model.effects import HistoryCompact
+    from bylaw.model.source import SourceFile
+
+__all__ = ["Compaction", "CompactionError", "Compactor"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """How many messages were replaced, the first and the last of them, and what is left.
+
+    `note` tells it to the model. `length` and `tokens` are those of the history now, without it.
+    """
+
+    note: str
+    length: int
+    tokens: int
+    replaced: int = 0
+    first: int = 0
+    last: int = 0
+
+
+class Compactor:
+    """Compacts the history of a chat; `read` gives the blocks of its file, imported ones, too."""
+
+    def __init__(
+        self,
+        model: Model | None,
+        read: Callable[[SourceFile], list[Block]] = own_blocks,
+    ) -> None:
+        self._model = model if model is not None and model.summarises else None
+        self._read = read
+
+    def compact(self, file: ChatFile, step: HistoryCompact, rule: str) -> Compaction:
+        """Do it, in the name of a rule; CompactionError: nothing was changed."""
+        keep, strategies = read_keep(step.keep), read_strategy(step.strategy)
+        source = file.read_again()
+        history = History(self._read(source))
+        going = self._left_to_go(history, staying(history, keep, source.path), strategies)
+        if not going:
+            return _unchanged(history, "there is nothing that may go")
+        stand_in = self._stand_in(history, going, rule) if Strategy.SUMMARY in strategies else ""
+        new = Rewriting(source, history, going, rule, stand_in)
+        length, tokens = size_of(new.blocks)
+        if tokens >= size_of(history.blocks)[1]:
+            return _unchanged(history, "the history would not become shorter")
+        file.rewrite(new.text)
+        numbers = history.messages_of(going)
+        return Compaction(
+            note=self._note(new, numbers),
+            length=length,
+            tokens=tokens,
+            replaced=len(numbers),
+            first=numbers[0],
+            last=numbers[-1],
+        )
+
+    def _left_to_go(
+        self, history: History, kept: set[int], strategies: frozenset[Strategy]
+    ) -> frozenset[int]:
+        going = [unit for unit in range(len(history.units)) if unit not in kept]
+        if going and Strategy.RELEVANCE in strategies:
+            return frozenset(going) - relevant(history, going, self._model)
+        return frozenset(going)
+
+    def _stand_in(self, history: History, going: frozenset[int], rule: str) -> str:
+        blocks = history.blocks_of(going)
+        told = _earlier(history.messages_of(going))
+        if self._model:
+            text = reminder(f"Summary of {told}:", summarised(self._model, blocks))
+        else:
+            text = reminder(f"Extract of {told}, the beginning of each:", extract(blocks))
+        return message(Role.USER, text, rule).as_text
+
+    def _note(self, new: Rewriting, numbers: list[int]) -> str:
+        summary = "a summary" if self._model else "an extract, since there is no model to ask"
+        what = f"replaced by {summary}" if new.stand_in else "taken out"
+        where = "archive" if len(new.runs) == 1 else "archives"
+        told = f"{number_of(len(numbers), 'message')} ({_range(numbers)})"
+        return f"[compact] {told} {what}; kept in the {where} of this file"
+
+
+def _unchanged(history: History, why: str) -> Compaction:
+    length, tokens = size_of(history.blocks)
+    return Compaction(note=f"[compact] 0 messages replaced: {why}", length=length, tokens=tokens)
+
+
+def _earlier(numbers: list[int]) -> str:
+    return f"{number_of(len(numbers), 'earlier message')} ({_range(numbers)})"
+
+
+def _range(numbers: list[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    if first == last:
+        return f"{first:,}"
+    all_of_them = last - first + 1 == len(numbers)
+    return f"{first:,} to {last:,}" if all_of_them else f"between {first:,} and {last:,}"

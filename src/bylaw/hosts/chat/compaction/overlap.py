@@ -1,0 +1,64 @@
+"""Units of a history → how relevant each is, from 0 to 1, by the words that it shares.
+
+    score = 0.7 · overlap + 0.2 · recency + 0.1 if a person said something in it
+
+`overlap` is how many words a unit has in common with what is being worked on, of the words of the
+one that has fewer; words that most units have do not count. `recency` is 1 for the newest unit.
+Only whole numbers are added, so that the order in which words come cannot matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bylaw.model.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.hosts.chat.blocks import Block
+
+OVERLAP, RECENCY, BY_PERSON = 0.7, 0.2, 0.1
+# A unit with fewer words would share all of them by chance.
+FEWEST_WORDS = 8
+# With fewer units than this no word is said to be common.
+FEWEST_UNITS = 4
+# Characters of a block that are looked at.
+MAX_READ_CHARS = 20_000
+
+_WORD = re.compile(r"\w[\w./-]{2,}")
+
+
+def scores(units: Sequence[list[Block]], focus: Iterable[Block]) -> list[float]:
+    """The score of each unit, oldest first."""
+    words = [_words(unit) for unit in units]
+    common = _common(words)
+    sought = _words(focus) - common
+    return [
+        OVERLAP * _overlap(own - common, sought)
+        + RECENCY * number / len(units)
+        + BY_PERSON * any(_by_person(block) for block in unit)
+        for number, (unit, own) in enumerate(zip(units, words, strict=True), 1)
+    ]
+
+
+def _words(blocks: Iterable[Block]) -> set[str]:
+    texts = (block.text[:MAX_READ_CHARS].casefold() for block in blocks)
+    return {word.rstrip("./-") for text in texts for word in _WORD.findall(text)}
+
+
+def _common(units: list[set[str]]) -> set[str]:
+    if len(units) < FEWEST_UNITS:
+        return set()
+    found = Counter(word for words in units for word in words)
+    return {word for word, times in found.items() if 2 * times > len(units)}
+
+
+def _overlap(own: set[str], sought: set[str]) -> float:
+    return len(own & sought) / max(min(len(own), len(sought)), FEWEST_WORDS)
+
+
+def _by_person(block: Block) -> bool:
+    return block.role is Role.USER and not block.synthetic

@@ -1,0 +1,101 @@
+"""A history and the units that go → the file without them, as text and as blocks."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.hosts.chat.blocks import read_blocks
+from bylaw.hosts.chat.compaction.archive import archived, runs
+from bylaw.hosts.chat.compaction.failing import CompactionError
+from bylaw.model.source import SourceFile
+
+if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.nodes import Document
+    from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.compaction.archive import Run
+    from bylaw.hosts.chat.compaction.units import History
+
+
+def own_blocks(source: SourceFile) -> list[Block]:
+    """The blocks that stand in a file itself, without what they refer to."""
+    return _blocks(parse(source)[0])
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """The file before, what goes of it, and the text of the block that stands for that, if any."""
+
+    source: SourceFile
+    history: History
+    going: frozenset[int]
+    rule: str
+    stand_in: str
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """Where archives are to stand."""
+        return runs(self._document, frozenset(self._messages), frozenset(self._standing))
+
+    @cached_property
+    def text(self) -> str:
+        """The file as it will be; CompactionError if it would not read back as it should."""
+        counted = [(run, sum(self._messages[at] for at in run.begins)) for run in self.runs]
+        behind = f"\n{self.stand_in}".rstrip("\n")
+        text = archived(self.source.text, counted, self.rule, behind)
+        found = own_blocks(SourceFile(self.source.path, text))
+        if [_written(block) for block in found] != self._expected():
+            raise CompactionError("the file would not read back as it was written")
+        return text
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The history as it will be."""
+        places = self.history.places_of(self.going)
+        gone = set(places)
+        kept = [place for place in range(len(self.history.blocks)) if place not in gone]
+        at = bisect(kept, places[-1])
+        blocks = [self.history.blocks[place] for place in kept]
+        return [*blocks[:at], *self._stand_in_blocks(), *blocks[at:]]
+
+    @cached_property
+    def _document(self) -> Document:
+        return parse(self.source)[0]
+
+    @cached_property
+    def _standing(self) -> dict[int, str]:
+        """Every element of the file that makes a block: where it begins, and its text."""
+        return {block.element.span.start: _written(block) for block in _blocks(self._document)}
+
+    @cached_property
+    def _messages(self) -> Counter[int]:
+        """Every element that goes: where it begins, and how many messages begin with it."""
+        history = self.history
+        return Counter(
+            {
+                history.blocks[place].element.span.start: place in history.message_at
+                for place in history.places_of(self.going)
+            }
+        )
+
+    def _stand_in_blocks(self) -> list[Block]:
+        return own_blocks(SourceFile(self.source.path, self.stand_in))
+
+    def _expected(self) -> list[str]:
+        last = self.runs[-1].span.end
+        kept = [(at, text) for at, text in self._standing.items() if at not in self._messages]
+        before = [text for at, text in kept if at < last]
+        behind = [text for at, text in kept if at >= last]
+        return [*before, *map(_written, self._stand_in_blocks()), *behind]
+
+
+def _blocks(document: Document) -> list[Block]:
+    return read_blocks((element, document.source) for element in document.elements)
+
+
+def _written(block: Block) -> str:
+    return block.source.slice(block.element.span)

@@ -1,0 +1,109 @@
+"""Blocks → the units that stay or go as a whole, and the messages that they are counted as.
+
+A message of the assistant, its calls and all responses to them are one unit, a call of a rule and
+its response are another; every other message is a unit by itself. Blocks are named by their place,
+messages by their number, from 1, as `request.size_of` counts them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.blocks import BlockKind
+from bylaw.hosts.chat.request import begins_message, goes_on
+from bylaw.model.text_size import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.hosts.chat.blocks import Block
+
+
+@dataclass(slots=True)
+class Unit:
+    """What is never separated; `unanswered` is how many of its calls have no response yet."""
+
+    places: list[int]
+    unanswered: int = 0
+
+
+class History:
+    """The blocks of a conversation with their units."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
+        self.units = _units_of(blocks)
+
+    @cached_property
+    def unit_at(self) -> dict[int, int]:
+        """The unit of each place."""
+        return {place: number for number, unit in enumerate(self.units) for place in unit.places}
+
+    @cached_property
+    def message_at(self) -> dict[int, int]:
+        """Where messages begin, and which number each has."""
+        before = [None, *self.blocks]
+        places = [
+            place for place, block in enumerate(self.blocks) if begins_message(block, before[place])
+        ]
+        return {place: number for number, place in enumerate(places, 1)}
+
+    def places_of(self, units: Iterable[int]) -> list[int]:
+        """The places of several units, in the order of the file."""
+        return sorted(place for unit in units for place in self.units[unit].places)
+
+    def blocks_of(self, units: Iterable[int]) -> list[Block]:
+        """The blocks of several units, in the order of the file."""
+        return [self.blocks[place] for place in self.places_of(units)]
+
+    def messages_of(self, units: Iterable[int]) -> list[int]:
+        """The numbers of their messages, ascending."""
+        at = self.message_at
+        return [at[place] for place in self.places_of(units) if place in at]
+
+    def weight(self, unit: int) -> int:
+        """Its size in tokens, with the arguments of its calls."""
+        return sum(count_tokens(block.text) for block in self.blocks_of([unit]))
+
+
+def _units_of(blocks: Sequence[Block]) -> list[Unit]:
+    grouping = _Grouping()
+    before: Block | None = None
+    for place, block in enumerate(blocks):
+        grouping.take(place, block, joined=before is not None and goes_on(before, block))
+        before = block
+    return grouping.units
+
+
+class _Grouping:
+    """Units while blocks come, in the order of the file."""
+
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self._last = Unit([])
+        # An id may be used again: the first call that waits is answered first.
+        self._waiting: defaultdict[str, deque[Unit]] = defaultdict(deque)
+        self._answered: dict[str, Unit] = {}
+
+    def take(self, place: int, block: Block, *, joined: bool) -> None:
+        unit = self._unit_for(block) if not joined else self._last
+        unit.places.append(place)
+        if block.kind is BlockKind.CALL:
+            unit.unanswered += 1
+            self._waiting[block.call].append(unit)
+        self._last = unit
+
+    def _unit_for(self, block: Block) -> Unit:
+        if block.kind is BlockKind.RESPONSE:
+            if waiting := self._waiting[block.call]:
+                unit = waiting.popleft()
+                unit.unanswered -= 1
+                self._answered[block.call] = unit
+            # A second response stays with the first.
+            if block.call in self._answered:
+                return self._answered[block.call]
+        self.units.append(Unit([]))
+        return self.units[-1]

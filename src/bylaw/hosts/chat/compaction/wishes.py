@@ -1,0 +1,55 @@
+"""The attributes `keep` and `strategy` of `<compact>` → what they ask for (CM-A30)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bylaw.hosts.chat.compaction.failing import CompactionError
+from bylaw.model.visible import brief
+from bylaw.model.vocabulary import Role
+
+_LATEST = re.compile(r"latest:([0-9]{1,9})")
+_ROLES = {role.value: role for role in Role}
+
+
+class Strategy(StrEnum):
+    """What is done with messages that `keep` does not keep."""
+
+    RELEVANCE = "relevance"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Messages of these roles stay, and the latest ones of the others."""
+
+    roles: frozenset[Role]
+    latest: int
+
+
+def read_keep(text: str) -> Keep:
+    """As in `system,developer,latest:6`; of several `latest` the largest counts."""
+    roles: set[Role] = set()
+    latest = 0
+    for item in _items(text, ","):
+        if item in _ROLES:
+            roles.add(_ROLES[item])
+        elif found := _LATEST.fullmatch(item):
+            latest = max(latest, int(found[1]))
+        else:
+            raise CompactionError(f"`keep` does not know `{brief(item)}`")
+    return Keep(frozenset(roles), latest)
+
+
+def read_strategy(text: str) -> frozenset[Strategy]:
+    """As in `relevance+summary`."""
+    try:
+        return frozenset(Strategy(item) for item in _items(text, "+"))
+    except ValueError:
+        raise CompactionError(f"there is no strategy `{brief(text)}`") from None
+
+
+def _items(text: str, between: str) -> list[str]:
+    return [item.strip() for item in text.split(between)]
