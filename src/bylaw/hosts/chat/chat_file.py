@@ -37,14 +37,16 @@ class Note(Struct, frozen=True, omit_defaults=True):
     """What is known of a file: its length and digest, and what was about to be written.
 
     `pending` is a block that may have been appended, `rewrite` the digest of a text that may have
-    taken the file's place. `replies` is how often the model had answered when the turn began,
-    `untold` where what a person wrote begins of which no event has told yet, -1 if nowhere.
+    taken the file's place. `replies` is how often the model had answered when the turn began, and
+    `rewrite_replies` how often by the count of that text. `untold` is where what a person wrote
+    begins of which no event has told yet, -1 if nowhere.
     """
 
     length: int
     digest: str
     pending: bytes = b""
     rewrite: str = ""
+    rewrite_replies: int = 0
     replies: int = 0
     untold: int = -1
 
@@ -109,12 +111,15 @@ class ChatFile:
         self._hash.update(data)
         self._length += len(data)
 
-    def rewrite(self, text: str) -> None:
-        """Put another text in the place of this one, in one step."""
+    def rewrite(self, text: str, replies: int) -> None:
+        """Put another text in the place of this one, in one step.
+
+        `replies` is how often the model had answered when the turn began, as it is counted there.
+        """
         self._refuse_other_hands()
         data = text.encode()
         digest = sha256(data)
-        self._keep(replace(self._now(), rewrite=digest.hexdigest()))
+        self._keep(replace(self._now(), rewrite=digest.hexdigest(), rewrite_replies=replies))
         try:
             descriptor = _replaced(self._path, self._descriptor, data)
         except OSError as wrong:
@@ -123,6 +128,7 @@ class ChatFile:
         self._descriptor = descriptor
         self._hash, self._length = digest, len(data)
         self.source = SourceFile(self.name, text)
+        self._note = replace(self._note, replies=replies)
         self.settle()
 
     def settle(self) -> None:
@@ -174,6 +180,7 @@ class ChatFile:
             return data
         if note.rewrite and sha256(data).hexdigest() == note.rewrite:
             self.known = len(data)
+            self._note = replace(note, replies=note.rewrite_replies)
             return data
         return self._without_torn_tail(data, note)
 

@@ -120,8 +120,9 @@ class Stage:
             declared_tools(declared, self.root, settings.command, lambda: trust, runner.run),
             self._script,
         )
-        transcript = Transcript(file, self._reader(location), self.listener)
-        host = ChatHost(transcript, tools, Compactor(model), runner.run)
+        read = self._reader(location)
+        transcript = Transcript(file, read, self.listener)
+        host = ChatHost(transcript, tools, Compactor(model, read), runner.run)
         books = library.in_force()
         loop = Loop(
             host, RuleSet(books), rules_with_texts(library.books), self._journal, self._scripts

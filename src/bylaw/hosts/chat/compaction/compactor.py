@@ -18,7 +18,7 @@ from bylaw.hosts.chat.compaction.rewriting import Rewriting, own_blocks
 from bylaw.hosts.chat.compaction.summary import summarised
 from bylaw.hosts.chat.compaction.units import History
 from bylaw.hosts.chat.compaction.wishes import Strategy, read_keep, read_strategy
-from bylaw.hosts.chat.request import size_of
+from bylaw.hosts.chat.request import replies_in, size_of
 from bylaw.hosts.chat.transcript import message
 from bylaw.model.vocabulary import Role
 from bylaw.tools.printers.wording import number_of
@@ -74,7 +74,8 @@ class Compactor:
         length, tokens = size_of(new.blocks)
         if tokens >= size_of(history.blocks)[1]:
             return _unchanged(history, "the history would not become shorter")
-        file.rewrite(new.text)
+        replies_gone = replies_in(history.blocks) - replies_in(new.blocks)
+        file.rewrite(new.text, max(file.replies - replies_gone, 0))
         numbers = history.messages_of(going)
         return Compaction(
             note=self._note(new, numbers),
