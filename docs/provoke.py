@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import provoke_chatmd
 import provoke_journal
 import provoke_log
 import provoke_rules
@@ -363,6 +364,7 @@ PROCEDURE = Procedure(
 )
 
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
+    **provoke_chatmd.READERS,
     **provoke_journal.READERS,
     **provoke_log.READERS,
     **provoke_rules.READERS,

@@ -80,3 +80,43 @@ CHATMD_OPEN_LEAF = Code(
     "Write `/>` instead of `>`.",
     _chatmd('<user>\n<doc src="notes.md" local>\nSum this up.\n</user>\n'),
 )
+CHATMD_IMPORT = Code(
+    "chatmd-import",
+    "a file cannot be imported",
+    "What an imported file says belongs to the chat: without it, tools, rules or messages are "
+    "missing. Files import files below the folder of the chat only, in no circle, and within "
+    "limits.",
+    "Mend `src`: a path from the folder of the file that imports, with `/` between folders.",
+    _chatmd('<import src="tools.chatmd"/>\n'),
+)
+CHATMD_IMPORT_ATTRIBUTE = Code(
+    "chatmd-import-attribute",
+    "an attribute of `<import>` has no meaning",
+    "An import has `src` and `namespace`; a `local` of older files is taken as well. Anything "
+    "else does nothing.",
+    "Delete the attribute, or correct its name.",
+    _chatmd('<import src="empty.chatmd" once="true"/>\n'),
+)
+CHATMD_BAD_NUMBER = Code(
+    "chatmd-bad-number",
+    "a setting of `<config>` is no number",
+    "The model would be asked with other limits than the file says.",
+    "Write a whole number for `max_tokens`, and a number such as `0.7` for `temperature`.",
+    _chatmd('<config model="openai:gpt-5" max_tokens="many"/>\n'),
+)
+CHATMD_BAD_TOOL = Code(
+    "chatmd-bad-tool",
+    "a declaration of a tool contradicts itself or is not complete",
+    "A tool is a built-in one, a `command`, an `agent` or those of an `mcp_server`: exactly one of "
+    "them, with a name. Folders that `read_file` may read are `<read id path/>`.",
+    "Keep one of the attributes, and give the tool a name.",
+    _chatmd('<tool name="lint" command="ruff check" agent="lint.chatmd"/>\n'),
+)
+CHATMD_NOT_RUN = Code(
+    "chatmd-not-run",
+    "an element that Bylaw reads and does not run",
+    "Servers of tools, the long form of shell tools, and scripts belong to other programs. The "
+    "file is kept as it is; the chat goes on without them.",
+    "Declare a `command` or an `agent` instead, or write `<rules>` and `<policy>`.",
+    _chatmd('<tool mcp_server="stdio:server"/>\n'),
+)

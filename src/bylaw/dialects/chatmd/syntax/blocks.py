@@ -49,7 +49,7 @@ class _Block:
             at = self._take(mark)
             if self._opened.done:
                 return self._opened.done
-        # Whatever was wrong behind the place where it should end was not meant for it.
+        # It took in what was not meant for it.
         del self._scan.errors[known:]
         self._opened.end_of_file()
         assert self._opened.done is not None

@@ -44,12 +44,14 @@ class _Message:
         self._warned = False
 
     def read(self) -> Element:
-        text = self._scan.text
+        text, known = self._scan.text, len(self._scan.warnings)
         at = self._opened.tag.span.end
         while (mark := MARK.search(text, at)) is not None:
             at = self._take(mark)
             if self._opened.done:
                 return self._opened.done
+        # It took in what was not meant for it.
+        del self._scan.warnings[known:]
         self._opened.end_of_file(self._first_nested)
         assert self._opened.done is not None
         return self._opened.done

@@ -1,0 +1,35 @@
+"""Examples of ChatMD texts → what reading them says; see provoke.py."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.declarations import read_declarations
+from bylaw.dialects.chatmd.imports import expanded
+from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.model.source import SourceFile
+from bylaw.runtime.beside import Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.model.codes import Example
+    from bylaw.model.diagnostic import Diagnostic
+
+CHAT = "chat.chatmd"
+# A file that an example may import.
+EMPTY = "empty.chatmd"
+
+
+def chatmd(example: Example) -> Sequence[Diagnostic]:
+    """A chat without its rules: text, imports, declarations."""
+    document, found = parse(SourceFile(CHAT, example.text))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, EMPTY).touch()
+        placed, of_imports = expanded(document, Surroundings().of(f"{folder}/{CHAT}"))
+    return [*found, *of_imports, *read_declarations(placed)[1]]
+
+
+READERS: dict[str, Callable[[Example], Sequence[Diagnostic]]] = {"chatmd": chatmd}

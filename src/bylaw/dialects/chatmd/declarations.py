@@ -1,0 +1,233 @@
+"""`<config>` and `<tool>` at the top of a chat → what they declare, and what is wrong with it.
+
+Nothing here decides what a tool does, or whether it may.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from bylaw.dialects.chatmd.syntax.nodes import Comment, Element
+from bylaw.model.codes.chatmd import CHATMD_BAD_NUMBER, CHATMD_BAD_TOOL, CHATMD_NOT_RUN
+from bylaw.model.diagnostic import error, warning
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bylaw.dialects.chatmd.imports import Placed
+    from bylaw.model.codes import Code
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import SourceFile, Span
+
+# Of a tool, one of these says where it comes from; without any it is built in.
+_KINDS = ("command", "agent", "mcp_server")
+_READS_FILES = frozenset(("read_file", "get_contents"))
+_NOT_RUN = {
+    "script": "scripts",
+    "shell_access": "shell runtimes",
+    "moderator_runtime": "moderators",
+}
+MAX_DIGITS = 9
+_WHOLE = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}")
+_DECIMAL = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}(?:\.[0-9]{{1,{MAX_DIGITS}}})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """How the model is asked; empty and None: the file does not say."""
+
+    model: str = ""
+    max_tokens: int | None = None
+    temperature: float | None = None
+    reasoning_effort: str = ""
+    id: str = ""
+    show_tool_call: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRoot:
+    """A folder that a built-in tool may read."""
+
+    id: str
+    path: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInTool:
+    """A tool that the host brings; `roots` are the only folders that it may read, if any."""
+
+    name: str
+    roots: tuple[ReadRoot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTool:
+    """A tool that is a program."""
+
+    name: str
+    command: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """A tool that is another chat."""
+
+    name: str
+    path: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class McpTools:
+    """The tools of a server; `selection` are their names, all if it is empty."""
+
+    address: str
+    selection: tuple[str, ...] = ()
+    strict: bool = False
+    client_id_env: str = ""
+    client_secret_env: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellTool:
+    """A tool in the long form of shell tools, of which only the name is read."""
+
+    name: str
+
+
+Tool: TypeAlias = BuiltInTool | CommandTool | AgentTool | McpTools | ShellTool
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """What a chat declares, tools in the order of the text."""
+
+    config: Config = field(default_factory=Config)
+    tools: tuple[Tool, ...] = ()
+
+
+def read_declarations(placed: Iterable[Placed]) -> tuple[Declarations, list[Diagnostic]]:
+    """What the elements at the top declare, and what is wrong with them."""
+    config: Config | None = None
+    tools: list[Tool] = []
+    found: list[Diagnostic] = []
+    for element, source in placed:
+        reader = _Reader(element, source, found)
+        if element.name == "config":
+            # The first one counts.
+            config = config or reader.config()
+        elif element.name == "tool":
+            tools += reader.tool()
+        elif element.name in _NOT_RUN:
+            reader.not_run(_NOT_RUN[element.name])
+    return Declarations(config or Config(), tuple(tools)), found
+
+
+class _Reader:
+    """One element; findings about it go to `found`."""
+
+    def __init__(self, element: Element, source: SourceFile, found: list[Diagnostic]) -> None:
+        self._element = element
+        self._value = element.value
+        self._source = source
+        self._found = found
+
+    def config(self) -> Config:
+        whole = self._number("max_tokens", _WHOLE, "a whole number")
+        decimal = self._number("temperature", _DECIMAL, "a number such as `0.7`")
+        return Config(
+            model=self._value("model"),
+            max_tokens=int(whole) if whole else None,
+            temperature=float(decimal) if decimal else None,
+            reasoning_effort=self._value("reasoning_effort"),
+            id=self._value("id"),
+            show_tool_call=self._has("show_tool_call"),
+        )
+
+    def _number(self, name: str, form: re.Pattern[str], what: str) -> str:
+        """The digits, or nothing."""
+        attribute = self._element.attribute(name)
+        if attribute is None:
+            return ""
+        text = (attribute.value or "").strip()
+        if form.fullmatch(text):
+            return text
+        headline = f"`{name}` is `{brief(text)}`, which is no number"
+        self._refuse(CHATMD_BAD_NUMBER, headline, attribute.span, f"write {what}")
+        return ""
+
+    def tool(self) -> Iterator[Tool]:
+        """The tool, or nothing if it is wrong."""
+        kinds = [kind for kind in _KINDS if self._has(kind)]
+        if len(kinds) > 1:
+            named = " and ".join(f"`{kind}`" for kind in kinds)
+            self._refuse_tool(f"a tool cannot have {named}", "keep one of them")
+        elif kinds == ["mcp_server"]:
+            yield self._server()
+        elif not self._value("name"):
+            self._refuse_tool("a tool has no name", 'write `name="…"`')
+        else:
+            yield from self._named(self._value("name"), kinds[0] if kinds else "")
+
+    def _named(self, name: str, kind: str) -> Iterator[Tool]:
+        if self._value("type") == "shell":
+            self.not_run("the long form of shell tools")
+            yield ShellTool(name)
+            return
+        roots = tuple(self._roots(name, may_read=not kind and name in _READS_FILES))
+        value, description = self._value(kind), self._value("description")
+        if not kind:
+            yield BuiltInTool(name, roots)
+        elif not value:
+            self._refuse_tool(f"`{kind}` of the tool `{brief(name)}` is empty", "write a value")
+        elif kind == "command":
+            yield CommandTool(name, value, description)
+        else:
+            yield AgentTool(name, value, description)
+
+    def _roots(self, name: str, *, may_read: bool) -> Iterator[ReadRoot]:
+        for node in self._element.children:
+            if isinstance(node, Comment) or not self._source.slice(node.span).strip():
+                continue
+            if not may_read or not isinstance(node, Element) or node.name != "read":
+                headline = f"this has no meaning in the tool `{brief(name)}`"
+                help_ = "only the built-in `read_file` holds anything: `<read id path/>`"
+                self._refuse(CHATMD_BAD_TOOL, headline, node.span, help_)
+            elif not node.value("id") or not node.value("path"):
+                headline = "`<read>` needs an `id` and a `path`"
+                help_ = 'write `<read id="…" path="…"/>`'
+                self._refuse(CHATMD_BAD_TOOL, headline, node.start, help_)
+            else:
+                yield ReadRoot(node.value("id"), node.value("path"), node.value("description"))
+
+    def _server(self) -> McpTools:
+        self.not_run("servers of tools")
+        listed = self._value("name") or self._value("include") or self._value("includes")
+        return McpTools(
+            address=self._value("mcp_server"),
+            selection=tuple(name for one in listed.split(",") if (name := one.strip())),
+            strict=self._has("strict"),
+            client_id_env=self._value("client_id_env"),
+            client_secret_env=self._value("client_secret_env"),
+        )
+
+    def not_run(self, what: str) -> None:
+        """Say that the chat goes on without this."""
+        headline = f"Bylaw does not run {what}: the chat goes on without this"
+        help_ = "declare a `command` or an `agent`, or write `<rules>` and `<policy>`"
+        span = self._element.start
+        self._found.append(warning(CHATMD_NOT_RUN, headline, self._source, span, help=help_))
+
+    def _has(self, name: str) -> bool:
+        return self._element.attribute(name) is not None
+
+    def _refuse_tool(self, headline: str, help_: str) -> None:
+        self._refuse(CHATMD_BAD_TOOL, headline, self._element.start, help_)
+
+    def _refuse(self, code: Code, headline: str, span: Span, help_: str) -> None:
+        self._found.append(error(code, headline, self._source, span, help=help_))
