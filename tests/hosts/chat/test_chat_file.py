@@ -68,7 +68,7 @@ def test_an_edit_inside_is_noticed(path):
 
 
 def test_only_one_chat_at_a_time(path):
-    with opened(path), pytest.raises(BylawError, match="another chat has `chat.chatmd` open"):
+    with opened(path), pytest.raises(BylawError, match=r"another chat has `chat\.chatmd` open"):
         opened(path)
 
 
@@ -91,7 +91,7 @@ def test_an_editor_that_saves_meanwhile_loses_nothing(path, change):
 def test_rewriting_is_one_step_and_keeps_the_mode(path):
     path.chmod(0o640)
     with opened(path) as file:
-        file.rewrite("<user>new</user>\n")
+        file.rewrite("<user>new</user>\n", 0)
         file.append("<assistant>a</assistant>\n")
     assert path.read_text() == "<user>new</user>\n<assistant>a</assistant>\n"
     assert path.stat().st_mode & 0o777 == 0o640

@@ -128,8 +128,8 @@ class ChatFile:
         self._descriptor = descriptor
         self._hash, self._length = digest, len(data)
         self.source = SourceFile(self.name, text)
-        self._note = replace(self._note, replies=replies)
-        self.settle()
+        self.untold = -1
+        self.turn_begins(replies)
 
     def settle(self) -> None:
         """Note that the file is as it should be, and that all of it was told."""
