@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import provoke_chatmd
+import provoke_chatmd_rules
 import provoke_journal
 import provoke_log
 import provoke_rules
@@ -365,6 +366,7 @@ PROCEDURE = Procedure(
 
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     **provoke_chatmd.READERS,
+    **provoke_chatmd_rules.READERS,
     **provoke_journal.READERS,
     **provoke_log.READERS,
     **provoke_rules.READERS,

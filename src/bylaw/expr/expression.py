@@ -114,12 +114,12 @@ class Expression:
 
 def load_guard(source: SourceFile, span: Span, environment: Environment) -> Expression:
     """Read, check and compile a ChatMD guard, or raise LoadError."""
-    return _load(source, parse_guard(source, span), span, environment)
+    return expression_of(source, parse_guard(source, span), span, environment)
 
 
 def load_condition(source: SourceFile, span: Span) -> Expression:
     """Read, check and compile a TOML condition, or raise LoadError."""
-    return _load(source, parse_condition(source, span), span, CONDITIONS)
+    return expression_of(source, parse_condition(source, span), span, CONDITIONS)
 
 
 def known_condition(source: SourceFile, span: Span) -> Expression:
@@ -127,7 +127,10 @@ def known_condition(source: SourceFile, span: Span) -> Expression:
     return Expression(lambda: check(source, parse_condition(source, span), CONDITIONS), span)
 
 
-def _load(source: SourceFile, tree: Node, span: Span, environment: Environment) -> Expression:
+def expression_of(
+    source: SourceFile, tree: Node, span: Span, environment: Environment
+) -> Expression:
+    """Check a tree that was read from a span of a source, or raise LoadError."""
     checked = check(source, tree, environment)
     return Expression(lambda: checked, span)
 

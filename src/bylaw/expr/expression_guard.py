@@ -73,3 +73,7 @@ class ExpressionGuard:
     def test(self, view: View) -> Match | None:
         """A match without values, or none; GuardError if it cannot be evaluated."""
         return _MATCHED if self.expression.test(self.reader.read(view, self.fields)) else None
+
+    def value(self, view: View) -> Any:
+        """What the expression is for an event, for those that are no guards; or GuardError."""
+        return self.expression.evaluate(self.reader.read(view, self.fields))

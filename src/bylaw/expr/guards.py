@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING
 
 from bylaw.expr.guard_tokens import Token, scan
 from bylaw.expr.limits import MAX_DEPTH, check_length
-from bylaw.expr.tree import Attribute, Binary, Call, Compare, Const, Items, Logic, Name, Node, Unary
+from bylaw.expr.tree import (
+    Attribute,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Items,
+    Logic,
+    Name,
+    Node,
+    Pairs,
+    Unary,
+)
 from bylaw.model.codes import expressions as codes
 from bylaw.model.errors import load_error
 from bylaw.model.source import SourceFile, Span
@@ -57,10 +69,25 @@ def parse_guard(source: SourceFile, span: Span) -> Node:
     return _Parser(source, scan(source, span)).whole()
 
 
+def parse_object(source: SourceFile, span: Span) -> Node:
+    """Read one object whose values are guard expressions, or raise LoadError (CM-A05).
+
+    Inside of it objects and arrays may nest.
+    """
+    check_length(source, span)
+    parser = _Parser(source, scan(source, span), has_objects=True)
+    if not parser.next.is_op("{"):
+        raise parser.unexpected()
+    return parser.whole()
+
+
 class _Parser:
-    def __init__(self, source: SourceFile, tokens: list[Token]) -> None:
+    def __init__(
+        self, source: SourceFile, tokens: list[Token], *, has_objects: bool = False
+    ) -> None:
         self.source = source
         self.tokens = tokens
+        self.has_objects = has_objects
         self.at = 0
         self.depth = 0
 
@@ -143,6 +170,8 @@ class _Parser:
             self.expect(")", token)
         elif token.is_op("["):
             node = self.array()
+        elif token.is_op("{") and self.has_objects:
+            node = self.object()
         else:
             raise self.unexpected()
         self.refuse_postfix()
@@ -177,6 +206,31 @@ class _Parser:
         opening = self.take()
         items = self.items("]", opening)
         return Items("list", items, span=self.since(opening.span.start))
+
+    def object(self) -> Node:
+        opening = self.take()
+        pairs: dict[Node, Node] = {}
+        while not self.next.is_op("}") or pairs:
+            self.pair(pairs)
+            if not self.next.is_op(","):
+                break
+            self.take()
+        self.expect("}", opening)
+        span = self.since(opening.span.start)
+        return Pairs(tuple(pairs), tuple(pairs.values()), span=span)
+
+    def pair(self, pairs: dict[Node, Node]) -> None:
+        token = self.next
+        if token.kind != "text":
+            raise self.unexpected()
+        key = Const(self.take().value, span=token.span)
+        if key in pairs:
+            headline = f"the key {self.source.slice(token.span)} is there twice"
+            raise load_error(codes.EXPRESSION_SYNTAX, headline, self.source, token.span)
+        if not self.next.is_op(":"):
+            raise self.unexpected()
+        self.take()
+        pairs[key] = self.expression(_OR)
 
     def items(self, closing: str, opening: Token) -> tuple[Node, ...]:
         items: list[Node] = []

@@ -1,0 +1,156 @@
+"""The elements inside of `<on>` → the actions as written, and findings about them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.call_body import read_arguments
+from bylaw.dialects.chatmd.formulas import read_formula
+from bylaw.dialects.chatmd.message_text import message_text
+from bylaw.dialects.chatmd.written import (
+    DEFAULT_KEEP,
+    DEFAULT_STRATEGY,
+    CallTool,
+    Compact,
+    Deny,
+    EventName,
+    Insert,
+    InsertRole,
+    RunAgent,
+    SetVariable,
+    Stop,
+)
+from bylaw.expr.guard_environment import reserved_names
+from bylaw.model.codes import chatmd_rules as codes
+from bylaw.model.visible import brief
+from bylaw.model.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.dialects.chatmd.elements import ElementReader
+    from bylaw.dialects.chatmd.written import Action
+
+ROLES = tuple(role.value for role in Role)
+STRATEGIES = ("relevance", "summary")
+_LATEST = re.compile(r"latest:[0-9]{1,9}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def read_action(reader: ElementReader, rule_id: str, event: EventName) -> Action:
+    """One action; what is wrong with it is noted."""
+    if reader.name == "deny" and event is not EventName.PRE_TOOL_CALL:
+        headline = f"`<deny>` cannot stand in a rule on `{event}`: there is no call to deny"
+        help_ = f'use `event="{EventName.PRE_TOOL_CALL}"`'
+        reader.refuse(codes.DENY_WITHOUT_CALL, headline, help_=help_)
+    _check_provenance(reader, rule_id)
+    return _READERS[reader.name](reader)
+
+
+def _check_provenance(reader: ElementReader, rule_id: str) -> None:
+    """CM-A02, CM-A03: what the engine writes, an author may only repeat."""
+    truth = {"synthetic": "true", "via_rule": rule_id}
+    for name, value in truth.items():
+        if reader.has(name) and reader.element.value(name) != value:
+            headline = f"`{name}` can only be `{value}` here"
+            help_ = "delete it; the truth is written anyway"
+            reader.refuse(codes.FORGED_PROVENANCE, headline, reader.place(name), help_)
+
+
+def _insert(reader: ElementReader) -> Action:
+    reader.close(("role", "synthetic", "via_rule"))
+    text = message_text(reader)
+    if not text.strip():
+        help_ = "write the text of the message between the tags"
+        reader.refuse(codes.EMPTY_BODY, "`<insert>` has no text", help_=help_)
+    return Insert(reader.choice("role", InsertRole, InsertRole.USER, required=True), text)
+
+
+def _deny(reader: ElementReader) -> Action:
+    reader.close(("reason",))
+    reader.elements()
+    return Deny(reader.required("reason"))
+
+
+def _call(reader: ElementReader) -> Action:
+    reader.close(("tool", "via_rule"))
+    return CallTool(reader.tool_name("tool"), read_arguments(reader))
+
+
+def _agent(reader: ElementReader) -> Action:
+    reader.close(("src",), flags=("local",))
+    return RunAgent(reader.required("src"), message_text(reader))
+
+
+def _compact(reader: ElementReader) -> Action:
+    reader.close(("keep", "strategy", "threshold_tokens"))
+    reader.elements()
+    threshold = reader.integer("threshold_tokens", 0, least=0)
+    return Compact(
+        keep=_keep(reader),
+        strategy=_strategy(reader),
+        threshold_tokens=threshold if reader.has("threshold_tokens") else None,
+    )
+
+
+def _keep(reader: ElementReader) -> str:
+    parts = reader.listed("keep", ",", DEFAULT_KEEP)
+    if sum(part.startswith("latest:") for part in parts) > 1:
+        reader.wrong("keep", "`latest` is there twice", "keep one of them")
+    for part in parts:
+        if part not in ROLES and not _LATEST.fullmatch(part):
+            help_ = f"list some of {_named(ROLES)} and `latest:N`, with commas between them"
+            reader.wrong("keep", f"`{brief(part)}` says nothing about what to keep", help_)
+    return ",".join(parts)
+
+
+def _strategy(reader: ElementReader) -> str:
+    parts = reader.listed("strategy", "+", DEFAULT_STRATEGY)
+    for part in parts:
+        if part not in STRATEGIES:
+            help_ = f"use {_named(STRATEGIES)}, or both with `+` between them"
+            reader.wrong("strategy", f"`{brief(part)}` is no strategy", help_)
+    return "+".join(parts)
+
+
+def _named(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _set(reader: ElementReader) -> Action:
+    reader.close(("var", "value"))
+    reader.elements()
+    reader.required("value")
+    return SetVariable(_variable(reader), read_formula(reader, "value"))
+
+
+def _variable(reader: ElementReader) -> str:
+    name = reader.required("var")
+    if not name.strip():
+        return name
+    if not _VARIABLE.fullmatch(name):
+        headline = f"`{brief(name)}` is no name of a variable"
+        help_ = "use letters, digits and `_`, and begin with no digit"
+        reader.refuse(codes.UNUSABLE_VARIABLE, headline, reader.place("var"), help_)
+    elif name in reserved_names():
+        headline = f"`{name}` means something else in expressions"
+        reader.refuse(codes.UNUSABLE_VARIABLE, headline, reader.place("var"), "use another name")
+    return name
+
+
+def _stop(reader: ElementReader) -> Action:
+    reader.close(())
+    reader.elements()
+    return Stop()
+
+
+_READERS: dict[str, Callable[[ElementReader], Action]] = {
+    "insert": _insert,
+    "deny": _deny,
+    "call": _call,
+    "agent": _agent,
+    "compact": _compact,
+    "set": _set,
+    "stop": _stop,
+}

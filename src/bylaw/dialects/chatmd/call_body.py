@@ -1,0 +1,73 @@
+"""The body of `<call>` → arguments, an expression of them, or why it is neither (CM-A05)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.written import Formula, Unreadable
+from bylaw.expr.guards import parse_object
+from bylaw.model.codes.chatmd_rules import BAD_CALL_BODY
+from bylaw.model.embedded import Embedded
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+from bylaw.model.strict_json import JsonError, read_json
+
+if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.elements import ElementReader
+    from bylaw.dialects.chatmd.written import Arguments
+
+# CM-A06: a comment inside of a text is part of that text. What never ends goes on to the end.
+_TEXT_OR_COMMENT = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|<!--.*?(?:-->|\Z)""", re.DOTALL
+)
+_HELP = 'write `{"name": value}`, with JSON or expressions as values'
+
+
+def read_arguments(reader: ElementReader) -> Arguments:
+    """What the tool is called with; a body that says nothing of the kind is a doubt."""
+    formula = _without_comments(reader)
+    text = formula.source.text
+    try:
+        value = read_json(text)
+    except JsonError:
+        return _expressions(reader, formula)
+    if isinstance(value, dict):
+        return value
+    return _unreadable(reader, "the arguments of a call are an object", formula, Span(0, len(text)))
+
+
+def _expressions(reader: ElementReader, formula: Formula) -> Formula | Unreadable:
+    try:
+        parse_object(formula.source, Span(0, len(formula.source.text)))
+    except LoadError as refused:
+        (why,) = refused.diagnostics
+        return _unreadable(reader, why.headline, formula, why.span)
+    return formula
+
+
+def _unreadable(reader: ElementReader, why: str, formula: Formula, span: Span) -> Unreadable:
+    place = formula.embedded.span(span)
+    if place.start == place.end:
+        place = reader.element.start
+    headline = f"the body of `<call>` is neither JSON nor an object of expressions: {why}"
+    reader.doubt(BAD_CALL_BODY, headline, place, _HELP)
+    return Unreadable(f"the body is neither JSON nor an object of expressions: {why}")
+
+
+def _without_comments(reader: ElementReader) -> Formula:
+    """The body, each comment a blank; and where its characters stand."""
+    element, source = reader.element, reader.source
+    end = element.end.start
+    pieces: list[str] = []
+    places: list[int] = []
+    at = element.start.end
+    for found in _TEXT_OR_COMMENT.finditer(source.text, at, max(at, end)):
+        if found["text"] is None:
+            pieces += [source.text[at : found.start()], " "]
+            places += [*range(at, found.start()), found.start()]
+            at = found.end()
+    pieces.append(source.text[at:end])
+    places += range(at, end + 1)
+    body = "".join(pieces)
+    return Formula(SourceFile(source.path, body), Embedded(source, places))

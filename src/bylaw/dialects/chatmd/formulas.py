@@ -1,0 +1,89 @@
+"""Attributes that hold expressions → expressions that are checked, and findings at their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.written import Formula
+from bylaw.expr.expression import expression_of, warn_if_not_boolean
+from bylaw.expr.expression_guard import ExpressionGuard
+from bylaw.expr.guard_environment import guard_environment
+from bylaw.expr.guards import parse_guard, parse_object
+from bylaw.model.embedded import Embedded
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.dialects.chatmd.elements import ElementReader, Findings
+    from bylaw.expr.environment import Environment
+    from bylaw.expr.expression_guard import Reader
+    from bylaw.expr.tree import Node
+    from bylaw.model.diagnostic import Diagnostic
+
+
+# What stands for an expression that is wrong; nothing of such a file takes effect.
+_STAND_IN = "true"
+
+
+def read_formula(reader: ElementReader, name: str) -> Formula:
+    """The expression in an attribute that must be there."""
+    attribute = reader.element.attribute(name)
+    if not reader.required(name).strip() or attribute is None:
+        return _stand_in(Embedded(reader.source, (reader.element.start.start,)))
+    source = SourceFile(reader.source.path, reader.element.value(name))
+    return Formula(source, Embedded(reader.source, attribute.places(reader.source)))
+
+
+def _stand_in(embedded: Embedded) -> Formula:
+    return Formula(SourceFile(embedded.source.path, _STAND_IN), embedded)
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """What the expressions of one file may name, and how they read an event."""
+
+    findings: Findings
+    variables: frozenset[str]
+    rule_ids: frozenset[str]
+    reader: Reader
+
+    def guard(self, formula: Formula, *, has_call: bool) -> ExpressionGuard:
+        """An expression that must be true or false."""
+        loaded = self.value(formula, has_call=has_call)
+        self._note(formula, warn_if_not_boolean(loaded.expression))
+        return loaded
+
+    def value(self, formula: Formula, *, has_call: bool) -> ExpressionGuard:
+        """An expression of any type."""
+        return self._load(formula, parse_guard, has_call=has_call)
+
+    def arguments(self, formula: Formula, *, has_call: bool) -> ExpressionGuard:
+        """An object of expressions."""
+        return self._load(formula, parse_object, has_call=has_call)
+
+    def _load(
+        self, formula: Formula, parse: Callable[[SourceFile, Span], Node], *, has_call: bool
+    ) -> ExpressionGuard:
+        source, span = formula.source, Span(0, len(formula.source.text))
+        environment = self._environments[has_call]
+        try:
+            expression = expression_of(source, parse(source, span), span, environment)
+        except LoadError as refused:
+            self._note(formula, refused.diagnostics)
+            return self.value(_stand_in(formula.embedded), has_call=has_call)
+        self._note(formula, expression.warnings)
+        return ExpressionGuard(expression, self.reader)
+
+    def _note(self, formula: Formula, found: list[Diagnostic]) -> None:
+        self.findings.found += map(formula.embedded.relocated, found)
+
+    @cached_property
+    def _environments(self) -> dict[bool, Environment]:
+        return {
+            has_call: guard_environment(self.variables, has_call=has_call, rule_ids=self.rule_ids)
+            for has_call in (True, False)
+        }

@@ -1,0 +1,248 @@
+"""Rules and constraints as written → rules of the common form, in their two groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import FixedReason, Visit, uid_of
+from bylaw.dialects.chatmd.actions import (
+    Calls,
+    Compacts,
+    ComputesCall,
+    Inserts,
+    RunsAgent,
+    Sets,
+    failure_note,
+)
+from bylaw.dialects.chatmd.constraints import (
+    CheckForm,
+    CoolingDown,
+    FoundReason,
+    Invariants,
+    Prerequisites,
+    UsedUp,
+    Warns,
+)
+from bylaw.dialects.chatmd.formulas import Formulas
+from bylaw.dialects.chatmd.procedures import NAME, POLICY, rules_procedure
+from bylaw.dialects.chatmd.trace_line import TraceLine, action_label, is_decision
+from bylaw.dialects.chatmd.written import (
+    CallTool,
+    Compact,
+    Cooldown,
+    Deny,
+    EventName,
+    Formula,
+    Insert,
+    Level,
+    Mode,
+    Quota,
+    Requires,
+    RunAgent,
+    SetVariable,
+    Stop,
+    Unreadable,
+    Validate,
+)
+from bylaw.expr.guard_reader import guard_reader
+from bylaw.model.procedure import Group
+from bylaw.model.rule import Filter, Judgement, Limits, Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.slate import variable_space
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.chatmd.elements import ElementReader, Findings
+    from bylaw.dialects.chatmd.written import (
+        Action,
+        Constraint,
+        WrittenConstraint,
+        WrittenFile,
+        WrittenRule,
+    )
+    from bylaw.model.procedure import Procedure
+    from bylaw.model.rule import Guard, StepMaker
+    from bylaw.model.source import Position
+
+POLICY_GROUP, RULES_GROUP = "policy", "rules"
+# CM-A36: the order in which the constraints of a call are looked at.
+_RANKS: dict[type[Constraint], int] = {Requires: 1, Validate: 2, Quota: 3, Cooldown: 4}
+
+
+def _of_main_agent(kind: Kind) -> Trigger:
+    # The turns and messages of a subagent are none of this chat.
+    return Trigger(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
+
+
+def _of_calls(kind: Kind) -> Trigger:
+    # An event that is submitted again, after a command changed the world, happened once.
+    return Trigger(kinds=(kind,), rounds=Rounds.FIRST)
+
+
+TRIGGERS = {
+    EventName.TURN_START: _of_main_agent(Kind.TURN_START),
+    EventName.TURN_END: _of_main_agent(Kind.TURN_END),
+    EventName.PRE_TOOL_CALL: _of_calls(Kind.TOOL_BEFORE),
+    EventName.POST_TOOL_RESPONSE: _of_calls(Kind.TOOL_AFTER),
+    EventName.MESSAGE_APPENDED: _of_main_agent(Kind.MESSAGE),
+}
+
+
+def lowered(
+    written: WrittenFile,
+    file: RuleFile,
+    findings: Findings,
+    place: Callable[[ElementReader], Position],
+) -> tuple[Group, Group]:
+    """The groups of a file; what is wrong with its expressions is noted."""
+    lowering = _Lowering(written, file, findings, place)
+    procedure = rules_procedure(written.max_actions, written.max_calls)
+    policy = tuple(map(lowering.constraint, written.constraints))
+    rules = tuple(map(lowering.rule, written.rules))
+    return _groups(policy, rules, procedure)
+
+
+def no_rules() -> tuple[Group, Group]:
+    """The groups of a file that says nothing."""
+    return _groups((), (), rules_procedure(1, 1))
+
+
+def _groups(
+    policy: tuple[Rule, ...], rules: tuple[Rule, ...], procedure: Procedure
+) -> tuple[Group, Group]:
+    return (
+        Group(POLICY_GROUP, Visit.CHATMD_POLICY, POLICY, policy),
+        Group(RULES_GROUP, Visit.CHATMD_RULES, procedure, rules),
+    )
+
+
+class _Lowering:
+    """One file."""
+
+    def __init__(
+        self,
+        written: WrittenFile,
+        file: RuleFile,
+        findings: Findings,
+        place: Callable[[ElementReader], Position],
+    ) -> None:
+        self._file = file
+        self._place = place
+        self._trace = written.trace
+        self._space = variable_space(NAME, file.path)
+        reader = guard_reader(self._space, uid_of(NAME, file.path, ""))
+        ids = frozenset(rule.id for rule in written.rules)
+        self._formulas = Formulas(findings, written.variables, ids, reader)
+
+    def rule(self, rule: WrittenRule) -> Rule:
+        has_call = rule.event.has_call
+        makers = (
+            self._maker(one, has_call=has_call) for one in rule.actions if not is_decision(one)
+        )
+        return Rule(
+            uid=uid_of(NAME, self._file.path, rule.id),
+            id=rule.id,
+            origin=self._origin(rule.element),
+            on=TRIGGERS[rule.event],
+            filter=Filter(tools=(rule.tool,) if rule.tool else ()),
+            limits=Limits(
+                once=rule.once, cooldown_turns=rule.cooldown_turns, cooldown_ms=rule.cooldown_ms
+            ),
+            guard=self._guard(rule),
+            judgement=_judgement(rule),
+            plan=PlanForm(
+                steps=tuple(makers),
+                on_error=(failure_note(rule.id),),
+                told=TraceLine.of(rule) if self._trace else None,
+            ),
+            priority=rule.priority,
+            last=any(isinstance(action, Stop) for action in rule.actions),
+            about=_about(rule),
+        )
+
+    def _guard(self, rule: WrittenRule) -> Guard | None:
+        if rule.guard is None:
+            return None  # it always holds (CM-021)
+        return self._formulas.guard(rule.guard, has_call=rule.event.has_call)
+
+    def constraint(self, written: WrittenConstraint) -> Rule:
+        warns = _warns(written.constraint)
+        return Rule(
+            uid=uid_of(NAME, self._file.path, written.id),
+            id=written.id,
+            origin=self._origin(written.element),
+            on=TRIGGERS[EventName.PRE_TOOL_CALL],
+            filter=Filter(tools=(written.tool,)),
+            guard=self._check(written),
+            judgement=Judgement(Verdict.WARN if warns else Verdict.DENY, FoundReason()),
+            plan=PlanForm(steps=(Warns(),) if warns else ()),
+            rank=_RANKS[type(written.constraint)],
+            free=True,
+            about={"constraint": written.element.name},
+        )
+
+    def _origin(self, element: ElementReader) -> Origin:
+        place = self._place(element)
+        return Origin(self._file.path, place.line, place.column, self._file.digest)
+
+    def _maker(self, action: Action, *, has_call: bool) -> StepMaker:
+        match action:
+            case Insert():
+                return Inserts(Role(action.role), action.text)
+            case CallTool():
+                return self._call(action, has_call=has_call)
+            case RunAgent():
+                return RunsAgent(action)
+            case Compact():
+                return Compacts(action)
+            case SetVariable():
+                value = self._formulas.value(action.value, has_call=has_call)
+                return Sets(self._space, action.var, value)
+        raise AssertionError(action)
+
+    def _call(self, action: CallTool, *, has_call: bool) -> StepMaker:
+        match action.arguments:
+            case Formula() as formula:
+                arguments = self._formulas.arguments(formula, has_call=has_call)
+                return ComputesCall(action.tool, arguments)
+            case Unreadable() as body:
+                return Calls(action.tool, body.why)
+            case args:
+                return Calls(action.tool, args)
+
+    def _check(self, written: WrittenConstraint) -> Guard:
+        match written.constraint:
+            case Requires() as requires:
+                return Prerequisites(written.tool, requires)
+            case Validate() as validate:
+                checks = (
+                    CheckForm(self._formulas.guard(one.formula, has_call=True), one.message)
+                    for one in validate.checks
+                )
+                return Invariants(written.tool, written.id, tuple(checks))
+            case Quota() as quota:
+                return UsedUp(written.tool, quota)
+            case Cooldown() as cooldown:
+                return CoolingDown(written.tool, cooldown)
+
+
+def _judgement(rule: WrittenRule) -> Judgement | None:
+    reasons = [action.reason for action in rule.actions if isinstance(action, Deny)]
+    return Judgement(Verdict.DENY, FixedReason("\n".join(reasons))) if reasons else None
+
+
+def _warns(constraint: Constraint) -> bool:
+    match constraint:
+        case Requires(mode=mode):
+            return mode is Mode.WARN
+        case Validate(level=level):
+            return level is Level.WARN
+    return False
+
+
+def _about(rule: WrittenRule) -> dict[str, str]:
+    actions = ", ".join(map(action_label, rule.actions))
+    return {"event": rule.event.value, "actions": actions}

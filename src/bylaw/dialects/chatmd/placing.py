@@ -1,0 +1,68 @@
+"""What stands in imported files → the place in the file of the chat that brings it.
+
+Rules belong to the file of the chat: their origin, and every error that keeps it from loading, is
+a place in it. Where it is an import, the headline names the imported file and line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.imports import IMPORT
+from bylaw.model.diagnostic import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.dialects.chatmd.elements import ElementReader
+    from bylaw.dialects.chatmd.imports import Placed
+    from bylaw.dialects.chatmd.syntax.nodes import Document, Element
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import Position
+
+
+class Places:
+    """The imports of a file, by the paths of the files that they bring."""
+
+    def __init__(self, document: Document, placed: Iterable[Placed]) -> None:
+        self._source = document.source
+        folder = dirname(document.source.path)
+        imports = [one for one in document.elements if one.name == IMPORT]
+        self._first = imports[0] if imports else None
+        self._through: dict[str, Element] = {}
+        for one in imports:
+            self._through.setdefault(normpath(join(folder, one.value("src"))), one)
+        through = self._first
+        for _, source in placed:
+            # A file that is imported by an imported one comes with that.
+            through = self._through.get(source.path, through)
+            if through is not None:
+                self._through.setdefault(source.path, through)
+
+    def position(self, reader: ElementReader) -> Position:
+        """Where an element, or the import that brings it, stands."""
+        through = None if reader.source is self._source else self._import(reader.source.path)
+        element = through or reader.element
+        return self._source.position(element.span.start)
+
+    def relocated(self, finding: Diagnostic) -> Diagnostic:
+        """An error as one of this file; what is not wrong here, or no error, stays where it is."""
+        through = self._import(finding.source.path)
+        if finding.severity is not Severity.ERROR or finding.source is self._source or not through:
+            return finding
+        line = finding.source.position(finding.span.start).line
+        headline = f"`{finding.source.path}`, line {line}: {finding.headline}"
+        return replace(
+            finding,
+            headline=headline,
+            source=self._source,
+            span=through.start,
+            note="",
+            labels=(),
+            fix=None,
+        )
+
+    def _import(self, path: str) -> Element | None:
+        return self._through.get(path, self._first)

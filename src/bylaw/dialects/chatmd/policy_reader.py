@@ -1,0 +1,111 @@
+"""`<policy>` elements → the constraints as written, each with the tool that it is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.formulas import read_formula
+from bylaw.dialects.chatmd.syntax.nodes import Element
+from bylaw.dialects.chatmd.written import (
+    Check,
+    Cooldown,
+    Level,
+    Mode,
+    Quota,
+    Requires,
+    Validate,
+    WrittenConstraint,
+)
+from bylaw.model.codes import chatmd_rules as codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bylaw.dialects.chatmd.elements import ElementReader
+    from bylaw.dialects.chatmd.written import Constraint
+
+_ANY_TOOL = "*"
+
+
+def read_policies(blocks: Sequence[ElementReader]) -> Iterator[WrittenConstraint]:
+    """The constraints of all blocks, in source order; all of them apply (CM-A41)."""
+    names: Counter[str] = Counter()
+    for block in blocks:
+        block.close(())
+        for tool in block.elements():
+            name, elements = _tool(tool), tool.elements()
+            if not elements:
+                _warn_empty(tool, "add a constraint, such as `<requires>` or `<quota>`")
+            for one in elements:
+                kind = f"policy:{name}/{one.name}"
+                names[kind] += 1
+                constraint_id = kind if names[kind] == 1 else f"{kind}.{names[kind]}"
+                yield WrittenConstraint(one, constraint_id, name, _READERS[one.name](one))
+
+
+def _tool(tool: ElementReader) -> str:
+    tool.close(("name",))
+    name = tool.tool_name("name")
+    if name == _ANY_TOOL:
+        headline = "a policy has no wildcard: `*` is no tool"
+        help_ = 'name the tool, or write a rule on `event="pre_tool_call"`'
+        tool.refuse(codes.WILDCARD_IN_POLICY, headline, tool.place("name"), help_)
+    return name
+
+
+def _warn_empty(reader: ElementReader, help_: str) -> None:
+    holds_something = any(isinstance(node, Element) for node in reader.element.children)
+    if not holds_something:  # else what stands there was refused
+        headline = f"this `<{reader.name}>` limits nothing"
+        reader.doubt(codes.RULE_WITHOUT_EFFECT, headline, help_=help_)
+
+
+def _requires(reader: ElementReader) -> Constraint:
+    reader.close(("tools", "mode"))
+    reader.elements()
+    tools = reader.listed("tools", ",") if reader.required("tools").strip() else []
+    return Requires(tuple(tools), reader.choice("mode", Mode, Mode.ENFORCE))
+
+
+def _validate(reader: ElementReader) -> Constraint:
+    reader.close(("level",))
+    checks = tuple(map(_check, reader.elements()))
+    if not checks:
+        _warn_empty(reader, "add a `<check>`")
+    return Validate(reader.choice("level", Level, Level.ERROR), checks)
+
+
+def _check(reader: ElementReader) -> Check:
+    reader.close(("if", "message"))
+    reader.elements()
+    return Check(read_formula(reader, "if"), reader.required("message"))
+
+
+def _quota(reader: ElementReader) -> Constraint:
+    reader.close(("per_turn", "per_session"))
+    reader.elements()
+    if not reader.element.attributes:
+        headline = "`<quota>` has neither `per_turn` nor `per_session`"
+        help_ = 'add one of them, as in `per_turn="1"`'
+        reader.refuse(codes.MISSING_ATTRIBUTE, headline, help_=help_)
+    return Quota(_limit(reader, "per_turn"), _limit(reader, "per_session"))
+
+
+def _limit(reader: ElementReader, name: str) -> int | None:
+    return reader.integer(name, 0, least=0) if reader.has(name) else None
+
+
+def _cooldown(reader: ElementReader) -> Constraint:
+    reader.close(("turns",))
+    reader.elements()
+    reader.required("turns")
+    return Cooldown(reader.integer("turns", 0, least=0))
+
+
+_READERS: dict[str, Callable[[ElementReader], Constraint]] = {
+    "requires": _requires,
+    "validate": _validate,
+    "quota": _quota,
+    "cooldown": _cooldown,
+}

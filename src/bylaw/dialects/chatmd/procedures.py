@@ -1,0 +1,82 @@
+"""How the two groups of a ChatMD file are read, with the built-in rules that tell of failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.model.effects import MessageInsert
+from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
+from bylaw.model.rule import Origin, PlanForm, Rule, Trigger
+from bylaw.model.vocabulary import Kind, Op, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.model.decision import Match
+    from bylaw.model.effects import Step
+    from bylaw.model.rule import View
+
+NAME = "chatmd"
+
+
+@dataclass(frozen=True)
+class GuardErrorReason:
+    """Why a call is denied whose rule could not be judged (CM-A20)."""
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The text."""
+        return f"guard error in {match.values['rule']}"
+
+
+@dataclass(frozen=True)
+class FailureNote:
+    """A developer message about a guard or an action that failed."""
+
+    what: str
+    op: Op = Op.MESSAGE_INSERT
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """The message, with the rule and what went wrong."""
+        text = f"{self.what.format(match.values['rule'])}: {match.values['error']}"
+        return (MessageInsert(role=Role.DEVELOPER, text=text),)
+
+
+def _telling(rule_id: str, what: str) -> Rule:
+    return Rule(
+        uid=uid_of(NAME, BUILT_IN, rule_id),
+        id=rule_id,
+        origin=Origin(BUILT_IN, 1, 1, ""),
+        on=Trigger(kinds=tuple(Kind)),
+        plan=PlanForm(steps=(FailureNote(what),)),
+        free=True,
+    )
+
+
+_GUARD_ERROR = _telling("guard-error", "guard error in {}")
+_STEP_ERROR = _telling("step-error", "action of {} failed")
+# Requires, validate, quota, cooldown are the ranks 1 to 4 (CM-A36).
+POLICY = Procedure(
+    order=(SortKey.RANK, SortKey.SOURCE),
+    flow=Flow.ALL,
+    guard_error=GuardFault.DENY,
+    failed_step=StepFault.DROP_REST_WITH_NOTE,
+    fault_reason=GuardErrorReason(),
+)
+
+
+def rules_procedure(budget: int, call_budget: int) -> Procedure:
+    """How the rules of a file are read that allows so many actions and calls for an event."""
+    return Procedure(
+        order=(SortKey.PRIORITY_ASCENDING, SortKey.SOURCE),
+        flow=Flow.UNTIL_LAST,
+        guard_error=GuardFault.SKIP_WITH_NOTE,
+        failed_step=StepFault.DROP_REST_WITH_NOTE,
+        budget=budget,
+        call_budget=call_budget,
+        quiet_after_deny=True,
+        fault_reason=GuardErrorReason(),
+        fault_note=_GUARD_ERROR,
+        step_note=_STEP_ERROR,
+    )

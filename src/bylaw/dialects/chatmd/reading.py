@@ -1,0 +1,53 @@
+"""A ChatMD file with what it imports → its rules and policies as written, and all that is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.dialects.chatmd.declarations import read_declarations
+from bylaw.dialects.chatmd.elements import ElementReader, Findings
+from bylaw.dialects.chatmd.imports import expanded
+from bylaw.dialects.chatmd.placing import Places
+from bylaw.dialects.chatmd.policy_reader import read_policies
+from bylaw.dialects.chatmd.rules_reader import read_rules, read_settings
+from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.dialects.chatmd.written import WrittenFile
+
+if TYPE_CHECKING:
+    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.chatmd.declarations import Declarations
+    from bylaw.dialects.chatmd.imports import Placed
+
+
+class Reading(NamedTuple):
+    """What a file holds, what is wrong with it so far, and where its parts stand."""
+
+    written: WrittenFile
+    declared: Declarations
+    findings: Findings
+    places: Places
+
+
+def read_file(file: RuleFile) -> Reading:
+    """Everything but expressions, which are checked when rules are made of them."""
+    document, found = parse(file.source)
+    placed, wrong_imports = expanded(document, file.beside)
+    declared, wrong_tools = read_declarations(placed)
+    findings = Findings([*found, *wrong_imports, *wrong_tools])
+    written = _written(placed, findings)
+    return Reading(written, declared, findings, Places(document, placed))
+
+
+def _written(placed: list[Placed], findings: Findings) -> WrittenFile:
+    def blocks(name: str) -> list[ElementReader]:
+        return [ElementReader(findings, *one) for one in placed if one[0].name == name]
+
+    rules = blocks("rules")
+    settings = read_settings(rules)
+    return WrittenFile(
+        rules=tuple(read_rules(rules)),
+        constraints=tuple(read_policies(blocks("policy"))),
+        max_actions=settings.max_actions,
+        max_calls=settings.max_calls,
+        trace=settings.trace,
+    )

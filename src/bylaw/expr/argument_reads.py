@@ -1,0 +1,59 @@
+"""A guard expression → the arguments of the call that it reads, each as an expression of its own.
+
+So it can be told which of them is missing, also of a part that short circuit would leave out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bylaw.expr.expression import Expression
+from bylaw.expr.expression_guard import ExpressionGuard
+from bylaw.expr.tree import Call, Const, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.expr.check import Checked
+    from bylaw.expr.tree import Node
+    from bylaw.model.rule import View
+
+
+@dataclass(frozen=True)
+class ArgumentRead:
+    """One argument: its path, or how it is computed; and what reads it."""
+
+    name: str
+    reading: ExpressionGuard
+
+
+def argument_reads(guard: ExpressionGuard) -> tuple[ArgumentRead, ...]:
+    """All arguments that are read, in source order, each once."""
+    checked = guard.expression.checked
+    found = sorted(_reads(checked), key=lambda node: node.span)
+    unique = dict.fromkeys(found)  # equal nodes read the same
+    return tuple(_read(guard, checked, node) for node in unique)
+
+
+def missing_argument(reads: tuple[ArgumentRead, ...], view: View) -> str | None:
+    """The first argument that is not there (CM-A19); GuardError if a path cannot be computed."""
+    return next((read.name for read in reads if read.reading.value(view) is None), None)
+
+
+def _reads(checked: Checked) -> Iterator[Call]:
+    functions = checked.environment.functions
+    for node in walk(checked.tree):
+        if isinstance(node, Call) and functions[node.function].reads_call:
+            yield node
+
+
+def _read(guard: ExpressionGuard, checked: Checked, node: Call) -> ArgumentRead:
+    part = replace(checked, tree=node)
+    reading = ExpressionGuard(Expression(lambda: part, node.span), guard.reader)
+    return ArgumentRead(_name(checked, node), reading)
+
+
+def _name(checked: Checked, node: Call) -> str:
+    path: Node = node.args[0]
+    return str(path.value) if isinstance(path, Const) else checked.source.slice(node.span)
