@@ -128,9 +128,8 @@ PARTS = st.sampled_from(["user", "developer", "assistant", "calls", "rule call"]
 
 @given(st.lists(PARTS, max_size=12), st.randoms(use_true_random=False))
 def test_every_call_is_answered_right_behind_its_message_and_nothing_is_lost(parts, random):
-    text, number = "", 0
-    for part in parts:
-        number += 1
+    text = ""
+    for number, part in enumerate(parts):
         ids = [f"{number}-{one}" for one in range(random.randint(1, 3))]
         inserts = [message(Role.DEVELOPER, f"i{number}", rule="r")] * random.randint(0, 2)
         if part == "calls":

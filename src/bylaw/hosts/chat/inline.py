@@ -48,21 +48,19 @@ class InlineReader:
                 return Image(src)
             case "img":
                 return self._picture(src)
-            case "doc":
-                return self._document(src)
-            case "agent":
-                return ""  # its answer is a block of its own
-        return self._missing(name, src, "has no meaning inside a message")
+            case "doc" | "import":
+                return self._document(name, src)
+        return ""  # the answer of an agent is a block of its own
 
-    def _document(self, src: str) -> str:
+    def _document(self, name: str, src: str) -> str:
         if src.startswith(_REMOTE):
-            return self._missing("doc", src, "is not fetched from the network")
+            return self._missing(name, src, "is not fetched from the network")
         try:
             return SourceFile.decode(src, self._bytes(src, MAX_DOCUMENT_BYTES)).text
         except EncodingError:
-            return self._missing("doc", src, "is no UTF-8 text")
+            return self._missing(name, src, "is no UTF-8 text")
         except (OSError, ValueError) as wrong:
-            return self._missing("doc", src, in_plain_words(wrong))
+            return self._missing(name, src, in_plain_words(wrong))
 
     def _picture(self, src: str) -> str | Image:
         kind, _ = guess_type(src)

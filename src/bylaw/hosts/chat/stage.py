@@ -29,11 +29,12 @@ from bylaw.hosts.chat.messages import Options
 from bylaw.hosts.chat.models.named import model_named
 from bylaw.hosts.chat.resume import resume
 from bylaw.hosts.chat.toolbox import Toolbox
-from bylaw.hosts.chat.tools.declared import declared_tools
-from bylaw.hosts.chat.tools.script import scripted_tools
+from bylaw.hosts.chat.tools.declared import ToolMaker
+from bylaw.hosts.chat.tools.script import ScriptedTools
 from bylaw.hosts.chat.transcript import Transcript
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
+from bylaw.model.visible import brief
 from bylaw.runtime.beside import Surroundings
 from bylaw.runtime.discovery import Found, Search, Why
 from bylaw.runtime.journal.opening import open_journal
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.listener import Listener
     from bylaw.hosts.chat.models.base import Model
-    from bylaw.hosts.chat.toolbox import Script
+    from bylaw.hosts.chat.tools.base import Tool
     from bylaw.model.source import SourceFile
     from bylaw.runtime.configuration import Configuration
     from bylaw.runtime.journal.store import Journal
@@ -106,7 +107,7 @@ class Stage:
         self._journal: Journal = stack.enter_context(open_journal(root, self._configuration))
         self._scripts = stack.enter_context(ScriptRunner())
         self._models: dict[str, Model] = {}
-        self._script: Script | None = scripted_tools(wanted.tools) if wanted.tools else None
+        self._script = _scripted(wanted.tools)
 
     def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
         """The driver of a file whose prompt lies at a location; LoadError if it does not load."""
@@ -116,10 +117,7 @@ class Stage:
         declared = self._declarations(file.source, location)
         runner = AgentRunner(self, location, session, agent)
         model = self._model(declared, settings)
-        tools = Toolbox(
-            declared_tools(declared, self.root, settings.command, lambda: trust, runner.run),
-            self._script,
-        )
+        tools = Toolbox(self._tools(declared, settings, trust, runner), self._script)
         read = self._reader(location)
         transcript = Transcript(file, read, self.listener)
         host = ChatHost(transcript, tools, Compactor(model, read), runner.run)
@@ -133,14 +131,26 @@ class Stage:
             channel, transcript, model, tools, _options(declared), settings.stop.max_blocks
         )
 
+    def _tools(
+        self, declared: Declarations, settings: Settings, trust: Trust, agents: AgentRunner
+    ) -> Iterator[Tool]:
+        tell = self.listener.note
+        maker = ToolMaker(self.root, settings.command, lambda: trust, agents.run, tell)
+        return maker.tools_of(declared)
+
     def _library_with(self, source: SourceFile, location: str) -> Library:
         """The books in force, and the file's own; what is wrong with that one ends the chat."""
-        others = [one for one in self._library.governing() if one.files[0].location != location]
+        governing = self._library.in_force()
+        others = [
+            one
+            for one in self._library.books
+            if one.book in governing and one.files[0].location != location
+        ]
         name = name_from(self.root, location)
         found = Found(name, location, CHATMD, Why.GIVEN, name, "")
         own = load_read(Search(self.root, (found,)), [RuleText(found, source)])
         if has_errors(own.diagnostics):
-            raise LoadError(own.diagnostics)
+            raise LoadError(list(own.diagnostics))
         return replace(self._library, books=(*others, *own.books), refusals=())
 
     def _trust(self, library: Library) -> Trust:
@@ -171,6 +181,16 @@ class Stage:
             self._stack.callback(model.close)
             self._models[name] = model
         return self._models[name]
+
+
+def _scripted(tools: str) -> ScriptedTools | None:
+    """The script of `--tools`, if there is one."""
+    if not tools:
+        return None
+    kind, _, path = tools.partition(":")
+    if kind != "script" or not path:
+        raise BylawError(f"`--tools` takes `script:FILE`, not `{brief(tools)}`")
+    return ScriptedTools(path)
 
 
 def _options(declared: Declarations) -> Options:

@@ -1,0 +1,62 @@
+"""The `<tool>` declarations of a chat → tools that can be run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.chatmd.declarations import AgentTool as DeclaredAgent
+from bylaw.dialects.chatmd.declarations import BuiltInTool
+from bylaw.dialects.chatmd.declarations import CommandTool as DeclaredCommand
+from bylaw.hosts.chat.tools.agent import AgentTool
+from bylaw.hosts.chat.tools.built_in import BUILT_IN_NAMES, built_in
+from bylaw.hosts.chat.tools.command import CommandTool
+from bylaw.hosts.chat.tools.files import Files
+from bylaw.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.dialects.chatmd.declarations import Declarations
+    from bylaw.dialects.chatmd.declarations import Tool as Declared
+    from bylaw.hosts.chat.tools.base import Tool
+    from bylaw.runtime.settings.tables import CommandSettings
+    from bylaw.runtime.trust import Trust
+
+
+class ToolMaker:
+    """Makes the tools of chats in one root; `tell` hears of those that there are not."""
+
+    def __init__(
+        self,
+        root: str,
+        settings: CommandSettings,
+        trust: Callable[[], Trust],
+        run_agent: Callable[[str, str], str],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._root = root
+        self._settings = settings
+        self._trust = trust
+        self._run_agent = run_agent
+        self._tell = tell
+
+    def tools_of(self, declared: Declarations) -> Iterator[Tool]:
+        """Every tool that Bylaw runs; of others a warning was given when the file was read."""
+        for one in declared.tools:
+            tool = self._made(one)
+            if tool is not None:
+                yield tool
+
+    def _made(self, one: Declared) -> Tool | None:
+        match one:
+            case DeclaredCommand():
+                return CommandTool(one, self._root, self._settings, self._trust)
+            case DeclaredAgent(name=name, path=path, description=said):
+                return AgentTool(name, path, said, self._run_agent)
+            case BuiltInTool(name=name):
+                made = built_in(one, Files(self._root), self._trust)
+                if made is None:
+                    help_ = did_you_mean(name, BUILT_IN_NAMES)
+                    self._tell(f"there is no built-in tool `{name}`; {help_}")
+                return made
+        return None
