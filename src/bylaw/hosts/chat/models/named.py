@@ -1,0 +1,37 @@
+"""The name of a model → the model, as in `openai:gpt-5` or `script:turns.jsonl`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.models.anthropic_model import AnthropicModel
+from bylaw.hosts.chat.models.base import ModelError
+from bylaw.hosts.chat.models.openai_model import OpenAIModel
+from bylaw.hosts.chat.models.patience import TIMEOUT_S, Patience
+from bylaw.hosts.chat.models.script import ScriptedModel
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from bylaw.hosts.chat.models.base import Model
+
+PROVIDERS = ("anthropic", "openai", "script")
+
+
+def model_named(name: str, *, base_url: str = "", timeout_s: float = TIMEOUT_S) -> Model:
+    """A model that can be asked; ModelError if the name, its package or its key is missing.
+
+    The key is sent to `base_url`: a caller gives none that comes with files nobody trusts.
+    """
+    provider, _, rest = name.partition(":")
+    if provider not in PROVIDERS:
+        help_line = did_you_mean(provider, PROVIDERS)
+        raise ModelError(f"`{brief(provider)}` is no provider of models: {help_line}")
+    if not rest:
+        raise ModelError(f"which model of `{provider}`? A name is needed: `{provider}:NAME`")
+    if provider == "script":
+        return ScriptedModel(rest)
+    patience = Patience(timeout_s=timeout_s)
+    if provider == "openai":
+        return OpenAIModel(rest, base_url=base_url, patience=patience)
+    return AnthropicModel(rest, base_url=base_url, patience=patience)

@@ -1,0 +1,166 @@
+"""Pieces of a provider's stream → one turn of the assistant that can stand in a file.
+
+What a server sends is not trusted: names and ids are reduced to plain characters, ids are made
+unique, halves of characters are joined or replaced, and everything that can grow has a limit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.messages import Call, Reply, Usage
+from bylaw.hosts.chat.models.base import ModelError
+from bylaw.model.values import MAX_COUNT
+from bylaw.model.visible import brief, visible
+from bylaw.model.vocabulary import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bylaw.hosts.chat.messages import Request
+
+# Text, names and arguments of one turn.
+MAX_TURN_CHARS = 4_000_000
+MAX_CALLS = 128
+MAX_NAME = 128
+
+LENGTH = "the length limit was reached"
+REFUSED = "the model refused"
+FILTERED = "the provider's filter stopped it"
+NO_ROOM = "the context window is full"
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.:/-]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class FormError(ValueError):
+    """An event of a stream is not of the form that is documented."""
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """A tool call while its pieces come."""
+
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)
+
+
+class Turn:
+    """One attempt at a turn; `ended` is the provider's word for why, none if it broke."""
+
+    def __init__(self, request: Request, on_text: Callable[[str], None]) -> None:
+        self.calls: list[PartialCall] = []
+        self.usage = Usage()
+        self.ended = ""
+        self.cut = ""
+        self.released = False
+        self._request = request
+        self._on_text = on_text
+        self._pieces: list[str] = []
+        self._half = ""
+        self._chars = 0
+
+    def say(self, piece: str) -> None:
+        """Release a piece of the text."""
+        self._grow(piece)
+        piece = self._half + piece
+        # A server may cut between the halves of a character.
+        self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        self._release(whole(piece.removesuffix(self._half)))
+
+    def begin_call(self, call_id: str, name: str) -> PartialCall:
+        """Begin a tool call; its pieces are added with `extend`."""
+        if len(self.calls) == MAX_CALLS:
+            raise ModelError(f"the model made more than {MAX_CALLS} tool calls at once")
+        self._grow(call_id + name)
+        self.calls.append(PartialCall(call_id, name))
+        return self.calls[-1]
+
+    def extend(self, call: PartialCall, arguments: str) -> None:
+        """Add a piece of the arguments of a call."""
+        self._grow(arguments)
+        call.arguments.append(arguments)
+
+    def _grow(self, piece: str) -> None:
+        self._chars += len(piece)
+        if self._chars > MAX_TURN_CHARS:
+            raise ModelError(f"the model's turn is longer than {MAX_TURN_CHARS:,} characters")
+
+    def reply(self, tools: Mapping[str, str]) -> Reply:
+        """The whole turn; `tools` gives the names of tools by those that were sent."""
+        if self._half:
+            self._half = ""
+            self._release("\N{REPLACEMENT CHARACTER}")
+        text = "".join(self._pieces)
+        return Reply(text=text, calls=self._whole_calls(tools), usage=self.usage, cut=self.cut)
+
+    def _release(self, piece: str) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self.released = True
+            self._on_text(piece)
+
+    def _whole_calls(self, tools: Mapping[str, str]) -> tuple[Call, ...]:
+        taken = {call.id for message in self._request.messages for call in message.calls}
+        number = 1 + sum(message.role is Role.ASSISTANT for message in self._request.messages)
+        done: list[Call] = []
+        for place, call in enumerate(self.calls, 1):
+            call_id = _free(plain_name(call.id) or f"call-{number}-{place}", taken)
+            taken.add(call_id)
+            tool = tools.get(call.name) or plain_name(call.name) or "unnamed"
+            # A tool without arguments is called with nothing at all by some servers.
+            arguments = whole("".join(call.arguments))
+            done.append(Call(call_id, tool, arguments if arguments.strip() else "{}"))
+        return tuple(done)
+
+
+def unknown_end(reason: str) -> str:
+    """What is told of a reason to stop that is not known: the turn may be incomplete."""
+    return f"it stopped for `{visible(brief(reason))}`"
+
+
+def plain_name(written: str) -> str:
+    """A name or an id with plain characters only, of bounded length."""
+    return _UNSAFE.sub("_", written[:MAX_NAME])
+
+
+def whole(text: str) -> str:
+    """A text in which halves of characters are joined; a lone one is replaced."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def text_in(event: object, field_name: str) -> str:
+    """A field of an event that is a text or left out."""
+    value = getattr(event, field_name, None)
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise FormError(f"`{field_name}` is no text")
+
+
+def items_in(event: object, field_name: str) -> list[object]:
+    """A field of an event that is a list or left out."""
+    value = getattr(event, field_name, None)
+    if value is None or isinstance(value, list):
+        return value or []
+    raise FormError(f"`{field_name}` is no list")
+
+
+def number_in(event: object, field_name: str) -> int | None:
+    """A field of an event that counts something; what is no count is as if left out."""
+    value = getattr(event, field_name, None)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT:
+        return value
+    return None
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    if wanted not in taken:
+        return wanted
+    numbered = (f"{wanted[: MAX_NAME - 8]}-{n}" for n in count(2))
+    return next(name for name in numbered if name not in taken)
