@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from stat import S_ISDIR, S_ISREG
+from typing import TYPE_CHECKING
 
 from bylaw.model.codes.input import NOT_UTF8, TOO_LARGE, UNREADABLE_FILE
 from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import EncodingError, SourceFile, Span
 from bylaw.runtime.paths import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_INPUT_BYTES = 5 * 1024 * 1024
 _PIECE = 64 * 1024
@@ -27,9 +32,9 @@ def read_file(path: str, name: str = "") -> SourceFile:
     """Read a file or a pipe that a person named; LoadError if that cannot be done."""
     name = name or path
     try:
-        descriptor = _open(path, 0)
+        descriptor = _open(path, os.O_RDONLY)
         try:
-            data = _read(descriptor, MAX_INPUT_BYTES)
+            data = read_at_most(descriptor, MAX_INPUT_BYTES)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as wrong:
@@ -54,7 +59,16 @@ def regular_bytes(
     Opening a pipe or a device does not hang. Without `links`, a link is an OSError with `ELOOP`.
     A path may begin at an open folder.
     """
-    descriptor = _open(path, os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW), folder)
+    with open_regular(path, links=links, folder=folder) as descriptor:
+        return read_at_most(descriptor, at_most)
+
+
+@contextmanager
+def open_regular(
+    path: str, flags: int = os.O_RDONLY, *, links: bool = True, folder: int | None = None
+) -> Iterator[int]:
+    """A regular file, open; see `regular_bytes`."""
+    descriptor = _open(path, flags | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW), folder)
     try:
         # The folder may change under us, so the opened file is looked at, not the name.
         mode = os.fstat(descriptor).st_mode
@@ -62,7 +76,7 @@ def regular_bytes(
             raise IsADirectoryError
         if not S_ISREG(mode):
             raise ValueError("it is no regular file")
-        return _read(descriptor, at_most)
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -70,10 +84,11 @@ def regular_bytes(
 def _open(path: str, flags: int, folder: int | None = None) -> int:
     if "\0" in path:
         raise ValueError("embedded null byte")  # Python says it in many ways
-    return os.open(as_bytes(path), os.O_RDONLY | flags, dir_fd=folder)
+    return os.open(as_bytes(path), flags, dir_fd=folder)
 
 
-def _read(descriptor: int, at_most: int) -> bytes:
+def read_at_most(descriptor: int, at_most: int) -> bytes:
+    """What an open file holds from where it stands, or one byte more than allowed."""
     # One byte more than allowed tells "too large" without reading an endless pipe; a buffer of
     # the whole limit would take longer to make than most files take to read.
     pieces, left = [], at_most + 1

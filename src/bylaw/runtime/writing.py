@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from bylaw.runtime.paths import as_bytes
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
@@ -13,17 +15,64 @@ def write_whole(folder: int, name: str, data: bytes, *, lasting: bool = True) ->
 
     A lasting one is whole also after the power failed.
     """
-    temporary = f"{name}.{os.urandom(8).hex()}"
+    temporary = write_beside(folder, name, data, lasting=lasting)
     try:
-        with open(os.open(temporary, _NEW, 0o600, dir_fd=folder), "wb") as stream:  # noqa: PTH123 - a descriptor
+        rename(folder, temporary, name)
+        if lasting:
+            os.fsync(folder)
+    except OSError:
+        remove(folder, temporary)
+        raise
+
+
+def write_beside(
+    folder: int,
+    name: str,
+    data: bytes,
+    *,
+    lasting: bool = True,
+    mode: int = 0o600,
+    like: os.stat_result | None = None,
+) -> str:
+    """Write a file beside the one that it is to replace, and give its name; OSError leaves none.
+
+    It is as open to others as the one that it is like, else as `mode` and the user allow.
+    """
+    temporary = spare_name(name)
+    try:
+        with open(os.open(as_bytes(temporary), _NEW, mode, dir_fd=folder), "wb") as stream:  # noqa: PTH123 - a descriptor
+            if like is not None:
+                _make_like(stream.fileno(), like)
             stream.write(data)
             if lasting:
                 stream.flush()
                 os.fsync(stream.fileno())
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-        if lasting:
-            os.fsync(folder)
     except OSError:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
+        remove(folder, temporary)
         raise
+    return temporary
+
+
+def spare_name(name: str) -> str:
+    """A name that nothing has, beside another one."""
+    return f"{name}.{os.urandom(8).hex()}"
+
+
+def rename(folder: int, old: str, new: str) -> None:
+    """Give a file another name; whatever had that is gone."""
+    os.rename(as_bytes(old), as_bytes(new), src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def remove(folder: int, name: str) -> None:
+    """Remove a file, if it is there."""
+    with suppress(OSError):
+        os.unlink(as_bytes(name), dir_fd=folder)
+
+
+def _make_like(file: int, like: os.stat_result) -> None:
+    rights = 0o777
+    try:
+        os.fchown(file, like.st_uid, like.st_gid)
+    except PermissionError:
+        rights = 0o707  # its group is another one now
+    os.fchmod(file, like.st_mode & rights)
