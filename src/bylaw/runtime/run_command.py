@@ -1,22 +1,17 @@
-"""A `command.run` step → a command within the settings of its root, run if a person trusts it.
-
-What can have changed since the rule was decided is looked at again right before each start: trust
-here, the program and the folder in `command.run`. A difference is refused.
-"""
+"""A `command.run` step → a command within the bounds of its language, and what became of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.model.effects import CommandRun
 from bylaw.model.vocabulary import EffectStatus
-from bylaw.runtime.command import run
 from bylaw.runtime.file_digests import digest_of_all, file_digests
-from bylaw.runtime.trust import TrustState
-from bylaw.runtime.watched.result import Command, CommandResult, Ending, Refusal
+from bylaw.runtime.trusted_command import command_in, run_if_trusted
+from bylaw.runtime.watched.result import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +21,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation
+    from bylaw.runtime.watched.result import Cancellation, Command, CommandResult
 
 MAX_NAMED = 100  # changed files in a result
 
@@ -75,27 +70,19 @@ class CommandRunner:
 
     def _command(self, step: CommandRun, uid: str) -> Command:
         bounds = self.languages.get(uid.partition(":")[0], NO_BOUNDS)
-        most = self.settings.timeout_s
+        command = command_in(self.root, self.settings, step.argv)
         folders = [f"{self.root}/{one}" for one in self.settings.roots]
-        return Command(
-            argv=step.argv,
+        return replace(
+            command,
             # An absolute path is none, wherever it leads.
             cwd="" if step.cwd.startswith("/") else f"{self.root}/{step.cwd}",
-            roots=tuple(folders) if bounds.in_roots else (self.root,),
-            top=self.root,
-            timeout_s=min(step.timeout_s or most, most),
-            allow=_both(bounds.programs, frozenset(self.settings.allow) or None),
-            env=self.settings.env,
+            roots=tuple(folders) if bounds.in_roots else command.roots,
+            timeout_s=min(step.timeout_s or command.timeout_s, command.timeout_s),
+            allow=_both(bounds.programs, command.allow),
         )
 
     def _run(self, command: Command) -> CommandResult:
-        trust = self.trust()
-        if trust.state is TrustState.NOT_NEEDED:
-            why = "no book said that it starts programs, so nobody could trust it"
-            return CommandResult.refused(command, Refusal.UNTRUSTED, why)
-        if not trust:
-            return CommandResult.refused(command, Refusal.UNTRUSTED, trust.why)
-        return run(command, self.cancellation)
+        return run_if_trusted(command, self.trust, self.cancellation)
 
     def _run_until_stable(self, command: Command, files: tuple[str, ...]) -> StepOutcome:
         """DW-A22, DW-A24: the second run is there only to change nothing again."""

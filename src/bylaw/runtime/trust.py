@@ -48,6 +48,11 @@ class Trust:
     def __bool__(self) -> bool:
         return self.state in _GIVEN
 
+    @property
+    def given(self) -> bool:
+        """Whether a person trusts this, asked for it; where nothing asks, nobody was."""
+        return self.state in {TrustState.TRUSTED, TrustState.ONE_RUN}
+
     @classmethod
     def for_one_run(cls) -> Trust:
         """Trust of a person who said so on the command line; it is not remembered."""
@@ -94,7 +99,7 @@ def is_trusted(root: str, library: Library, configuration: Configuration) -> Tru
 
 def request_of(library: Library, configuration: Configuration) -> Request:
     """What somebody would have to trust."""
-    found = [(one, one.dialect.starts(one.book)) for one in library.books]
+    found = [(one, one.starts) for one in library.books]
     starts = {
         StartRecord(str(start.what), visible(start.name), visible(start.uid))
         for _, starts in found

@@ -1,0 +1,46 @@
+"""A command line → a command within the settings of its root, run only if a person trusts it.
+
+What can have changed since it was asked for is looked at again right before the start: trust here,
+the program and the folder in `command.run`. A difference is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.command import run
+from bylaw.runtime.trust import TrustState
+from bylaw.runtime.watched.result import Command, CommandResult, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.runtime.settings.tables import CommandSettings
+    from bylaw.runtime.trust import Trust
+    from bylaw.runtime.watched.result import Cancellation
+
+
+def command_in(root: str, settings: CommandSettings, argv: tuple[str, ...]) -> Command:
+    """A command at the root, as far as the settings go."""
+    return Command(
+        argv=argv,
+        cwd=root,
+        roots=(root,),
+        top=root,
+        timeout_s=settings.timeout_s,
+        allow=frozenset(settings.allow) or None,
+        env=settings.env,
+    )
+
+
+def run_if_trusted(
+    command: Command, trust: Callable[[], Trust], cancellation: Cancellation | None = None
+) -> CommandResult:
+    """Run a command to its end; `trust` finds out whether a person trusts it, as of now."""
+    found = trust()
+    if found.state is TrustState.NOT_NEEDED:
+        why = "no book said that it starts programs, so nobody could trust it"
+        return CommandResult.refused(command, Refusal.UNTRUSTED, why)
+    if not found:
+        return CommandResult.refused(command, Refusal.UNTRUSTED, found.why)
+    return run(command, cancellation)
