@@ -32,28 +32,26 @@ _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 
 
-def explain(cls: type[Struct], complaint: str) -> str:
+def explain(
+    cls: type[Struct], complaint: str, whole: str = "the event", part: str = "field"
+) -> str:
     """What is wrong with a value of this class, and what was meant."""
     what, _, path = complaint.partition(" - at `$")
     path = path.removesuffix("`")
-    where = path.lstrip(".")
+    subject = f"`{path.lstrip('.')}`" if path else whole
     if found := _WRONG_TYPE.fullmatch(what):
-        return f"{_subject(where)} must be {_in_words(found[1])}, not {_in_words(found[2])}"
+        return f"{subject} must be {_in_words(found[1])}, not {_in_words(found[2])}"
     if found := _OUT_OF_BOUNDS.fullmatch(what):
-        return f"{_subject(where)} must be {_BOUNDS[found[1]]} {found[2]}"
+        return f"{subject} must be {_BOUNDS[found[1]]} {found[2]}"
     if found := _UNKNOWN_WORD.fullmatch(what):
         help_line = did_you_mean(found[1], _known_at(cls, path))
-        return f"{_subject(where)} cannot be `{brief(found[1])}`: {help_line}"
+        return f"{subject} cannot be `{brief(found[1])}`: {help_line}"
     if found := _UNKNOWN_FIELD.fullmatch(what):
         help_line = did_you_mean(found[1], _known_at(cls, path))
-        return f"{_subject(where)} has no field `{brief(found[1])}`: {help_line}"
+        return f"{subject} has no {part} `{brief(found[1])}`: {help_line}"
     if found := _MISSING_FIELD.fullmatch(what):
-        return f"{_subject(where)} needs the field `{found[1]}`"
-    return f"{_subject(where)} is not valid: {what[:1].lower()}{what[1:]}"
-
-
-def _subject(where: str) -> str:
-    return f"`{where}`" if where else "the event"
+        return f"{subject} needs the {part} `{found[1]}`"
+    return f"{subject} is not valid: {what[:1].lower()}{what[1:]}"
 
 
 def _in_words(types: str) -> str:

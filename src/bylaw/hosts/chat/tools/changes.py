@@ -1,0 +1,161 @@
+"""Changes of several files → all of them made, or none.
+
+Whatever needs room on the disk comes first, beside the files. Then each takes its place by one
+rename, and the old ones are kept until the last of them has.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.tools.base import ToolError
+from bylaw.hosts.chat.tools.files import (
+    CHANGED,
+    MAX_EDITED_BYTES,
+    cannot,
+    is_same,
+    shown,
+    state_of,
+)
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.writing import remove, rename, spare_name, write_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.hosts.chat.tools.files import Spot
+    from bylaw.runtime.beneath import Place
+
+# Tools run side by side; between reading a file and writing it nobody else may do so.
+ONE_AT_A_TIME = Lock()
+
+_READ = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a file is to hold, None if it is to be gone; a new one has the rights of `like`."""
+
+    spot: Spot
+    data: bytes | None
+    like: os.stat_result | None = None
+
+
+def carry_out(root: str, changes: Sequence[Change]) -> None:
+    """Make all changes; ToolError if one cannot be made, and then none was."""
+    # A file that moves is for a moment there twice, and never gone.
+    ordered = sorted(changes, key=lambda change: change.data is None)
+    work = _Work(root, keep=len(ordered) > 1)
+    with work.opened:
+        try:
+            steps = [work.prepared(change) for change in ordered]
+            for step in steps:
+                work.take(step)
+        except BaseException as problem:
+            if lost := work.put_back():
+                raise ToolError(f"{problem}; not put back: {', '.join(lost)}") from None
+            raise
+        for step in steps:
+            if step.kept:
+                remove(step.folder, step.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A change in its open folder; `fresh` takes the place of `name`, which lives on as `kept`."""
+
+    change: Change
+    folder: int
+    name: str
+    fresh: str
+    kept: str
+
+
+class _Work:
+    """What was opened, and what must be done to undo the rest."""
+
+    def __init__(self, root: str, *, keep: bool) -> None:
+        self.root = root
+        self.keep = keep
+        self.opened = ExitStack()
+        self._undo: list[tuple[str, Callable[[], None]]] = []
+
+    def prepared(self, change: Change) -> _Step:
+        spot, data = change.spot, change.data
+        with cannot("write", spot.asked):
+            if data is not None and len(data) > MAX_EDITED_BYTES:
+                raise ValueError(f"it would be larger than {MAX_EDITED_BYTES:,} bytes")
+            with beneath(self.root, spot.path, new=True) as place:
+                if place.path != spot.path or not is_same(state_of(place), spot.state):
+                    raise ValueError(CHANGED)
+                folder = self._folder(place, spot)
+            fresh = "" if data is None else self._fresh(folder, place.name, change, data)
+            kept = self._kept(folder, place.name, spot) if self.keep and spot.state else ""
+            return _Step(change, folder, place.name, fresh, kept)
+
+    def take(self, step: _Step) -> None:
+        spot = step.change.spot
+        with cannot("write", spot.asked):
+            state = None
+            with suppress(FileNotFoundError):
+                state = os.stat(as_bytes(step.name), dir_fd=step.folder, follow_symlinks=False)
+            if not is_same(state, spot.state):
+                raise ValueError(CHANGED)
+            if step.fresh:
+                rename(step.folder, step.fresh, step.name)
+            else:
+                os.unlink(as_bytes(step.name), dir_fd=step.folder)
+            if step.kept:
+                self._later(spot, partial(rename, step.folder, step.kept, step.name))
+            elif spot.state is None:
+                self._later(spot, partial(remove, step.folder, step.name))
+            os.fsync(step.folder)
+
+    def put_back(self) -> list[str]:
+        """Undo everything; the names of the files with which that failed."""
+        lost = []
+        for path, undo in reversed(self._undo):
+            try:
+                undo()
+            except OSError:
+                lost.append(f"`{shown(path)}`")
+        return lost
+
+    def _folder(self, place: Place, spot: Spot) -> int:
+        # Opened to be read: what is in another one cannot be made to last.
+        folder = self._open(b".", _READ, place.folder)
+        for part in map(as_bytes, place.missing):
+            with suppress(FileExistsError):
+                os.mkdir(part, dir_fd=folder)
+                self._later(spot, partial(os.rmdir, part, dir_fd=folder))
+            folder = self._open(part, _READ, folder)
+        return folder
+
+    def _open(self, name: bytes, flags: int, folder: int) -> int:
+        descriptor = os.open(name, flags, dir_fd=folder)
+        self.opened.callback(os.close, descriptor)
+        return descriptor
+
+    def _fresh(self, folder: int, name: str, change: Change, data: bytes) -> str:
+        like = change.spot.state or change.like
+        fresh = write_beside(folder, name, data, mode=0o666, like=like)
+        self._later(change.spot, partial(remove, folder, fresh))
+        return fresh
+
+    def _kept(self, folder: int, name: str, spot: Spot) -> str:
+        kept = spare_name(name)
+        os.link(
+            as_bytes(name), as_bytes(kept),
+            src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False,
+        )  # fmt: skip
+        self._later(spot, partial(remove, folder, kept))
+        return kept
+
+    def _later(self, spot: Spot, undo: Callable[[], None]) -> None:
+        self._undo.append((spot.asked, undo))

@@ -1,0 +1,130 @@
+"""The files of a chat, as its tools may read and change them: below one folder, nowhere else.
+
+Paths come from a model. What cannot be done is a ToolError that says why.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from stat import S_ISDIR, S_ISREG
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.chat.tools.base import ToolError
+from bylaw.hosts.chat.tools.text_form import Text
+from bylaw.model.visible import clipped
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.runtime.beneath import Place
+
+    # Where a file really lies, from the root → why it must not be written, None if it may be.
+    Protected = Callable[[str], str | None]
+
+MAX_EDITED_BYTES = 4 * 1024 * 1024
+MAX_SHOWN = 200  # characters of a path, or of a line, in a message
+
+_NOT_OURS = {".git": "it belongs to git", ".bylaw": "it belongs to Bylaw"}
+
+
+def protected_by_default(path: str) -> str | None:
+    """Why the tools of a chat must not write there, whatever rules are in force."""
+    parts = path.casefold().split("/")
+    for part in parts:
+        if part in _NOT_OURS:
+            return _NOT_OURS[part]
+    if parts[-1] == "bylaw.toml":
+        return "it holds the settings of Bylaw"
+    return "it holds a chat and its rules" if parts[-1].endswith(".chatmd") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a file is, or could be made; `asked` is the path that somebody named.
+
+    `path` is where it really lies, `state` what lies there. `linked` tells that the path ends in a
+    link to it.
+    """
+
+    asked: str
+    path: str
+    state: os.stat_result | None
+    linked: bool
+
+
+class Files:
+    """The files below a root."""
+
+    def __init__(self, root: str, protected: Protected = protected_by_default) -> None:
+        self.root = root
+        self._protected = protected
+
+    def spot(self, path: str) -> Spot:
+        """Where a file may be changed or made."""
+        with cannot("write", path), beneath(self.root, path, new=True) as place:
+            why = self._protected(place.path)
+            if why:
+                raise ValueError(why)
+            return Spot(path, place.path, state_of(place), place.linked)
+
+    def text(self, spot: Spot) -> Text:
+        """The text of a file that is to be changed; only what may be written is read."""
+        with (
+            cannot("change", spot.asked),
+            beneath(self.root, spot.path) as place,
+            open_regular(place.name, os.O_RDWR, links=False, folder=place.folder) as file,
+        ):
+            if spot.state is None or not is_same(os.fstat(file), spot.state):
+                raise ValueError(CHANGED)
+            data = read_at_most(file, MAX_EDITED_BYTES)
+            if len(data) > MAX_EDITED_BYTES:
+                raise ValueError(f"it is larger than {MAX_EDITED_BYTES:,} bytes")
+            return Text.decode(data)
+
+
+CHANGED = "somebody else has just changed it"
+
+
+def state_of(place: Place) -> os.stat_result | None:
+    """What lies there, None if nothing does; an error for what is no regular file."""
+    if place.missing:
+        return None
+    try:
+        state = os.stat(as_bytes(place.name), dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if S_ISDIR(state.st_mode):
+        raise IsADirectoryError
+    if not S_ISREG(state.st_mode):
+        raise ValueError("it is no regular file")
+    return state
+
+
+def is_same(one: os.stat_result | None, other: os.stat_result | None) -> bool:
+    """Whether nobody put another file there, or wrote to it."""
+    if one is None or other is None:
+        return one is other
+    return _identity(one) == _identity(other)
+
+
+def _identity(state: os.stat_result) -> tuple[int, ...]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+@contextmanager
+def cannot(act: str, path: str) -> Iterator[None]:
+    """Whatever the system or a check refuses is told as `cannot ACT PATH: why`."""
+    try:
+        yield
+    except (OSError, ValueError) as wrong:
+        raise ToolError(f"cannot {act} `{shown(path)}`: {in_plain_words(wrong)}") from None
+
+
+def shown(text: str) -> str:
+    """A foreign text in a message, not too long; every text that is written can hold it."""
+    return clipped(text.encode("utf-8", "backslashreplace").decode(), MAX_SHOWN)

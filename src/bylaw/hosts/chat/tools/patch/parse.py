@@ -1,0 +1,178 @@
+"""The text of a patch in the format V4A → its sections; ToolError names the line that is wrong.
+
+    *** Begin Patch
+    *** Add File: PATH          then lines that begin with `+`
+    *** Delete File: PATH
+    *** Update File: PATH
+    *** Move to: PATH           may be left out
+    @@ LINE                     an anchor; there may be several, or `@@` alone between hunks
+     kept, -removed, +added     lines of a hunk
+    *** End of File             the hunk stands at the end
+    *** End Patch
+
+A line of a hunk without a sign is one that is kept: many models leave the blank out.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from bylaw.hosts.chat.tools.base import ToolError
+from bylaw.hosts.chat.tools.files import shown
+from bylaw.hosts.chat.tools.patch.written import (
+    AddFile,
+    DeleteFile,
+    Hunk,
+    Line,
+    Section,
+    Sign,
+    UpdateFile,
+)
+
+MAX_PATCH_CHARS = 1_000_000
+MAX_SECTIONS = 100
+MAX_HUNKS = 1_000
+
+_BEGIN = "*** Begin Patch"
+_END = "*** End Patch"
+_ADD = "*** Add File: "
+_DELETE = "*** Delete File: "
+_UPDATE = "*** Update File: "
+_MOVE = "*** Move to: "
+_END_OF_FILE = "*** End of File"
+_MARK = "*** "
+_ANCHOR = "@@"
+
+
+def parse_patch(text: str) -> list[Section]:
+    """What a patch says."""
+    if len(text) > MAX_PATCH_CHARS:
+        raise ToolError(f"the patch is longer than {MAX_PATCH_CHARS:,} characters")
+    return _Reader(text.strip().replace("\r\n", "\n").split("\n")).sections()
+
+
+class _Reader:
+    """Goes through the lines of a patch once; `at` is the next one."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.at = 0
+        self.hunks_left = MAX_HUNKS
+
+    def sections(self) -> list[Section]:
+        if self.lines[0].rstrip() != _BEGIN:
+            self.fail(f"the first line must be `{_BEGIN}`")
+        if self.lines[-1].rstrip() != _END:
+            self.at = len(self.lines) - 1
+            self.fail(f"the last line must be `{_END}`")
+        self.lines.pop()
+        self.at += 1
+        sections: list[Section] = []
+        while self.skip_blank():
+            sections.append(self.section())
+            if len(sections) > MAX_SECTIONS:
+                self.fail(f"a patch has at most {MAX_SECTIONS} files")
+        if not sections:
+            self.fail("the patch names no file")
+        return sections
+
+    def section(self) -> Section:
+        header = self.lines[self.at]
+        for mark, read in ((_ADD, self.add), (_DELETE, self.delete), (_UPDATE, self.update)):
+            if header.startswith(mark):
+                return read(self.path(mark))
+        self.fail(f"`{_ADD}PATH`, `{_DELETE}PATH` or `{_UPDATE}PATH` is needed here")
+
+    def path(self, mark: str) -> str:
+        path = self.lines[self.at].removeprefix(mark).strip()
+        if not path:
+            self.fail("the path is empty")
+        self.at += 1
+        return path
+
+    def add(self, path: str) -> AddFile:
+        added: list[str] = []
+        while self.at < len(self.lines) and self.lines[self.at].startswith("+"):
+            added.append(self.lines[self.at][1:])
+            self.at += 1
+        if self.skip_blank() and not self.at_mark():
+            self.fail("every line of a new file begins with `+`")
+        return AddFile(path, tuple(added))
+
+    def delete(self, path: str) -> DeleteFile:
+        if self.skip_blank() and not self.at_mark():
+            self.fail("nothing follows on a file that is deleted")
+        return DeleteFile(path)
+
+    def update(self, path: str) -> UpdateFile:
+        moves = self.at < len(self.lines) and self.lines[self.at].startswith(_MOVE)
+        move_to = self.path(_MOVE) if moves else ""
+        hunks: list[Hunk] = []
+        while self.skip_empty() and not self.at_mark():
+            hunks.append(self.hunk(len(hunks) + 1))
+        if not hunks and not move_to:
+            self.fail(f"the update of `{shown(path)}` has no hunk")
+        return UpdateFile(path, move_to, tuple(hunks))
+
+    def hunk(self, number: int) -> Hunk:
+        self.hunks_left -= 1
+        if self.hunks_left < 0:
+            self.fail(f"a patch has at most {MAX_HUNKS:,} hunks")
+        first = self.at + 1
+        anchors = self.anchors()
+        lines = self.hunk_lines()
+        at_end = self.at < len(self.lines) and self.lines[self.at].rstrip() == _END_OF_FILE
+        self.at += at_end
+        if all(line.sign is Sign.KEEP for line in lines):
+            self.at = first - 1
+            self.fail(f"hunk {number} changes nothing: none of its lines begins with `+` or `-`")
+        return Hunk(
+            number=number, line=first, anchors=anchors, lines=tuple(lines), at_end=bool(at_end)
+        )
+
+    def anchors(self) -> tuple[str, ...]:
+        anchors: list[str] = []
+        while self.at < len(self.lines) and self.is_anchor():
+            anchors.append(self.lines[self.at].removeprefix(_ANCHOR).removeprefix(" "))
+            self.at += 1
+        return tuple(anchor for anchor in anchors if anchor.strip())
+
+    def hunk_lines(self) -> list[Line]:
+        lines: list[Line] = []
+        blank = 0  # lines at the end that only set the hunk apart from what follows
+        while self.at < len(self.lines) and not self.is_anchor() and not self.at_mark():
+            line = self.lines[self.at]
+            blank = 0 if line else blank + 1
+            lines.append(_line(line))
+            self.at += 1
+        return lines[: len(lines) - blank]
+
+    def is_anchor(self) -> bool:
+        line = self.lines[self.at]
+        return line.rstrip() == _ANCHOR or line.startswith(f"{_ANCHOR} ")
+
+    def at_mark(self) -> bool:
+        return self.lines[self.at].startswith(_MARK)
+
+    def skip_blank(self) -> bool:
+        """Go on to the next line that is not blank; False if there is none."""
+        while self.at < len(self.lines) and not self.lines[self.at].strip():
+            self.at += 1
+        return self.at < len(self.lines)
+
+    def skip_empty(self) -> bool:
+        """The same where a blank is the sign of a line."""
+        while self.at < len(self.lines) and not self.lines[self.at]:
+            self.at += 1
+        return self.at < len(self.lines)
+
+    def fail(self, why: str) -> NoReturn:
+        at = min(self.at, len(self.lines) - 1)
+        raise ToolError(f"line {at + 1} of the patch, `{shown(self.lines[at])}`: {why}")
+
+
+def _line(line: str) -> Line:
+    for sign in Sign:
+        if line.startswith(sign):
+            return Line(sign, line[1:])
+    return Line(Sign.KEEP, line)

@@ -1,0 +1,69 @@
+"""A patch as it is written: files that are added, deleted or updated, an update in hunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Sign(StrEnum):
+    """What a line of a hunk says of the file."""
+
+    KEEP = " "
+    REMOVE = "-"
+    ADD = "+"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a hunk, without its sign."""
+
+    sign: Sign
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines as they stand one after the other in a file, before and after.
+
+    They stand behind the `anchors`, of which each stands behind the one before it; with `at_end`
+    at the end of the file. `number` counts the hunks of a file, `line` those of the patch.
+    """
+
+    number: int
+    line: int
+    anchors: tuple[str, ...]
+    lines: tuple[Line, ...]
+    at_end: bool
+
+    @property
+    def old(self) -> tuple[str, ...]:
+        """The lines as they stand in the file before."""
+        return tuple(line.text for line in self.lines if line.sign is not Sign.ADD)
+
+
+@dataclass(frozen=True, slots=True)
+class AddFile:
+    """A file that is made."""
+
+    path: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFile:
+    """A file that is removed."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateFile:
+    """A file that is changed, or gets another path, or both; an empty one means that it stays."""
+
+    path: str
+    move_to: str
+    hunks: tuple[Hunk, ...]
+
+
+Section = AddFile | DeleteFile | UpdateFile

@@ -1,0 +1,194 @@
+"""The tools that read: a file, piece by piece if it is long, and the names in a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from bylaw.hosts.chat.tools.arguments import Arguments, CheckedTool, FilePath
+from bylaw.hosts.chat.tools.base import ToolError
+from bylaw.hosts.chat.tools.files import cannot, shown
+from bylaw.hosts.chat.tools.text_form import decode_utf8
+from bylaw.model.suggest import did_you_mean
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes, lies_in, real_path
+from bylaw.runtime.reading import open_regular, read_at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bylaw.hosts.chat.tools.files import Files
+    from bylaw.runtime.trust import Trust
+
+# With what is said of the rest, still less than a result may be long.
+MAX_READ_BYTES = 192 * 1024
+MIN_READ_BYTES = 4  # of the longest character
+MAX_ENTRIES = 5_000
+
+_CONTINUES = range(0x80, 0xC0)  # bytes that go on with a character
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFolder:
+    """A folder by its absolute path, and the name that the model has for it."""
+
+    name: str
+    folder: str
+    description: str = ""
+
+
+class ReadArguments(Arguments, frozen=True, kw_only=True):
+    """What to read."""
+
+    file: FilePath
+    offset: Annotated[int, Meta(ge=0, description="The byte to begin with.")] = 0
+    limit: Annotated[
+        int,
+        Meta(ge=MIN_READ_BYTES, description=f"Bytes to read, at most {MAX_READ_BYTES}."),
+    ] = MAX_READ_BYTES
+
+
+class ReadBelowArguments(ReadArguments, frozen=True, kw_only=True):
+    """What to read, and in which folder."""
+
+    file: Annotated[str, Meta(description="The file, from the folder that `root` names.")]
+    root: Annotated[str, Meta(description="The folder; needed if there are several.")] = ""
+
+
+class ReadFile(CheckedTool[ReadArguments]):
+    """Reads a piece of a file; with `roots`, folders by name, it reads nowhere else.
+
+    Outside of the folder of the chat, only what a person trusts is read.
+    """
+
+    also: tuple[str, ...] = ("get_contents", "file.read")
+    synonyms = (("path", "file"),)
+
+    def __init__(
+        self, files: Files, roots: Sequence[NamedFolder], trust: Callable[[], Trust]
+    ) -> None:
+        description = (
+            "Read a text file, at most to the last full line that fits. What is left out is told, "
+            "with the offset at which to go on."
+        )
+        if roots:
+            named = "; ".join(f"`{root.name}` {root.description}".strip() for root in roots)
+            description += f" Folders to read in, by `root`: {named}."
+        arguments = ReadBelowArguments if roots else ReadArguments
+        super().__init__("read_file", description, arguments)
+        self._files = files
+        self._folders = {root.name: root.folder for root in roots}
+        self._trust = trust
+
+    def act(self, args: ReadArguments) -> str:
+        """The text."""
+        folder = self._folder(args)
+        with cannot("read", args.file):
+            data, size = _piece(folder, args.file, args.offset, min(args.limit, MAX_READ_BYTES))
+            text, end = _text(data, args.offset, more=args.offset + len(data) < size)
+        left = size - end
+        note = f"\n\n---\n[File truncated: {left} more bytes not shown; go on with offset {end}]"
+        return text + note if left else text
+
+    def _folder(self, args: ReadArguments) -> str:
+        if not isinstance(args, ReadBelowArguments):
+            return self._files.root
+        only = next(iter(self._folders)) if len(self._folders) == 1 else ""
+        name = args.root or only
+        if name not in self._folders:
+            what = f"there is no folder `{shown(name)}` to read in" if name else "say which `root`"
+            raise ToolError(f"{what}: {did_you_mean(name, self._folders)}")
+        folder = self._folders[name]
+        inside = lies_in(real_path(folder), real_path(self._files.root))
+        if not inside and not self._trust().given:
+            why = "it lies outside of the folder of the chat, and nobody has trusted this chat"
+            raise ToolError(f"cannot read in `{shown(name)}`: {why}; see `bylaw trust`")
+        return folder
+
+
+def _piece(root: str, path: str, offset: int, limit: int) -> tuple[bytes, int]:
+    """Bytes of a file, and how many it has in all."""
+    with (
+        beneath(root, path) as place,
+        open_regular(place.name, links=False, folder=place.folder) as file,
+    ):
+        size = os.fstat(file).st_size
+        if offset > size:
+            raise ValueError(f"it has only {size:,} bytes")
+        os.lseek(file, offset, os.SEEK_SET)
+        data = read_at_most(file, limit)[:limit]
+        # It may have grown, or shrunk, meanwhile.
+        return data, max(size, offset + len(data)) if len(data) == limit else offset + len(data)
+
+
+def _text(data: bytes, offset: int, *, more: bool) -> tuple[str, int]:
+    """The text of a piece, and where it ends in the file."""
+    begin = 0
+    while offset and begin < min(MIN_READ_BYTES, len(data)) and data[begin] in _CONTINUES:
+        begin += 1
+    end = data.rfind(b"\n") + 1 if more else 0
+    piece = data[begin : end if end > begin else len(data)]
+    text = decode_utf8(piece, offset + begin, whole=not more)
+    return text, offset + begin + len(text.encode())
+
+
+class FolderArguments(Arguments, frozen=True, kw_only=True):
+    """Which folder."""
+
+    path: Annotated[str, Meta(description="The folder, from that of the chat.")] = "."
+
+
+class ReadFolder(CheckedTool[FolderArguments]):
+    """Lists the names in a folder."""
+
+    also: tuple[str, ...] = ("read_dir", "file.read")
+
+    def __init__(self, files: Files) -> None:
+        description = "List what is in a folder, one name a line; folders end with `/`."
+        super().__init__("read_directory", description, FolderArguments)
+        self._files = files
+
+    def act(self, args: FolderArguments) -> str:
+        """The names, in order."""
+        with cannot("read", args.path), _entries(self._files.root, args.path) as entries:
+            names, seen = _first(entries)
+        more = f"\n… {seen - MAX_ENTRIES:,} more" if seen > MAX_ENTRIES else ""
+        return "\n".join(names) + more
+
+
+@contextmanager
+def _entries(root: str, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    with beneath(root, path) as place:
+        folder = os.open(as_bytes(place.name), flags, dir_fd=place.folder)
+        try:
+            with os.scandir(folder) as entries:
+                yield entries
+        finally:
+            os.close(folder)
+
+
+def _first(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], int]:
+    """The names that come first, and how many there are."""
+    seen = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal seen
+        for seen, entry in enumerate(entries, 1):  # noqa: B007 - the last number is wanted
+            yield _name(entry)
+
+    return nsmallest(MAX_ENTRIES, counted()), seen
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    # Neither bytes that are no text nor a line break can be part of a line.
+    text = os.fsencode(entry.name).decode("utf-8", "backslashreplace")
+    name = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return f"{name}/" if entry.is_dir(follow_symlinks=False) else name
