@@ -100,7 +100,7 @@ def refuses_set(source: SourceFile) -> bool:
     return any(f"{line} ".startswith("core ") for line in source.text.split("\n"))
 
 
-def starts(book):
+def starts(book, files):
     return [
         Start(Startable.PROGRAM, shlex.join(maker.step.argv), rule.uid)
         for group in book.groups

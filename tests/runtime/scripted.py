@@ -41,7 +41,7 @@ def refuses_set(source):
     return False
 
 
-def starts(book):
+def starts(book, files):
     return []
 
 

@@ -84,7 +84,7 @@ def test_nothing_found_says_where_was_looked(root):
     shown = render(check([]))
 
     assert shown.startswith(f"no rule files in {root}\n\nlooked for:\n  .deepwork/policies/*.md ")
-    assert "  lines  one rule a line, 1.0\n" in shown
+    assert "  lines   one rule a line, 1.0\n" in shown
     assert shown.endswith("\n0 books, 0 rules, 0 errors, 0 warnings\n")
     (root / "bylaw.toml").write_text("discover = false\n")
     assert "looked for" not in render(check([]))

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "bylaw.dialects"
 
 # Name → module, in the order in which books are listed.
-BUILT_IN: dict[str, str] = {"toml": "bylaw.dialects.toml_rules"}
+BUILT_IN: dict[str, str] = {
+    "chatmd": "bylaw.dialects.chatmd",
+    "toml": "bylaw.dialects.toml_rules",
+}
 
 
 def dialect_named(name: str) -> Dialect | None:

@@ -169,8 +169,8 @@ class Dialect(Protocol):
     def refuses_set(self, source: SourceFile) -> bool:
         """Whether nothing may run without this file, which does not load."""
 
-    def starts(self, book: Book) -> Sequence[Start]:
-        """Everything that the book can start, for the person who must trust it."""
+    def starts(self, book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:
+        """Everything that the book of these files can start, for the person who must trust it."""
 
 
 def uid_of(dialect: str, path: str, rule_id: str) -> str:

@@ -174,7 +174,7 @@ class Engine:
     def _in_force(self) -> RulesInForce:
         if self._library is None:
             return rules_of(self._books)
-        return rules_with_texts(self._library.books)
+        return rules_with_texts(self._library.governing)
 
     def disable(self, rule: str) -> None:
         """Switch off the rule with that id or uid, for all sessions of this engine.

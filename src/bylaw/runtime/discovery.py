@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Files of a folder below the root, and their language."""
+    """Files of a folder below the root, their language, and whether each is for itself only."""
 
     folder: str
     names: str
     dialect: str
+    own_session: bool = False
 
     @property
     def pattern(self) -> str:
@@ -49,8 +50,8 @@ CONVENTION = (
     Place(".bylaw/rules", "*.toml", "toml"),
     Place("backend/src/services/plugins/rules", "*.toml", "toml"),
     Place("runtime/rules", "*.yaml", "law"),
-    Place("", "*.chatmd", "chatmd"),
-    Place("prompts", "*.chatmd", "chatmd"),
+    Place("", "*.chatmd", "chatmd", own_session=True),
+    Place("prompts", "*.chatmd", "chatmd", own_session=True),
     Place(".bylaw/context", "*.md", "context"),
 )
 
@@ -69,7 +70,8 @@ class Found:
     """A rule file: its name from the root, where it lies, its language if that is known.
 
     `by` is the argument, the settings, the folder or the pattern that led to it; `within` the
-    folder that no link may leave, empty for a file that a person gave.
+    folder that no link may leave, empty for a file that a person gave. What governs its
+    `own_session` only, such as a chat that nobody named, is in force in no other.
     """
 
     path: str
@@ -78,6 +80,7 @@ class Found:
     why: Why
     by: str
     within: str
+    own_session: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class _Searching:
         for place in CONVENTION:
             for location in self._files(_below(self._root, place), place.names):
                 name = name_from(self._root, location)
-                why = (Why.CONVENTION, place.pattern, self._root)
+                why = (Why.CONVENTION, place.pattern, self._root, place.own_session)
                 self._add(Found(name, location, place.dialect, *why))
 
     def _take_folder(self, folder: str, dialect: str) -> bool:

@@ -29,7 +29,7 @@ from bylaw.runtime.rule_texts import RuleText, read_all
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from bylaw.dialects.base import Dialect, Loaded
+    from bylaw.dialects.base import Dialect, Loaded, Start
     from bylaw.model.procedure import Group
     from bylaw.model.rule import Rule
 
@@ -54,6 +54,16 @@ class LoadedBook:
         """The files that did not load."""
         return tuple(self.stand_ins)
 
+    @property
+    def own_session(self) -> bool:
+        """Whether it is in force in no session but its own."""
+        return all(one.own_session for one in self.files) and bool(self.files)
+
+    @property
+    def starts(self) -> Sequence[Start]:
+        """Everything that it can start."""
+        return self.dialect.starts(self.book, tuple(self.texts.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -64,11 +74,16 @@ class Library:
     diagnostics: tuple[Diagnostic, ...]
     refusals: tuple[Diagnostic, ...]
 
+    @property
+    def governing(self) -> tuple[LoadedBook, ...]:
+        """The books that count in every session."""
+        return tuple(one for one in self.books if not one.own_session)
+
     def in_force(self) -> tuple[Book, ...]:
-        """The books, with rules in place of broken files; LoadError if the set is refused."""
+        """Their rules, also those in place of broken files; LoadError if the set is refused."""
         if self.refusals:
             raise LoadError(in_order(self.refusals))
-        return tuple(one.book for one in self.books)
+        return tuple(one.book for one in self.governing)
 
 
 def load_paths(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Library:

@@ -112,8 +112,13 @@ def _as_before(old: LoadedBook, new: LoadedBook) -> LoadedBook:
 
 
 def _same(old: LoadedBook, new: LoadedBook) -> bool:
-    # Equal texts give equal rules; what stands in for a file also tells why it does not load.
-    return old.book.digest == new.book.digest and old.stand_ins == new.stand_ins
+    # Equal texts give equal rules; what stands in for a file also tells why it does not load. A
+    # file that somebody named by now counts in more sessions.
+    return (
+        old.book.digest == new.book.digest
+        and old.stand_ins == new.stand_ins
+        and old.own_session == new.own_session
+    )
 
 
 def _identical(old: tuple[LoadedBook, ...], new: tuple[LoadedBook, ...]) -> bool:

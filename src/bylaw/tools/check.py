@@ -78,7 +78,7 @@ def _is_trusted(library: Library) -> bool:
 
 def _report(loaded: LoadedBook, *, trusted: bool) -> BookReport:
     book = loaded.book
-    can_start = bool(loaded.dialect.starts(book))
+    can_start = bool(loaded.starts)
     return BookReport(
         path=book.path,
         dialect=book.dialect,
@@ -99,4 +99,4 @@ def _why(found: Found) -> str:
         case Why.NAMED:
             return f"named in {found.by}"
         case Why.CONVENTION:
-            return found.by
+            return f"{found.by}, for its own chat" if found.own_session else found.by

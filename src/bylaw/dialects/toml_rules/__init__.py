@@ -88,7 +88,7 @@ def refuses_set(source: SourceFile) -> bool:
     return str(rule.get("core")).lower() == "true"
 
 
-def starts(book: Book) -> Sequence[Start]:  # noqa: ARG001 - no rule of this language starts anything
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - see below
     """Nothing: scripts run in the worker of Bylaw itself."""
     return ()
 

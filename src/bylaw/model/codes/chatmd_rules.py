@@ -176,7 +176,7 @@ VALUE_TOO_LARGE = Code(
     Example(
         "chatmd-action",
         '<rules>\n  <on event="pre_tool_call">\n    <set var="n" value=\'['
-        + ", ".join(['arg("text")'] * 40)
+        + ", ".join(['arg("text")'] * 7)
         + "]'/>\n  </on>\n</rules>\n",
     ),
 )
