@@ -45,8 +45,8 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
     other books of the repository. A chat that ended, or was killed, goes on where it was.
 
     On a terminal it asks for the next message; a file that ends with a <user> message is
-    answered first. In a pipe, standard input is one message. `bylaw trust` lets command tools
-    and agents run; without it they are refused, and the model is told.
+    answered first. In a pipe, standard input is one message. Command tools run only if
+    `bylaw trust` or --trust allows it; else they are refused, and the model is told.
 
     \b
     Examples:
@@ -64,7 +64,8 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
     with open_chat(file, Wanted(model=model, tools=tools, trust=trust), listener) as driver:
         driver.run(_asker(once=once))
     if form == "json":
-        emit({"ended": driver.stopped or "done", "turns": driver.turns})
+        usage = {"sent": driver.usage.sent, "received": driver.usage.received}
+        emit({"ended": driver.stopped or "done", "turns": driver.turns, "tokens": usage})
     elif driver.stopped:
         listener.note(driver.stopped)
     return MISTAKE if driver.stopped else 0

@@ -11,12 +11,15 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.content import text_of
+from bylaw.dialects.chatmd.syntax.nodes import Element
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
-from bylaw.hosts.chat.messages import Request
+from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, message
+from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Role
@@ -44,6 +47,7 @@ class Driver:
         tools: Toolbox,
         options: Options,
         max_blocks: int,
+        run_agent: Callable[[str, str], str],
     ) -> None:
         self.channel = channel
         self.transcript = transcript
@@ -51,12 +55,14 @@ class Driver:
         self.tools = tools
         self._options = options
         self._max_blocks = max_blocks
+        self._run_agent = run_agent
         self._blocked = 0
         self.owes_turn = False
         # The turn that a process left open is gone on with, and its rules are not asked again.
         self.in_turn = False
         self.stopped = ""
         self.turns = 0
+        self.usage = Usage()
 
     def run(self, ask: Callable[[], str | None]) -> None:
         """Turn after turn; `ask` gives what a person says next, None at the end."""
@@ -101,6 +107,19 @@ class Driver:
                 return
             self.owes_turn = True
         self.channel.submit(Message(role=block.role, text=block.text))
+        self._ask_agents(block)
+
+    def _ask_agents(self, block: Block) -> None:
+        """What an `<agent>` inside a message answers is a block of its own, so that it is seen."""
+        for element in block.element.children:
+            if isinstance(element, Element) and element.name == "agent":
+                src, given = element.value("src"), text_of(element, block.source)
+                try:
+                    role, text = Role.USER, self._run_agent(src, given)
+                except BylawError as problem:
+                    role, text = Role.DEVELOPER, f"the agent {src} failed: {problem}"
+                (written,) = self.transcript.add(message(role, text, f"agent:{src}"))
+                self.channel.submit(Message(role=role, text=written.text))
 
     def turn(self) -> None:
         """One answer of the model, with everything that it calls."""
@@ -114,6 +133,7 @@ class Driver:
         )
         reply = self.model.reply(request, self.transcript.listener.text)
         self.turns += 1
+        self.usage = self.usage.plus(reply.usage)
         calls = self._write(reply)
         caller = Caller(self.transcript, self.tools, self.channel.submit, self.channel.passes)
         caller.answer_all(calls)

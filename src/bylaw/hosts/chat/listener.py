@@ -25,17 +25,23 @@ class Listener(Protocol):
         """A rule wants a line in the log."""
 
 
-class Nobody:
-    """Listens to nothing."""
+class Aside:
+    """Hears of an agent only what a person should know; what is said stands in its own file."""
+
+    def __init__(self, listener: Listener, agent: str) -> None:
+        self._listener = listener
+        self._agent = agent
 
     def text(self, piece: str) -> None:
-        """Not heard."""
+        """Not shown."""
 
     def block(self, block: Block) -> None:
-        """Not seen."""
+        """Not shown."""
 
     def note(self, text: str) -> None:
-        """Not known."""
+        """Told, and of whom."""
+        self._listener.note(f"{self._agent}: {text}")
 
     def log(self, level: Level, rule: str, text: str) -> None:
-        """Not kept."""
+        """As in every chat."""
+        self._listener.log(level, rule, text)

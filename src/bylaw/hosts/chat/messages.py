@@ -76,6 +76,14 @@ class Usage:
     sent: int | None = None
     received: int | None = None
 
+    def plus(self, other: Usage) -> Usage:
+        """Both together, as far as they are known."""
+        return Usage(_sum(self.sent, other.sent), _sum(self.received, other.received))
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:

@@ -74,7 +74,7 @@ def replies_in(blocks: Sequence[Block]) -> int:
     ends = [*blocks[1:], None]
     return sum(
         1
-        for block, follower in zip(blocks, ends, strict=True)
+        for block, follower in zip(blocks, ends, strict=False)
         if block.by_model and not goes_on(block, follower)
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.declarations import read_declarations
@@ -25,6 +26,7 @@ from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.compaction.compactor import Compactor
 from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.inline import InlineReader
+from bylaw.hosts.chat.listener import Aside
 from bylaw.hosts.chat.messages import Options
 from bylaw.hosts.chat.models.named import model_named
 from bylaw.hosts.chat.resume import resume
@@ -47,6 +49,7 @@ from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.tools.printers.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +59,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.listener import Listener
     from bylaw.hosts.chat.models.base import Model
-    from bylaw.hosts.chat.tools.base import Tool
     from bylaw.model.source import SourceFile
     from bylaw.runtime.configuration import Configuration
     from bylaw.runtime.journal.store import Journal
@@ -97,7 +99,7 @@ class Stage:
 
     def __init__(self, root: str, wanted: Wanted, listener: Listener, stack: ExitStack) -> None:
         self.root = root
-        self.listener = listener
+        self._listener = listener
         self._wanted = wanted
         self._stack = stack
         self._configuration: Configuration = read_configuration(root)
@@ -111,13 +113,15 @@ class Stage:
 
     def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
         """The driver of a file whose prompt lies at a location; LoadError if it does not load."""
-        library = self._library_with(file.source, location)
-        trust = self._trust(library)
-        settings = trust.in_force(self._configuration.settings)
+        listener = Aside(self._listener, agent) if agent else self._listener
+        library = self._library_with(file.source, location, listener)
+        trust = partial(self._trust, library)  # asked again before anything is started
+        settings = trust().in_force(self._configuration.settings)
         declared = self._declarations(file.source, location)
         runner = AgentRunner(self, location, session, agent)
         model = self._model(declared, settings)
-        tools = Toolbox(self._tools(declared, settings, trust, runner), self._script)
+        maker = ToolMaker(self.root, settings.command, trust, runner.run, listener.note)
+        tools = Toolbox(maker.tools_of(declared), self._script)
         read = self._reader(location)
         transcript = Transcript(file, read, self.listener)
         host = ChatHost(transcript, tools, Compactor(model, read), runner.run)
@@ -128,17 +132,16 @@ class Stage:
         switches = Switchboard(books, self._switches.disabled)
         channel = Channel(loop, session, agent, switches, settings.model)
         return Driver(
-            channel, transcript, model, tools, _options(declared), settings.stop.max_blocks
+            channel,
+            transcript,
+            model,
+            tools,
+            _options(declared),
+            settings.stop.max_blocks,
+            runner.run,
         )
 
-    def _tools(
-        self, declared: Declarations, settings: Settings, trust: Trust, agents: AgentRunner
-    ) -> Iterator[Tool]:
-        tell = self.listener.note
-        maker = ToolMaker(self.root, settings.command, lambda: trust, agents.run, tell)
-        return maker.tools_of(declared)
-
-    def _library_with(self, source: SourceFile, location: str) -> Library:
+    def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
         """The books in force, and the file's own; what is wrong with that one ends the chat."""
         governing = self._library.in_force()
         others = [
@@ -151,6 +154,8 @@ class Stage:
         own = load_read(Search(self.root, (found,)), [RuleText(found, source)])
         if has_errors(own.diagnostics):
             raise LoadError(list(own.diagnostics))
+        if own.diagnostics:
+            listener.note(render(own.diagnostics).rstrip())
         return replace(self._library, books=(*others, *own.books), refusals=())
 
     def _trust(self, library: Library) -> Trust:
@@ -166,8 +171,8 @@ class Stage:
         document, _ = parse(source)
         return expanded(document, Surroundings().of(location))[0]
 
-    def _reader(self, location: str) -> Callable[[SourceFile], list[Block]]:
-        inline = InlineReader(location, self.root, self.listener.note)
+    def _reader(self, location: str, listener: Listener) -> Callable[[SourceFile], list[Block]]:
+        inline = InlineReader(location, self.root, listener.note)
         return lambda source: read_blocks(self._placed(source, location), inline)
 
     def _model(self, declared: Declarations, settings: Settings) -> Model:
