@@ -122,8 +122,8 @@ class Stage:
         model = self._model(declared, settings)
         maker = ToolMaker(self.root, settings.command, trust, runner.run, listener.note)
         tools = Toolbox(maker.tools_of(declared), self._script)
-        read = self._reader(location)
-        transcript = Transcript(file, read, self.listener)
+        read = self._reader(location, listener)
+        transcript = Transcript(file, read, listener)
         host = ChatHost(transcript, tools, Compactor(model, read), runner.run)
         books = library.in_force()
         loop = Loop(
