@@ -143,12 +143,7 @@ class Stage:
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
         """The books in force, and the file's own; what is wrong with that one ends the chat."""
-        governing = self._library.in_force()
-        others = [
-            one
-            for one in self._library.books
-            if one.book in governing and one.files[0].location != location
-        ]
+        others = [one for one in self._library.governing if one.files[0].location != location]
         name = name_from(self.root, location)
         found = Found(name, location, CHATMD, Why.GIVEN, name, "")
         own = load_read(Search(self.root, (found,)), [RuleText(found, source)])
