@@ -176,6 +176,9 @@ RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"
         ("```run\n$ bylaw 'x\n[exit 0]\n```\n", "unrunnable-command", "bylaw 'x"),
         (f"## A\n{RUN}\n## A [CM-001]\n{RUN}", "duplicate-case", "A [CM-001]"),
         ("## A\n\nProse.\n", "empty-case", "A"),
+        ("## A\n```after x\n```\n", "empty-case", "A"),
+        ("```after ../x\n```\n", "bad-block-path", "after ../x"),
+        ("```after\n```\n", "unknown-block", "after"),
         (f"## A [CM-001, oops]\n{RUN}", "bad-requirement-list", " oops"),
     ],
 )
@@ -241,12 +244,84 @@ def test_a_file_that_cannot_be_written_fails_the_case(path, tmp_path):
     assert page.source.slice(outcome.place) == f"j {path}"
 
 
+BETWEEN = """## A
+
+```json bylaw.toml
+discover = false
+```
+
+```run
+$ bylaw check
+no books
+[exit 0]
+```
+
+```after bylaw.toml
+discover = false
+```
+
+```edit bylaw.toml
+discover = true
+```
+
+```after bylaw.toml
+discover = no
+```
+"""
+
+
+def test_files_are_edited_and_looked_at_where_it_is_written(tmp_path):
+    page = page_of(BETWEEN)
+    before, *edited_and_after = run(page, 0, tmp_path)[1:]
+
+    assert before.failure == ""
+    (outcome,) = edited_and_after
+    assert outcome.failure.split("\n") == [
+        *("--- bylaw.toml, expected", "+++ bylaw.toml, real", "@@ -1,2 +1,2 @@"),
+        *("-discover = no", "+discover = true", " "),
+    ]
+    assert page.source.slice(outcome.place) == "after bylaw.toml"
+    assert updated(page.source, [outcome]) == BETWEEN.replace("= no\n", "= true\n")
+
+
+@pytest.mark.parametrize("real", [b"no end", b"a\n````\nb\n"])
+def test_what_no_block_can_hold_is_not_written_into_the_page(tmp_path, real):
+    page = page_of("## A\n" + RUN + "````after x\nno\n````\n")
+    (tmp_path / "x").write_bytes(real)
+    outcome = run(page, 0, tmp_path)[-1]
+
+    assert outcome.failure
+    assert outcome.edit is None
+
+
+@pytest.mark.parametrize(
+    ("real", "told"),
+    [(None, "cannot be read: No such file or directory"), (b"\xff\n", "is no UTF-8 text")],
+)
+def test_a_file_that_is_not_there_fails_the_case(tmp_path, real, told):
+    page = page_of("## A\n" + RUN + "```after x\n```\n")
+    if real is not None:
+        (tmp_path / "x").write_bytes(real)
+    outcome = run(page, 0, tmp_path)[-1]
+
+    assert (outcome.failure, outcome.edit) == (f"`x` {told}", None)
+
+
 @given(
     st.lists(
         st.sampled_from(
             [
                 *("## A", "## A [X", "```run", "```", "$ bylaw", "[exit 0]", "x", "\r", "```j p"),
-                *("```events", "```expect", "```state", "```diagnostics", "{}", 'error x "y"'),
+                *(
+                    "```after p",
+                    "```edit p",
+                    "```events",
+                    "```expect",
+                    "```state",
+                    "```diagnostics",
+                    "{}",
+                    'error x "y"',
+                ),
             ]
         )
     )

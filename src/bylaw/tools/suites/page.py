@@ -32,6 +32,23 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """A file that somebody writes anew, between the commands around it."""
+
+    file: File
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What a file must hold, to the byte, after the commands before it; `body` is its place."""
+
+    path: str
+    text: str
+    place: Span
+    body: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """A value that the page expects, and where it is written."""
 
@@ -51,15 +68,16 @@ class ExpectedLines:
 class Case:
     """One test: a heading, the requirements that it checks, and what its blocks hold.
 
-    Blocks stay apart, so that those which all cases share are not copied for each. No block of
-    `diagnostics` is another thing than an empty one, which says that there must be none.
+    `files` are written first, `steps` follow one another. Blocks stay apart, so that those which
+    all cases share are not copied for each. No block of `diagnostics` is another thing than an
+    empty one, which says that there must be none.
     """
 
     title: str
     requirements: tuple[str, ...]
     place: Span
     files: tuple[File, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step | Edited | After, ...] = ()
     events: tuple[str, ...] = ()
     decisions: tuple[ExpectedLines, ...] = ()
     states: tuple[Expected, ...] = ()

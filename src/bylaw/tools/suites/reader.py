@@ -2,7 +2,8 @@
 
 A case is a heading `## Title [CM-024, CM-A21]` with the requirements that it checks. Its
 blocks are told apart by the info string: a word of `_BLOCKS`, or any word and a path for a
-file that the case needs. Blocks before the first case belong to every case of the page.
+file that the case needs; `edit` and `after` with a path stand between its commands. Blocks
+before the first case belong to every case of the page.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from bylaw.tools.suites.blocks import Blocks
 from bylaw.tools.suites.commands import MAX_FINDINGS, read_run
 from bylaw.tools.suites.expectations import read_decisions, read_diagnostics, read_state
 from bylaw.tools.suites.markdown import Fence, Heading, scan
-from bylaw.tools.suites.page import Case, File, Page
+from bylaw.tools.suites.page import After, Case, Edited, File, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 CASE_LEVEL = 2
+# The first words of files that are no files of the beginning.
+AFTER, EDIT = "after", "edit"
 # Every case has them anew, so a page of many cases would grow with their product.
 MAX_SHARED = 20
 
@@ -175,7 +178,13 @@ class _Reader:
             help_ = "use a path that is relative and goes nowhere up"
             self.refuse(BAD_BLOCK_PATH, headline, block.span, help=help_)
             return
-        self.blocks.files.append(File(str(pure), self.source.slice(block.body), word, block.span))
+        file = File(str(pure), self.source.slice(block.body), word, block.span)
+        if word == AFTER:
+            self.blocks.steps.append(After(file.path, file.text, block.span, block.body))
+        elif word == EDIT:
+            self.blocks.steps.append(Edited(file))
+        else:
+            self.blocks.files.append(file)
 
     def add_run(self, block: Fence) -> None:
         steps, findings = read_run(self.source, block.body)

@@ -10,17 +10,19 @@ import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from difflib import unified_diff
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.tools.suites.deciding import Decider, try_decisions
+from bylaw.tools.suites.files_after import file_after
 from bylaw.tools.suites.outcome import Edit, Outcome
+from bylaw.tools.suites.page import After, Edited, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from bylaw.model.source import SourceFile
-    from bylaw.tools.suites.page import Case, File, Step
+    from bylaw.tools.suites.page import Case, File
 
 JOURNAL = "journal"
 # A path and events, one a line → a journal.
@@ -58,21 +60,38 @@ def run_case(
             assert record is not None
             record(file.path, file.text)
         decided = list(try_decisions(source, case, decider))
-        return decided + [_run_step(source, step, main) for step in case.steps]
+        return decided + [out for step in case.steps for out in _step(source, step, main)]
+
+
+def _step(
+    source: SourceFile, step: Step | Edited | After, main: Callable[[], int]
+) -> Iterator[Outcome]:
+    match step:
+        case Step():
+            yield _run_step(source, step, main)
+        case After():
+            yield file_after(source, step)
+        case Edited(file):
+            yield from _write(file, Path())
 
 
 def _has_text(file: File, beside: Path) -> bool:
     return bool(file.text.strip()) or (beside / file.path).is_file()
 
 
-def _write(file: File, folder: Path, beside: Path) -> Iterator[Outcome]:
-    path, there = folder / file.path, beside / file.path
+def _write(file: File, folder: Path, beside: Path | None = None) -> Iterator[Outcome]:
+    path = folder / file.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        is_reference = not file.text.strip() and there.is_file()
-        path.write_bytes(there.read_bytes() if is_reference else file.text.encode())
+        path.write_bytes(_text_beside(file, beside) or file.text.encode())
     except OSError as problem:  # a name that is too long, or that is a folder of another file
         yield Outcome(file.place, f"`{file.path}` cannot be written: {problem.strerror}")
+
+
+def _text_beside(file: File, beside: Path | None) -> bytes:
+    if beside is None or file.text.strip() or not (beside / file.path).is_file():
+        return b""
+    return (beside / file.path).read_bytes()
 
 
 def _run_step(source: SourceFile, step: Step, main: Callable[[], int]) -> Outcome:
