@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from bylaw.model.decision import Match
 
@@ -54,6 +54,15 @@ class Reader:
         namespace = {"__builtins__": {}, "make": self.view, **self.names}
         exec(f"def build(s, e, l, n):\n    return make({given})\n", namespace)  # noqa: S102 - our own table
         return cast("Callable[..., object]", namespace["build"])
+
+
+@runtime_checkable
+class OfConditions(Protocol):
+    """A check of a language that goes by expressions, so that their values can be told."""
+
+    @property
+    def conditions(self) -> tuple[ExpressionGuard, ...]:
+        """The expressions, in their order."""
 
 
 @dataclass(frozen=True)

@@ -100,12 +100,13 @@ class ReasonMaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a rule stands, and the digest of that file."""
+    """Where a rule stands, and the digest of that file; `last_line` is 0 if nobody knows it."""
 
     file: str
     line: int
     column: int
     digest: str
+    last_line: int = 0
 
 
 class Rounds(StrEnum):

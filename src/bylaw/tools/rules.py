@@ -214,8 +214,13 @@ class _Catalogue:
 def written_lines(
     rule: NamedRule, source: SourceFile, rules: Iterable[NamedRule]
 ) -> tuple[int, tuple[str, ...]]:
-    """The lines from the rule up to the next one; the whole file if it holds but one rule."""
-    file, line = rule.origin.file, rule.origin.line
+    """The lines of the rule, as far as its language knows them.
+
+    Else those up to the next one; the whole file if it holds but one rule.
+    """
+    file, line, last = rule.origin.file, rule.origin.line, rule.origin.last_line
+    if last:
+        return line, tuple(source.line_text(number) for number in range(line, last + 1))
     starts = sorted({one.origin.line for one in rules if one.origin.file == file})
     first = line if len(starts) > 1 else 1
     after = next((start for start in starts if start > line), None)

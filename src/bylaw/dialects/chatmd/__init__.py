@@ -53,7 +53,7 @@ def load(files: Sequence[RuleFile]) -> Loaded:
     (file,) = files
     reading = read_file(file)
     groups: tuple[Group, ...] = lowered(
-        reading.written, file, reading.findings, reading.places.position
+        reading.written, file, reading.findings, reading.places.span
     )
     found = [reading.places.relocated(one) for one in reading.findings.told()]
     if has_errors(found):

@@ -88,6 +88,11 @@ class Invariants(Constrained):
     id: str
     checks: tuple[CheckForm, ...]
 
+    @property
+    def conditions(self) -> tuple[ExpressionGuard, ...]:
+        """What is checked."""
+        return tuple(check.condition for check in self.checks)
+
     def failures(self, view: View) -> Iterator[str]:
         """A line for each."""
         found = (check.failure(view, self.id) for check in self.checks)

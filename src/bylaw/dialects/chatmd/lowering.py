@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     )
     from bylaw.model.procedure import Procedure
     from bylaw.model.rule import Guard, StepMaker
-    from bylaw.model.source import Position
+    from bylaw.model.source import Span
 
 POLICY_GROUP, RULES_GROUP = "policy", "rules"
 # CM-A36: the order in which the constraints of a call are looked at.
@@ -95,7 +95,7 @@ def lowered(
     written: WrittenFile,
     file: RuleFile,
     findings: Findings,
-    place: Callable[[ElementReader], Position],
+    place: Callable[[ElementReader], Span],
 ) -> tuple[Group, Group]:
     """The groups of a file; what is wrong with its expressions is noted."""
     lowering = _Lowering(written, file, findings, place)
@@ -127,7 +127,7 @@ class _Lowering:
         written: WrittenFile,
         file: RuleFile,
         findings: Findings,
-        place: Callable[[ElementReader], Position],
+        place: Callable[[ElementReader], Span],
     ) -> None:
         self._file = file
         self._place = place
@@ -185,8 +185,9 @@ class _Lowering:
         )
 
     def _origin(self, element: ElementReader) -> Origin:
-        place = self._place(element)
-        return Origin(self._file.path, place.line, place.column, self._file.digest)
+        span, source = self._place(element), self._file.source
+        first, last = source.position(span.start), source.position(span.end)
+        return Origin(self._file.path, first.line, first.column, self._file.digest, last.line)
 
     def _maker(self, action: Action, *, has_call: bool) -> StepMaker:
         match action:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.imports import Placed
     from bylaw.dialects.chatmd.syntax.nodes import Document, Element
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.model.source import Position
+    from bylaw.model.source import Span
 
 
 class Places:
@@ -41,11 +41,10 @@ class Places:
             if through is not None:
                 self._through.setdefault(source.path, through)
 
-    def position(self, reader: ElementReader) -> Position:
+    def span(self, reader: ElementReader) -> Span:
         """Where an element, or the import that brings it, stands."""
         through = None if reader.source is self._source else self._import(reader.source.path)
-        element = through or reader.element
-        return self._source.position(element.span.start)
+        return (through or reader.element).span
 
     def relocated(self, finding: Diagnostic) -> Diagnostic:
         """An error as one of this file; what is not wrong here, or no error, stays where it is."""

@@ -8,7 +8,7 @@ from bylaw.engine.outcome import StepOutcome
 from bylaw.engine.plan import Due, next_step
 from bylaw.model.decision import at_once
 from bylaw.model.event import EffectDone
-from bylaw.model.vocabulary import Kind
+from bylaw.model.vocabulary import EffectStatus, Kind
 from bylaw.runtime.journal.search import Search, Wanted
 from bylaw.tools.explain.values import ExplainedStep
 from bylaw.tools.timeline import open_plans
@@ -24,20 +24,29 @@ NOT_PERFORMED = "not performed"
 
 
 def explained_steps(reader: JournalReader, record: Record) -> Iterator[ExplainedStep]:
-    """Every step of a decision in order, also those that were never begun."""
+    """Every step of a decision in order, also those that were never begun.
+
+    Steps for a failure are told if there was one.
+    """
     decision = record.decision
     if not decision.plans:
         return
     outcomes, now = _outcomes(reader, record), at_once(decision.plans)
     otherwise = open_plans(reader, record.header.seq) or NOT_PERFORMED
     for place, (plan, steps, on_error) in enumerate(decision.numbered_plans()):
-        for at, (number, step) in enumerate((*steps, *on_error)):
+        failed = plan.broken or any(_has_failed(outcomes, number) for number, _ in steps)
+        for at, (number, step) in enumerate((*steps, *(on_error if failed else ()))):
             done = outcomes.get(number)
             if done is not None:
                 yield ExplainedStep(number, plan, step, done.status, done.result, done.ms)
             else:
                 status = AT_ONCE if (place, at) in now else otherwise
                 yield ExplainedStep(number, plan, step, status)
+
+
+def _has_failed(outcomes: dict[int, EffectDone], number: int) -> bool:
+    done = outcomes.get(number)
+    return done is not None and done.status is not EffectStatus.OK
 
 
 def _outcomes(reader: JournalReader, record: Record) -> dict[int, EffectDone]:

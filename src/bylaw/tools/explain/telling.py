@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bylaw.expr.explaining import explain_guard
-from bylaw.expr.expression_guard import ExpressionGuard
+from bylaw.expr.expression_guard import ExpressionGuard, OfConditions
 from bylaw.model.decision import TraceLine, TraceResult
 from bylaw.model.errors import RuleError
 from bylaw.runtime.journal.chain import digest
@@ -169,6 +169,7 @@ class _Telling:
             detail=_detail(line, rule, self._record),
             text=self._text(uid, books),
             guard=_guard(asking),
+            checks=_checks(asking),
             asked=tuple(map(self._asked, asking.answered)) if asking else (),
             match=asking.match.values if asking and asking.match else None,
             limits=tuple(limits_of(rule, view)),
@@ -257,6 +258,12 @@ def _guard(asking: Asking | None) -> Explained | None:
     if asking is None or not isinstance(asking.rule.guard, ExpressionGuard):
         return None
     return explain_guard(asking.rule.guard, asking.view)
+
+
+def _checks(asking: Asking | None) -> tuple[Explained, ...]:
+    if asking is None or not isinstance(asking.rule.guard, OfConditions):
+        return ()
+    return tuple(explain_guard(one, asking.view) for one in asking.rule.guard.conditions)
 
 
 def _script(text: str, files: Sequence[StoredFile]) -> WrittenText:

@@ -69,6 +69,7 @@ class ExplainedRule:
     detail: str
     text: WrittenText | None = None
     guard: Explained | None = None
+    checks: tuple[Explained, ...] = ()
     asked: tuple[AskedFact, ...] = ()
     match: dict[str, JSON] | None = None
     limits: tuple[LimitFound, ...] = ()

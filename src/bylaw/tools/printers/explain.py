@@ -19,6 +19,7 @@ from bylaw.tools.printers.wording import in_short, number_of, shown, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bylaw.expr.explaining import Explained
     from bylaw.tools.explain.values import (
         AskedFact,
         ExplainedRule,
@@ -41,7 +42,7 @@ _RESULTS = {
     TraceResult.LIMITED: ("held back by a limit", Style.WARNING),
     TraceResult.GATED: ("does not apply: a gate is closed", Style.WARNING),
     TraceResult.BUDGET: ("matched, but its steps are over the budget", Style.WARNING),
-    TraceResult.SUPPRESSED: ("matched, but it caused this event itself", Style.WARNING),
+    TraceResult.SUPPRESSED: ("matched, but did nothing", Style.WARNING),
     TraceResult.NOT_LIVE: ("takes no part", Style.PLAIN),
 }
 _NOT_ASKED = ("was not asked", Style.PLAIN)
@@ -109,7 +110,9 @@ class _Text:
             yield self._numbered(rule.text)
         yield self._limits(rule)
         yield self._gates(rule)
-        yield self._guard(rule)
+        for guard in (rule.guard, *rule.checks):
+            if guard is not None:
+                yield self._guard(guard, rule.detail)
         for fact in rule.asked:
             yield from self._asked(fact)
         if rule.match:
@@ -144,14 +147,12 @@ class _Text:
             words = shown(f"gate {gate.name}: wants {gate.wants}, found {gate.found}")
             yield f"{_INDENT}{cut(words, self._limit - 10)}: {state}"
 
-    def _guard(self, rule: ExplainedRule) -> Iterator[str]:
-        if rule.guard is None:
-            return
-        for line in drawn(rule.guard, self._limit - len(_INDENT)):
+    def _guard(self, guard: Explained, told: str) -> Iterator[str]:
+        for line in drawn(guard, self._limit - len(_INDENT)):
             value = self._paint(_STATES[line.state], line.value)
             yield f"{_INDENT}{line.before} {value}".rstrip()
-        if rule.guard.error not in rule.detail:
-            yield from self._wrapped(shown(f"error: {rule.guard.error}"), 1)
+        if guard.error not in told:
+            yield from self._wrapped(shown(f"error: {guard.error}"), 1)
 
     def _asked(self, fact: AskedFact) -> Iterator[Iterator[str]]:
         if fact.script is None:

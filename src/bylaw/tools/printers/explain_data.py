@@ -43,6 +43,7 @@ def _rule(rule: ExplainedRule) -> dict[str, object]:
         "detail": rule.detail,
         "text": _text(rule.text),
         "guard": None if rule.guard is None else _guard(rule.guard),
+        "checks": [_guard(check) for check in rule.checks],
         "asked": [_asked(fact) for fact in rule.asked],
         "match": rule.match,
         "limits": [_fields(limit) for limit in rule.limits],
