@@ -14,7 +14,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bylaw.engine.causes import TOO_DEEP, caused_event, denial_message, in_answer, second_round
+from bylaw.engine.causes import (
+    TOO_DEEP,
+    caused_event,
+    denial_message,
+    in_answer,
+    second_round,
+    too_deep,
+)
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import follow
 from bylaw.model.effects import EventEmit, MessageInsert, ToolCall
@@ -114,6 +121,8 @@ class _Submission:
         self._runtime = runtime
         self._queue: deque[Callable[[], None]] = deque()
         self._made = 0
+        # Rules of which it was told that their chain is too long.
+        self._too_deep: set[str] = set()
         # Decisions of which something is left to do.
         self._open: list[int] = []
 
@@ -188,7 +197,7 @@ class _Submission:
     def _perform(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
         if self._made >= MAX_CAUSED and isinstance(due.step, MessageInsert | EventEmit | ToolCall):
             return TOO_MANY, 0
-        if isinstance(due.step, ToolCall):
+        if isinstance(due.step, ToolCall) and not too_deep(answer.event, due.step.op):
             return self._call(answer, due)
         outcome, ms = perform(due, answer.event, self._runtime.performers)
         event = self._told(answer, due) if outcome is TOO_DEEP else comes_of(answer, due, outcome)
@@ -197,10 +206,16 @@ class _Submission:
         return outcome, ms
 
     def _told(self, answer: Answer, due: Due) -> Message | None:
-        """CM-A32: a chain that is too long is told of, and what tells of it is no step."""
+        """CM-A32: a chain that is too long is told of, and what tells of it is no step.
+
+        Once a rule: what tells of it is a message, and the rule may answer that as well.
+        """
         scribe, steps = self._runtime.scribe, sum(1 for _ in answer.decision.numbered_steps())
         if scribe is None or due.number > steps:  # the steps of `on_error` would only say it again
             return None
+        if due.plan.uid in self._too_deep:
+            return None
+        self._too_deep.add(due.plan.uid)
         text = scribe.too_deep(due)
         return in_answer(Message(role=Role.DEVELOPER, text=text), answer.event, due.plan.uid)
 
