@@ -18,12 +18,12 @@ from bylaw.model.codes.chatmd import CHATMD_BROKEN_TAG
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.marks import Mark
     from bylaw.dialects.chatmd.syntax.nodes import Element
     from bylaw.dialects.chatmd.syntax.scan import Scan
     from bylaw.dialects.chatmd.syntax.tags import Tag
 
-_MARK = re.compile(r"<(?:!--|(/?)([A-Za-z_][A-Za-z0-9_-]*))")
-_MARK_WITH_RAW = re.compile(rf"RAW\||{_MARK.pattern}")
+_ANY_TAG = re.compile(r"<(?:!--|(/?)([A-Za-z_][A-Za-z0-9_-]*))")
 _NAME_ENDS = re.compile(NAME_ENDS)
 
 
@@ -42,10 +42,9 @@ class _Block:
         self._opened = Opened(scan, tag)
 
     def read(self) -> Element:
-        text, known = self._scan.text, len(self._scan.errors)
-        mark_pattern = _MARK if self._ours else _MARK_WITH_RAW
+        marks, known = self._scan.marks, len(self._scan.errors)
         at = self._opened.tag.span.end
-        while (mark := mark_pattern.search(text, at)) is not None:
+        while (mark := marks.next(_ANY_TAG, at)) is not None:
             at = self._take(mark)
             if self._opened.done:
                 return self._opened.done
@@ -55,34 +54,30 @@ class _Block:
         assert self._opened.done is not None
         return self._opened.done
 
-    def _take(self, mark: re.Match[str]) -> int:
+    def _take(self, mark: Mark) -> int:
         """Take in what begins at a mark, and say where it ends."""
-        if mark[2] is None:
-            node = self._scan.raw_or_comment(mark.start())
-            if node is None:
-                return mark.end()
-            self._opened.children.add(node)
-            return node.span.end
-        return self._end_tag(mark) if mark[1] else self._start_tag(mark)
+        if not mark.name:
+            return self._scan.add_plain(self._opened.children, mark)
+        return self._end_tag(mark) if mark.closing else self._start_tag(mark)
 
-    def _end_tag(self, mark: re.Match[str]) -> int:
-        rest = END_TAG_ENDS.match(self._scan.text, mark.end())
+    def _end_tag(self, mark: Mark) -> int:
+        rest = END_TAG_ENDS.match(self._scan.text, mark.end)
         if rest is None:
             return self._broken(mark)
-        place = Span(mark.start(), rest.end())
-        if self._opened.knows(mark[2]):
-            self._opened.end(mark[2], place)
+        place = Span(mark.start, rest.end())
+        if self._opened.knows(mark.name):
+            self._opened.end(mark.name, place)
         else:
-            self._scan.refuse_end(mark[2], place)
+            self._scan.refuse_end(mark.name, place)
         return rest.end()
 
-    def _start_tag(self, mark: re.Match[str]) -> int:
-        if _NAME_ENDS.match(self._scan.text, mark.end()) is None:
+    def _start_tag(self, mark: Mark) -> int:
+        if _NAME_ENDS.match(self._scan.text, mark.end) is None:
             return self._broken(mark)
-        tag = self._scan.tag(mark.start(), mark[2], ours=self._ours)
+        tag = self._scan.tag(mark.start, mark.name, ours=self._ours)
         if isinstance(tag, BrokenTag):
-            self._scan.refuse_tag(mark[2], tag)
-            return mark.end()
+            self._scan.refuse_tag(mark.name, tag)
+            return mark.end
         if self._ours and tag.name in BODIES and not tag.closed:
             body = read_body(self._scan, tag, (self._block, self._opened.tag.name))
             self._opened.children.add(body)
@@ -90,8 +85,8 @@ class _Block:
         self._opened.open(tag)
         return tag.span.end
 
-    def _broken(self, mark: re.Match[str]) -> int:
-        headline = f"`{mark[0]}` is not a complete tag"
+    def _broken(self, mark: Mark) -> int:
+        headline = f"`{self._scan.text[mark.start : mark.end]}` is not a complete tag"
         help_ = "a name ends at a blank, at `>` or at `/>`; write `&lt;` for a `<` in a value"
-        self._scan.refuse(CHATMD_BROKEN_TAG, headline, Span(*mark.span()), help_)
-        return mark.end()
+        self._scan.refuse(CHATMD_BROKEN_TAG, headline, Span(mark.start, mark.end), help_)
+        return mark.end

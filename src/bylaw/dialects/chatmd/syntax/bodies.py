@@ -7,20 +7,23 @@ a program.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.syntax.scan import COMMENT, COMMENT_END, Children, element
+from bylaw.dialects.chatmd.syntax.marks import COMMENT, COMMENT_END
+from bylaw.dialects.chatmd.syntax.scan import Children, element
 from bylaw.dialects.chatmd.syntax.tags import BLANKS, NAME_ENDS, BrokenTag
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.marks import Mark
     from bylaw.dialects.chatmd.syntax.nodes import Element
     from bylaw.dialects.chatmd.syntax.scan import Scan
     from bylaw.dialects.chatmd.syntax.tags import Tag
 
+_NAME = "[A-Za-z_][A-Za-z0-9_-]*"
+_NAMED_TAG = re.compile(rf"<(?:!--|(/?)({_NAME}){NAME_ENDS})")
+_END_TAG = re.compile(rf"</({_NAME})[{BLANKS}]*>")
 END_TAG_ENDS = re.compile(rf"[{BLANKS}]*>")
-MAX_PATTERNS = 64  # that are kept
 MAX_REREAD = 1024 * 1024  # characters of calls that turn out to be no JSON
 
 # A text in JSON stands in one line; a quote without its partner there matches alone.
@@ -63,56 +66,45 @@ class _Body:
         self._scan = scan
         self._tag = tag
         self._depth = 0
-        self._marks = _body_marks((tag.name, *outer))
+        self._outer = outer
         self.children = Children(tag.span.end)
         self.at = tag.span.end
 
     def read(self) -> Element | None:
         """The element; None if there is no end tag before the end of what it stands in."""
-        while (mark := self._marks.search(self._scan.text, self.at)) is not None:
-            self.at = mark.end()
-            if mark[2] is None:
-                self._plain(mark.start())
-            elif mark[1]:
+        while (mark := self._scan.marks.next(_NAMED_TAG, self.at)) is not None:
+            self.at = mark.end
+            if not mark.name:
+                self.at = self._scan.add_plain(self.children, mark)
+            elif mark.closing:
                 end = END_TAG_ENDS.match(self._scan.text, self.at)
-                if end and mark[2] != self._tag.name:
-                    self.at = mark.start()
+                if end and mark.name in self._outer:
+                    self.at = mark.start
                     return None
-                if end and self._closes():
-                    self.children.text_until(mark.start())
-                    return element(self._tag, self.children, Span(mark.start(), end.end()))
-            else:
+                if end and mark.name == self._tag.name and self._closes():
+                    self.children.text_until(mark.start)
+                    return element(self._tag, self.children, Span(mark.start, end.end()))
+            elif mark.name == self._tag.name:
                 self._nested(mark)
         self.at = len(self._scan.text)
         return None
-
-    def _plain(self, start: int) -> None:
-        node = self._scan.raw_or_comment(start)
-        if node is not None:
-            self.children.add(node)
-            self.at = node.span.end
 
     def _closes(self) -> bool:
         self._depth -= 1
         return self._depth < 0
 
-    def _nested(self, mark: re.Match[str]) -> None:
-        tag = self._scan.tag(mark.start(), mark[2], ours=True)
-        if not isinstance(tag, BrokenTag) and mark[2] == self._tag.name:
+    def _nested(self, mark: Mark) -> None:
+        tag = self._scan.tag(mark.start, mark.name, ours=True)
+        if not isinstance(tag, BrokenTag):
             self._depth += not tag.closed
             self.at = tag.span.end
 
 
-@lru_cache(MAX_PATTERNS)
-def _body_marks(names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"RAW\||<(?:!--|(/?)({'|'.join(names)}){NAME_ENDS})")
-
-
 def _call(scan: Scan, tag: Tag, outer: tuple[str, ...]) -> Element:
     children = Children(tag.span.end)
-    end = _end_behind_json(scan, children.end) or _first_end(scan, "call", children.end)
+    end = _end_behind_json(scan, children.end) or _first_end(scan, ("call",), children.end)
     if end is None:
-        stop = _first_end(scan, "|".join(outer), children.end)
+        stop = _first_end(scan, outer, children.end)
         return _cut(scan, tag, children, stop.start if stop else len(scan.text))
     children.text_until(end.start)
     return element(tag, children, end)
@@ -123,7 +115,7 @@ def _end_behind_json(scan: Scan, start: int) -> Span | None:
     if scan.reread > MAX_REREAD:
         return None
     at = _behind_json(scan.text, start)
-    end = _end_tag("call").match(scan.text, at)
+    end = _END_TAG.match(scan.text, at)
     if end is None:
         scan.reread += at - start
         return None
@@ -149,18 +141,13 @@ def _behind_json(text: str, start: int) -> int:
     return len(text)
 
 
-def _first_end(scan: Scan, names: str, at: int) -> Span | None:
+def _first_end(scan: Scan, names: tuple[str, ...], at: int) -> Span | None:
     # Where one was looked for in vain, none is behind it.
-    found = None if names in scan.endless else _end_tag(names).search(scan.text, at)
-    if found is None:
-        scan.endless.add(names)
-        return None
-    return Span(*found.span())
-
-
-@lru_cache(MAX_PATTERNS)
-def _end_tag(names: str) -> re.Pattern[str]:
-    return re.compile(rf"</(?:{names})[{BLANKS}]*>")
+    for found in _END_TAG.finditer(scan.text, at) if names not in scan.endless else ():
+        if found[1] in names:
+            return Span(*found.span())
+    scan.endless.add(names)
+    return None
 
 
 def _cut(scan: Scan, tag: Tag, children: Children, at: int) -> Element:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.names import INLINE, LEAVES
 from bylaw.dialects.chatmd.syntax.opened import Opened
-from bylaw.dialects.chatmd.syntax.scan import MARK, Children, element
+from bylaw.dialects.chatmd.syntax.scan import KNOWN_TAGS
 from bylaw.dialects.chatmd.syntax.tags import BrokenTag
 from bylaw.model.codes.chatmd import CHATMD_KEPT_AS_TEXT
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.marks import Mark
     from bylaw.dialects.chatmd.syntax.nodes import Element
     from bylaw.dialects.chatmd.syntax.scan import Scan
     from bylaw.dialects.chatmd.syntax.tags import Tag
@@ -28,7 +29,7 @@ _WHOLE_TAG = re.compile(r"[^<>]*>")
 
 def read_message(scan: Scan, tag: Tag) -> Element:
     """The message that begins with this tag."""
-    return element(tag, Children(tag.span.end)) if tag.closed else _Message(scan, tag).read()
+    return scan.flat(tag) or _Message(scan, tag).read()
 
 
 class _Message:
@@ -44,9 +45,9 @@ class _Message:
         self._warned = False
 
     def read(self) -> Element:
-        text, known = self._scan.text, len(self._scan.warnings)
+        marks, known = self._scan.marks, len(self._scan.warnings)
         at = self._opened.tag.span.end
-        while (mark := MARK.search(text, at)) is not None:
+        while (mark := marks.next(KNOWN_TAGS, at)) is not None:
             at = self._take(mark)
             if self._opened.done:
                 return self._opened.done
@@ -56,34 +57,30 @@ class _Message:
         assert self._opened.done is not None
         return self._opened.done
 
-    def _take(self, mark: re.Match[str]) -> int:
+    def _take(self, mark: Mark) -> int:
         """Take in what begins at a mark, and say where it ends."""
-        if mark[2] is None:
-            node = self._scan.raw_or_comment(mark.start())
-            if node is None:
-                return mark.end()
-            self._opened.children.add(node)
-            return node.span.end
-        return self._end_tag(mark) if mark[1] else self._start_tag(mark)
+        if not mark.name:
+            return self._scan.add_plain(self._opened.children, mark)
+        return self._end_tag(mark) if mark.closing else self._start_tag(mark)
 
-    def _end_tag(self, mark: re.Match[str]) -> int:
-        name, end = mark[2], mark.end()
+    def _end_tag(self, mark: Mark) -> int:
+        name, end = mark.name, mark.end
         if not self._scan.text.startswith(">", end):
             return end  # `</user >` is text
         inner = self._opened.depth > 1 and name == self._opened.tag.name
         if name == self._name and self._nested and not inner:
             self._nested -= 1
         elif name == self._name or inner:
-            self._opened.end(name, Span(mark.start(), end + 1))
+            self._opened.end(name, Span(mark.start, end + 1))
         return end + 1
 
-    def _start_tag(self, mark: re.Match[str]) -> int:
-        name = mark[2]
+    def _start_tag(self, mark: Mark) -> int:
+        name = mark.name
         if not self._is_element(name):
             return self._text_tag(mark)
-        tag = self._scan.tag(mark.start(), name)
+        tag = self._scan.tag(mark.start, name)
         if isinstance(tag, BrokenTag):
-            return mark.end()
+            return mark.end
         if name in LEAVES:
             leaf = self._scan.leaf(tag)
             self._opened.children.add(leaf)
@@ -96,16 +93,16 @@ class _Message:
             return self._opened.tag.name == "reasoning"
         return name in INLINE
 
-    def _text_tag(self, mark: re.Match[str]) -> int:
+    def _text_tag(self, mark: Mark) -> int:
         """A tag that is known elsewhere."""
-        whole = _WHOLE_TAG.match(self._scan.text, mark.end())
+        whole = _WHOLE_TAG.match(self._scan.text, mark.end)
         if whole and not self._warned:
-            self._warn(Span(mark.start(), whole.end()), mark[2])
-        if mark[2] != self._name or mark[2] in _NEVER_NEST:
-            return mark.end()
-        tag = self._scan.tag(mark.start(), mark[2])
+            self._warn(Span(mark.start, whole.end()), mark.name)
+        if mark.name != self._name or mark.name in _NEVER_NEST:
+            return mark.end
+        tag = self._scan.tag(mark.start, mark.name)
         if isinstance(tag, BrokenTag):
-            return mark.end()
+            return mark.end
         if not tag.closed:
             self._nested += 1
             self._first_nested = self._first_nested or tag.span

@@ -14,8 +14,10 @@ from bylaw.dialects.chatmd.syntax.entities import places
 if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
 
+# A tree cannot hold itself, so the collector of garbage need not walk it.
 
-class Attribute(Struct, frozen=True):
+
+class Attribute(Struct, frozen=True, gc=False):
     """One attribute of a tag; a flag has no value.
 
     `value` is decoded, `value_span` what stands between the quotes. `places` is where each
@@ -33,26 +35,26 @@ class Attribute(Struct, frozen=True):
         return places(source.slice(self.value_span), self.value_span.start, decoded=self.quoted)
 
 
-class Text(Struct, frozen=True):
+class Text(Struct, frozen=True, gc=False):
     """Characters that stand for themselves; entities are not decoded."""
 
     span: Span
 
 
-class Raw(Struct, frozen=True):
+class Raw(Struct, frozen=True, gc=False):
     """`RAW|…|RAW`; `inner` is what stands between the marks."""
 
     span: Span
     inner: Span
 
 
-class Comment(Struct, frozen=True):
+class Comment(Struct, frozen=True, gc=False):
     """`<!-- … -->`."""
 
     span: Span
 
 
-class Element(Struct, frozen=True):
+class Element(Struct, frozen=True, gc=False):
     """A tag that is known where it stands, with what it holds.
 
     `start` is its start tag, `end` its end tag: empty, behind everything else, when it closes
@@ -80,7 +82,7 @@ class Element(Struct, frozen=True):
 Node: TypeAlias = Text | Raw | Comment | Element
 
 
-class Document(Struct, frozen=True):
+class Document(Struct, frozen=True, gc=False):
     """A whole file."""
 
     source: SourceFile

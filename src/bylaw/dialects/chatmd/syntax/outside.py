@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.names import KNOWN
-from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Raw, Text
+from bylaw.dialects.chatmd.syntax.nodes import Comment, Element
 from bylaw.model.codes.chatmd import CHATMD_TEXT_OUTSIDE
 from bylaw.model.source import BOM, Span
 from bylaw.model.suggest import nearest
@@ -27,11 +27,11 @@ def warn_of_text(scan: Scan, children: Iterable[Node]) -> None:
     """Warn of text at the top and in archives, once for each run."""
     warned = False
     for node in children:
-        if isinstance(node, Text | Raw):
-            warned = warned or (scan.warns and _warn(scan, node.span))
-        elif not isinstance(node, Comment):
+        if isinstance(node, Element):
             warned = False
             _warn_inside(scan, node)
+        elif not isinstance(node, Comment):
+            warned = warned or (scan.warns and _warn(scan, node.span))
 
 
 def _warn_inside(scan: Scan, element: Element) -> None:

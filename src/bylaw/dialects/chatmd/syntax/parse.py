@@ -11,15 +11,14 @@ from bylaw.dialects.chatmd.syntax.names import IDLE_AT_TOP, LEAVES, OURS, STRUCT
 from bylaw.dialects.chatmd.syntax.nodes import Document
 from bylaw.dialects.chatmd.syntax.opened import Opened
 from bylaw.dialects.chatmd.syntax.outside import warn_of_text
-from bylaw.dialects.chatmd.syntax.scan import MARK, Scan
+from bylaw.dialects.chatmd.syntax.scan import KNOWN_TAGS, Scan
 from bylaw.dialects.chatmd.syntax.tags import BrokenTag, Tag
 from bylaw.model.codes.chatmd import CHATMD_NO_EFFECT_HERE
 from bylaw.model.diagnostic import in_order
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
-    import re
-
+    from bylaw.dialects.chatmd.syntax.marks import Mark
     from bylaw.dialects.chatmd.syntax.nodes import Element
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import SourceFile
@@ -34,7 +33,7 @@ def parse(source: SourceFile) -> tuple[Document, list[Diagnostic]]:
     scan = Scan(source)
     opened = Opened(scan, _WHOLE_FILE)
     at = 0
-    while (mark := MARK.search(source.text, at)) is not None:
+    while (mark := scan.marks.next(KNOWN_TAGS, at)) is not None:
         at = _take(scan, opened, mark)
     end = len(source.text)
     opened.end(_WHOLE_FILE.name, Span(end, end))
@@ -44,54 +43,44 @@ def parse(source: SourceFile) -> tuple[Document, list[Diagnostic]]:
     return Document(source, children), in_order([*scan.errors, *scan.warnings])
 
 
-def _take(scan: Scan, opened: Opened, mark: re.Match[str]) -> int:
+def _take(scan: Scan, opened: Opened, mark: Mark) -> int:
     """Take in what begins at a mark, and say where it ends."""
-    name = mark[2]
-    if name and mark[1]:
+    if not mark.name:
+        return scan.add_plain(opened.children, mark)
+    if mark.closing:
         return _end_tag(scan, opened, mark)
-    if name == ARCHIVE:
-        return _archive(scan, opened, mark)
-    node = _element(scan, mark) if name else scan.raw_or_comment(mark.start())
-    if node is None:
-        return mark.end()
-    opened.children.add(node)
-    return node.span.end
+    tag = scan.tag(mark.start, mark.name, ours=mark.name in OURS)
+    if isinstance(tag, BrokenTag):
+        scan.refuse_tag(mark.name, tag)
+        return mark.end
+    if mark.name == ARCHIVE:
+        opened.open(tag)
+        return tag.span.end
+    element = _element(scan, tag)
+    opened.children.add(element)
+    return element.span.end
 
 
-def _end_tag(scan: Scan, opened: Opened, mark: re.Match[str]) -> int:
-    end = mark.end()
+def _end_tag(scan: Scan, opened: Opened, mark: Mark) -> int:
+    end = mark.end
     if not scan.text.startswith(">", end):
         return end
-    place = Span(mark.start(), end + 1)
-    if opened.knows(mark[2]):
-        opened.end(mark[2], place)
+    place = Span(mark.start, end + 1)
+    if opened.knows(mark.name):
+        opened.end(mark.name, place)
     else:
-        scan.refuse_end(mark[2], place)
+        scan.refuse_end(mark.name, place)
     return end + 1
 
 
-def _archive(scan: Scan, opened: Opened, mark: re.Match[str]) -> int:
-    tag = scan.tag(mark.start(), ARCHIVE)
-    if isinstance(tag, BrokenTag):
-        scan.refuse_tag(ARCHIVE, tag)
-        return mark.end()
-    opened.open(tag)
-    return tag.span.end
-
-
-def _element(scan: Scan, mark: re.Match[str]) -> Element | None:
-    name = mark[2]
-    tag = scan.tag(mark.start(), name, ours=name in OURS)
-    if isinstance(tag, BrokenTag):
-        scan.refuse_tag(name, tag)
-        return None
-    if name in IDLE_AT_TOP:
+def _element(scan: Scan, tag: Tag) -> Element:
+    if tag.name in IDLE_AT_TOP:
         _warn_of_idle(scan, tag)
-    if name in LEAVES:
+    if tag.name in LEAVES:
         return scan.leaf(tag)
-    if name in STRUCTURED:
+    if tag.name in STRUCTURED:
         return read_block(scan, tag)
-    return read_script(scan, tag) if name == "script" else read_message(scan, tag)
+    return read_script(scan, tag) if tag.name == "script" else read_message(scan, tag)
 
 
 def _warn_of_idle(scan: Scan, tag: Tag) -> None:

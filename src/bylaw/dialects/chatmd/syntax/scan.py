@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.marks import COMMENT, COMMENT_END, RAW, RAW_END, Marks
 from bylaw.dialects.chatmd.syntax.names import KNOWN, MAY_STAY_OPEN
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Node, Raw, Text
 from bylaw.dialects.chatmd.syntax.tags import NAME_ENDS, BrokenTag, Tag, Tags
@@ -19,15 +20,12 @@ from bylaw.model.diagnostic import Diagnostic, Label, error, warning
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
+    from bylaw.dialects.chatmd.syntax.marks import Mark
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile
 
-RAW, RAW_END = "RAW|", "|RAW"
-COMMENT, COMMENT_END = "<!--", "-->"
-# Where something begins in messages and at the top: RAW, a comment, or the tag of a known element.
-MARK = re.compile(
-    rf"RAW\||<(?:!--|(/?)({'|'.join(sorted(KNOWN, key=len, reverse=True))}){NAME_ENDS})"
-)
+# A comment, or a tag of a known element.
+KNOWN_TAGS = re.compile(rf"<(?:!--|(/?)({'|'.join(sorted(KNOWN, reverse=True))}){NAME_ENDS})")
 MAX_FINDINGS = 100  # errors, and as many warnings
 MAX_DEPTH = 64  # elements in elements
 
@@ -60,13 +58,14 @@ class Scan:
         self.text = source.text
         self.errors: list[Diagnostic] = []
         self.warnings: list[Diagnostic] = []
+        self.marks = Marks(self.text)
         self._tags = Tags(self.text, ours=False)
         self._our_tags = Tags(self.text, ours=True)
         # The start tags of these are not in the tree.
         self._refused: set[str] = set()
         self._too_deep = False
         # Of which marks and end tags none is left.
-        self.endless: set[str] = set()
+        self.endless: set[str | tuple[str, ...]] = set()
         # Whether a body had no end tag, and how much was read again, see `bodies`.
         self.lost = False
         self.reread = 0
@@ -112,8 +111,15 @@ class Scan:
         """The start tag at a place, of which the name is known."""
         return (self._our_tags if ours else self._tags).read(start, name)
 
-    def raw_or_comment(self, at: int) -> Raw | Comment | None:
-        """What begins there; None if it never ends, then the mark is text."""
+    def add_plain(self, children: Children, mark: Mark) -> int:
+        """Add the RAW or the comment at a mark, and say where it ends; endless, it is text."""
+        node = self._raw_or_comment(mark.start)
+        if node is None:
+            return mark.end
+        children.add(node)
+        return node.span.end
+
+    def _raw_or_comment(self, at: int) -> Raw | Comment | None:
         if self.text.startswith(RAW, at):
             end = self._end_of(RAW, RAW_END, at)
             if end < 0:
@@ -134,17 +140,27 @@ class Scan:
             self.refuse(CHATMD_UNTERMINATED, f"`{begin}` never ends", place, help_)
         return -1
 
+    def flat(self, tag: Tag) -> Element | None:
+        """The element, if there is nothing but text up to its end tag."""
+        children = Children(tag.span.end)
+        if tag.closed:
+            return element(tag, children)
+        at = self.text.find("<", children.end)
+        end = f"</{tag.name}>"
+        if at < 0 or not self.text.startswith(end, at):
+            return None
+        if 0 <= self.marks.next_raw(children.end) < at:
+            return None
+        children.text_until(at)
+        return element(tag, children, Span(at, at + len(end)))
+
     def leaf(self, tag: Tag) -> Element:
         """An element that holds nothing; not closed, it ends with its start tag."""
-        children = Children(tag.span.end)
-        if not tag.closed:
-            at = self.text.find("<", tag.span.end)
-            end = f"</{tag.name}>"
-            if at >= 0 and self.text.startswith(end, at):
-                children.text_until(at)
-                return element(tag, children, Span(at, at + len(end)))
-            self._leave_open(tag)
-        return element(tag, children)
+        flat = self.flat(tag)
+        if flat is not None:
+            return flat
+        self._leave_open(tag)
+        return element(tag, Children(tag.span.end))
 
     def _leave_open(self, tag: Tag) -> None:
         if tag.name not in MAY_STAY_OPEN:

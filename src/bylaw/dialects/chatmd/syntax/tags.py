@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BLANKS = " \t\r\n\f\v"
 # What stands behind the name of a tag.
-NAME_ENDS = rf"(?=[{BLANKS}>]|/>)"
+NAME_ENDS = rf"(?=[{BLANKS}>]|/>|\Z)"
 MAX_ATTRIBUTES = 1_000
 
 _ITEM = re.compile(

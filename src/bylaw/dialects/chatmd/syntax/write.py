@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.entities import encoded
+from bylaw.dialects.chatmd.syntax.marks import RAW, RAW_END
 from bylaw.dialects.chatmd.syntax.nodes import Element
-from bylaw.dialects.chatmd.syntax.scan import RAW, RAW_END
 from bylaw.dialects.chatmd.syntax.tags import BLANKS
 
 if TYPE_CHECKING:
