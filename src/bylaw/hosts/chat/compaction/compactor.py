@@ -13,7 +13,7 @@ from bylaw.hosts.chat.compaction.extract import extract
 from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.hosts.chat.compaction.keeping import staying
 from bylaw.hosts.chat.compaction.relevance import relevant
-from bylaw.hosts.chat.compaction.reminder import reminder
+from bylaw.hosts.chat.compaction.reminder import is_reminder, reminder
 from bylaw.hosts.chat.compaction.rewriting import Rewriting, own_blocks
 from bylaw.hosts.chat.compaction.summary import summarised
 from bylaw.hosts.chat.compaction.units import History
@@ -90,7 +90,10 @@ class Compactor:
         self, history: History, kept: set[int], strategies: frozenset[Strategy]
     ) -> frozenset[int]:
         going = [unit for unit in range(len(history.units)) if unit not in kept]
-        if going and Strategy.RELEVANCE in strategies:
+        # Nothing is gained by a summary of a summary alone.
+        if all(map(is_reminder, history.blocks_of(going))):
+            return frozenset()
+        if Strategy.RELEVANCE in strategies:
             return frozenset(going) - relevant(history, going, self._model)
         return frozenset(going)
 

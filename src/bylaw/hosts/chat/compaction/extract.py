@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
 
 MAX_EXTRACT_CHARS = 6_000
-MAX_LINE_CHARS = 400
-# At most this part of what it stands for, so that something is gained.
+# The line of a message has a quarter of its length, within these bounds.
 SHARE = 4
-_SHORTEST = 60
+MIN_LINE_CHARS = 60
+MAX_LINE_CHARS = 400
 
 
 def extract(blocks: Sequence[Block]) -> str:
-    """The lines; those of an earlier summary are taken over as they are."""
+    """The lines; what an earlier summary says is taken over as it is, while there is room."""
     lines = [text for block in blocks for text in _lines(block)]
-    room = min(MAX_EXTRACT_CHARS, sum(len(block.text) for block in blocks) // SHARE)
-    cut = [shortened(text, MAX_LINE_CHARS) for text in lines]
-    return "\n".join(fitted(cut, room, _SHORTEST))
+    return "\n".join(fitted(lines, MAX_EXTRACT_CHARS, MIN_LINE_CHARS))
 
 
 def _lines(block: Block) -> list[str]:
-    return lines_of(block) if is_reminder(block) else [line(block)]
+    if is_reminder(block):
+        return lines_of(block)
+    whole = line(block)
+    return [shortened(whole, min(max(len(whole) // SHARE, MIN_LINE_CHARS), MAX_LINE_CHARS))]

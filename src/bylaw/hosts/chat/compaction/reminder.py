@@ -1,7 +1,8 @@
 """The message that stands for others: its text, and how it is known again.
 
 It is a user's message in `<system-reminder>`, as ochat writes its own. When the history is
-compacted once more it is a message like any other: what it says goes into the next summary.
+compacted once more it is a message like any other, and what it says goes into the next summary;
+only by itself it is not summed up again.
 """
 
 from __future__ import annotations
