@@ -121,19 +121,19 @@ def _named(names: tuple[str, ...]) -> str:
 def _set(reader: ElementReader) -> Action:
     reader.close(("var", "value"))
     reader.elements()
-    reader.required("value")
     return SetVariable(_variable(reader), read_formula(reader, "value"))
 
 
 def _variable(reader: ElementReader) -> str:
     name = reader.required("var")
     if not name.strip():
-        return name
+        return ""
     if not _VARIABLE.fullmatch(name):
         headline = f"`{brief(name)}` is no name of a variable"
         help_ = "use letters, digits and `_`, and begin with no digit"
         reader.refuse(codes.UNUSABLE_VARIABLE, headline, reader.place("var"), help_)
-    elif name in reserved_names():
+        return ""
+    if name in reserved_names():
         headline = f"`{name}` means something else in expressions"
         reader.refuse(codes.UNUSABLE_VARIABLE, headline, reader.place("var"), "use another name")
     return name
