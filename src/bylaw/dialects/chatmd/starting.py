@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 def starts(book: Book, files: Sequence[RuleFile]) -> list[Start]:
     """What rules call and run, then what the files declare."""
     called = [
-        Start(*what, rule.uid)
+        started
         for group in book.groups
         for rule in group.rules
         for maker in rule.plan.steps
-        for what in _started(maker)
+        for started in _by_action(maker, rule.uid)
     ]
     declared = [
-        Start(*what, uid_of(NAME, file.path, f"tool:{what[1]}"))
+        started
         for file in files
         for tool in read_file(file).declared.tools
-        for what in _declared(tool)
+        for started in _by_tool(tool, uid_of(NAME, file.path, "tool:"))
     ]
     return [*called, *declared]
 
 
-def _started(maker: StepMaker) -> Iterator[tuple[Startable, str]]:
+def _by_action(maker: StepMaker, uid: str) -> Iterator[Start]:
     match maker:
         case Calls() | ComputesCall():
-            yield Startable.TOOL, maker.tool
+            yield Start(Startable.TOOL, maker.tool, uid)
         case RunsAgent():
-            yield Startable.AGENT, maker.written.src
+            yield Start(Startable.AGENT, maker.written.src, uid)
 
 
-def _declared(tool: Tool) -> Iterator[tuple[Startable, str]]:
+def _by_tool(tool: Tool, uid: str) -> Iterator[Start]:
     match tool:
         case CommandTool():
-            yield Startable.PROGRAM, tool.command
+            yield Start(Startable.PROGRAM, tool.command, uid + tool.name)
         case AgentTool():
-            yield Startable.AGENT, tool.path
+            yield Start(Startable.AGENT, tool.path, uid + tool.name)
         case McpTools():
-            yield Startable.SERVER, tool.address
+            yield Start(Startable.SERVER, tool.address, uid + tool.address)
