@@ -92,6 +92,7 @@ def open_chat(path: str, wanted: Wanted, listener: Listener) -> Iterator[Driver]
         resume(driver)
         yield driver
         driver.end()
+        file.settle()
 
 
 class Stage:
