@@ -215,4 +215,5 @@ class WrittenFile:
     def variables(self) -> frozenset[str]:
         """Every name that some `<set>` gives a value (CM-054)."""
         actions = (action for rule in self.rules for action in rule.actions)
-        return frozenset(action.var for action in actions if isinstance(action, SetVariable))
+        names = (action.var for action in actions if isinstance(action, SetVariable))
+        return frozenset(filter(None, names))  # one that cannot be a name was refused
