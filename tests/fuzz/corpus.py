@@ -84,5 +84,6 @@ _REAL = {
     "pages": lambda: [*_pages(), *_documents()],
     "yaml": lambda: [*_captures(), *_documents()],
     "toml_rules": _rule_files,
+    "chatmd": lambda: [*_pages(), *_documents()],
     "toml": lambda: [(TESTS.parent / "pyproject.toml").read_bytes(), *_documents()],
 }

@@ -67,6 +67,15 @@ WORDS = {
         raw=(b"\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", b" = ", b"\n[", b"\\\n",
              b'"""', b"'''", b"\n[condition]\nexpression = ", b"\nmessage = "),
     ),
+    "chatmd": words(
+        "<user> </user> <assistant> </assistant> <msg <tool_call> </tool_call> <tool_response> <system>",
+        "</tool_response> <reasoning> </reasoning> <summary> </summary> <doc <img <agent> </agent> <import",
+        "<rules> </rules> <policy> </policy> <on <on> </on> <insert> </insert> <call> </call> <deny <set <tool",
+        "<tool> </tool> <check <archive> </archive> <config <script> </script> <shell_access> <ruleset> <b <div>",
+        "</user > <raw> </raw> src= if= local name= command= max_tokens= &lt; &amp; &quot; & ; = /> > < </ / \\",
+        "<!-- --> <!- RAW| |RAW RA |RA DRAW| | ``` {\"q\": } ' \" '>' \"<\" =\" ='", _TEXTS,
+        raw=(b" ", b"\n", b"\n\t", b"\n\t\t", b"\r\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b'\\"', b"\n|RAW\n"),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -115,6 +124,11 @@ FRAMES = {
         b"[rule]\nid = 'a'\ntrigger = 'on_turn_end'\n[condition]\nexpression = 'True'\n[action]\n%\n",
         b'[rule]\nid = "a"\ntrigger = "on_turn_start"\n[condition]\nexpression = "True"\n[action]\ntype = "notify_self"\nmessage = """%"""\n',
         b"[rule]\n%\n[condition]\n%\n[action]\n%\n",
+    ),
+    "chatmd": (
+        b"<user>%</user>", b"%\n%", b"<rules><on>%</on></rules>", b"<tool_response>\nRAW|\n%\n|RAW\n</tool_response>",
+        b"<call>%</call>", b"<rules><on><insert>%</insert><call>%</call></on></rules>", b'<user a="%">%</user>',
+        b"<archive>%</archive>", b"<!-- % -->", b"<reasoning><summary>%</summary></reasoning>", b"<tool>%</tool>",
     ),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',

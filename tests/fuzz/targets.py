@@ -10,6 +10,7 @@ import sys
 import tomllib
 from itertools import pairwise
 
+from chatmd_target import chatmd
 from invariants import check_diagnostics, check_span, refused
 from rule_file_target import toml_rules
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
@@ -348,6 +349,7 @@ TARGETS = {
     "yaml": yaml,
     "toml": toml,
     "toml_rules": toml_rules,
+    "chatmd": chatmd,
     "events": events,
     "facts": facts,
     "pages": pages,

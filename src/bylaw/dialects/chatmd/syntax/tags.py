@@ -72,7 +72,7 @@ class Tags:
         found = self._read(Span(start, inside), seen)
         if isinstance(found, BrokenTag):
             self._dead.update(seen)
-            self._dead_until = max(self._dead_until, seen[-1])
+            self._dead_until = max(self._dead_until, *seen, start)
         return found
 
     def _read(self, begin: Span, seen: list[int]) -> Tag | BrokenTag:
@@ -82,8 +82,8 @@ class Tags:
             seen.append(at)
             item = _ITEM.match(self._text, at)
             assert item is not None, "it matches nothing, too"
-            if self._ours and (skipped := item[1].strip(BLANKS)) and not self._ends(item):
-                return _skipped(begin, item.end(1), skipped)
+            if self._ours and item[1].strip(BLANKS) and not self._ends(item):
+                return _skipped(item.start(), item[1])
             if item[2] is None:
                 return self._end(begin, item.end(), attributes)
             attribute = self._attribute(item)
@@ -91,7 +91,9 @@ class Tags:
                 return attribute
             attributes.append(attribute)
             at = attribute.span.end
-        return _incomplete(begin, "it is too long")
+        many = len(seen) >= MAX_ATTRIBUTES
+        why = f"it has {MAX_ATTRIBUTES:,} attributes" if many else "nor is one before it"
+        return _incomplete(begin, why)
 
     def _ends(self, item: re.Match[str]) -> bool:
         """Whether this is `/>`."""
@@ -139,11 +141,12 @@ def _incomplete(begin: Span, why: str) -> BrokenTag:
     return BrokenTag(CHATMD_BROKEN_TAG, f"the tag is not complete: {why}", begin, help_)
 
 
-def _skipped(begin: Span, end: int, skipped: str) -> BrokenTag:
-    headline = f"`{brief(skipped)}` is no attribute"
+def _skipped(start: int, skipped: str) -> BrokenTag:
+    start += len(skipped) - len(skipped.lstrip(BLANKS))
+    shown = skipped.strip(BLANKS)
     help_ = "an attribute is a name, `=` and a value in quotes"
-    place = Span(max(begin.end, end - len(skipped)), end)
-    return BrokenTag(CHATMD_BROKEN_TAG, headline, place, help_)
+    place = Span(start, start + len(shown))
+    return BrokenTag(CHATMD_BROKEN_TAG, f"`{brief(shown)}` is no attribute", place, help_)
 
 
 def _endless(name: str, place: Span, quote: str) -> BrokenTag:
