@@ -185,12 +185,10 @@ class Driver:
             self.channel.submit(Message(role=Role.DEVELOPER, text=reason.text))
 
     def _kept_back(self, answer: Answer) -> bool:
-        """Whether a rule refuses; then the person is told why."""
-        if answer.verdict < Verdict.ASK:
-            return False
+        """Whether a rule refuses; the person is told why, and of what rules only warn."""
         for reason in answer.deciding.reasons:
             self.transcript.listener.note(f"{reason.rule}: {reason.text}")
-        return True
+        return answer.verdict >= Verdict.ASK
 
 
 def _names_like(name: str) -> Iterator[str]:
