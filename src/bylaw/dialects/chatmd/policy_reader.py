@@ -99,8 +99,8 @@ def _limit(reader: ElementReader, name: str) -> int | None:
 def _cooldown(reader: ElementReader) -> Constraint:
     reader.close(("turns",))
     reader.elements()
-    reader.required("turns")
-    return Cooldown(reader.integer("turns", 0, least=0))
+    is_there = reader.required("turns").strip()
+    return Cooldown(reader.integer("turns", 0, least=0) if is_there else 0)
 
 
 _READERS: dict[str, Callable[[ElementReader], Constraint]] = {
