@@ -175,13 +175,17 @@ class Stage:
         """One object a name, so that a script goes on where another chat left it."""
         name = self._wanted.model or declared.config.model or settings.model.default or ""
         if not name:
-            help_ = "name one with `--model`, `<config model=…/>` or `[model] default`"
-            raise BylawError(f"no model is named; {help_}")
+            raise BylawError(f"no model is named; {self._naming()}")
         if name not in self._models:
             model = model_named(name, base_url=settings.model.base_url or "")
             self._stack.callback(model.close)
             self._models[name] = model
         return self._models[name]
+
+    def _naming(self) -> str:
+        if self._configuration.settings.model.default:
+            return "`[model] default` counts when it is trusted; see `bylaw trust`"
+        return "name one with `--model`, `<config model=…/>` or `[model] default`"
 
 
 def _scripted(tools: str) -> ScriptedTools | None:
