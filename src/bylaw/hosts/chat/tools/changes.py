@@ -10,6 +10,7 @@ import os
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from stat import S_ISVTX
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,7 @@ class _Work:
         return fresh
 
     def _kept(self, folder: int, name: str, spot: Spot) -> str:
+        _refuse_sticky(folder, spot)
         kept = spare_name(name)
         os.link(
             as_bytes(name), as_bytes(kept),
@@ -159,3 +161,11 @@ class _Work:
 
     def _later(self, spot: Spot, undo: Callable[[], None]) -> None:
         self._undo.append((spot.asked, undo))
+
+
+def _refuse_sticky(folder: int, spot: Spot) -> None:
+    """Where only its owner can remove a file, another name of it could not be removed again."""
+    state = os.fstat(folder)
+    owners = {0, state.st_uid, spot.state.st_uid if spot.state else 0}
+    if state.st_mode & S_ISVTX and os.geteuid() not in owners:
+        raise PermissionError

@@ -15,6 +15,7 @@ from bylaw.hosts.chat.tools.files import shown
 from bylaw.hosts.chat.tools.patch.update import updated
 from bylaw.hosts.chat.tools.patch.written import AddFile, DeleteFile, UpdateFile
 from bylaw.hosts.chat.tools.text_form import Text
+from bylaw.runtime.paths import lies_in
 
 if TYPE_CHECKING:
     import os
@@ -111,6 +112,11 @@ class _Planner:
         spot = self.files.spot(path)
         if self.is_there(spot):
             raise ToolError(f"cannot {act} `{shown(path)}`: there is such a file")
+        for other in self.drafts.values():
+            here, there = spot.path, other.spot.path
+            if other.text and here != there and (lies_in(here, there) or lies_in(there, here)):
+                why = f"either it or `{shown(other.spot.asked)}` would be a folder"
+                raise ToolError(f"cannot {act} `{shown(path)}`: {why}")
         return self.first(spot)
 
     def is_there(self, spot: Spot) -> bool:
