@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+# A file may bring thousands of names and as many slips.
+MAX_COMPARED = 200
+MAX_LISTED = 50
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
@@ -16,12 +22,18 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
         return f"did you mean `{near}`?"
     if not names:
         return ""
-    return "known here: " + ", ".join(f"`{name}`" for name in names)
+    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return "known here: " + ", ".join(f"`{name}`" for name in names[:MAX_LISTED]) + more
 
 
 def nearest(wrong: str, known: Iterable[str]) -> str:
     """The known name that was probably meant, or nothing."""
+    folded = wrong.casefold()
     by_folded = {name.casefold(): name for name in sorted(known, reverse=True)}
+    if folded in by_folded:
+        return by_folded[folded]
+    # A slip leaves a name about as long as it was.
+    likely = nsmallest(MAX_COMPARED, by_folded, key=lambda name: abs(len(name) - len(folded)))
     # A long name is never a slip of a short one, and comparing it costs quadratic time.
-    near = get_close_matches(wrong.casefold()[:80], by_folded, n=1, cutoff=0.6)
+    near = get_close_matches(folded[:80], likely, n=1, cutoff=0.6)
     return by_folded[near[0]] if near else ""

@@ -13,6 +13,8 @@ from bylaw.model.vocabulary import CallStatus, Kind
 
 PATH = "main.chatmd"
 UID = f"chatmd:{PATH}#"
+# The sessions of a test.
+driven = []
 
 
 class Beside:
@@ -68,7 +70,8 @@ def book(text, files=None):
 def session(text, *, perform=lambda step: DONE, files=None):
     """A session under the rules of a file that loads without errors."""
     assert not errors(text), errors(text)
-    return Driven(book(text, files), perform=perform)
+    driven.append(Driven(book(text, files), perform=perform))
+    return driven[-1]
 
 
 def on(actions, attributes='event="turn_start"', rules=""):

@@ -98,19 +98,19 @@ def _keep(reader: ElementReader) -> str:
     parts = reader.listed("keep", ",", DEFAULT_KEEP)
     if sum(part.startswith("latest:") for part in parts) > 1:
         reader.wrong("keep", "`latest` is there twice", "keep one of them")
-    for part in parts:
-        if part not in ROLES and not _LATEST.fullmatch(part):
-            help_ = f"list some of {_named(ROLES)} and `latest:N`, with commas between them"
-            reader.wrong("keep", f"`{brief(part)}` says nothing about what to keep", help_)
+    wrong = next((p for p in parts if p not in ROLES and not _LATEST.fullmatch(p)), None)
+    if wrong:
+        help_ = f"list some of {_named(ROLES)} and `latest:N`, with commas between them"
+        reader.wrong("keep", f"`{brief(wrong)}` says nothing about what to keep", help_)
     return ",".join(parts)
 
 
 def _strategy(reader: ElementReader) -> str:
     parts = reader.listed("strategy", "+", DEFAULT_STRATEGY)
-    for part in parts:
-        if part not in STRATEGIES:
-            help_ = f"use {_named(STRATEGIES)}, or both with `+` between them"
-            reader.wrong("strategy", f"`{brief(part)}` is no strategy", help_)
+    wrong = next((part for part in parts if part not in STRATEGIES), None)
+    if wrong:
+        help_ = f"use {_named(STRATEGIES)}, or both with `+` between them"
+        reader.wrong("strategy", f"`{brief(wrong)}` is no strategy", help_)
     return "+".join(parts)
 
 

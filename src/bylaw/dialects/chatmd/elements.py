@@ -6,6 +6,7 @@ What is wrong is noted and a stand-in is returned, so that one run finds every p
 from __future__ import annotations
 
 import re
+from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,13 +44,27 @@ Choice = TypeVar("Choice", bound=StrEnum)
 class Findings:
     """What is wrong with one file and those that it imports, in `found`."""
 
-    def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
-        self.found = list(found)
+    def __init__(self, found: Iterable[Diagnostic]) -> None:
+        self.found: list[Diagnostic] = []
+        self._errors = 0
+        for one in found:
+            self.add(one)
+
+    def add(self, one: Diagnostic) -> None:
+        """One finding more."""
+        self.found.append(one)
+        self._errors += one.severity is Severity.ERROR
+
+    @property
+    def are_many(self) -> bool:
+        """Whether there are more errors than anybody is told of."""
+        return self._errors > MAX_ERRORS
 
     def told(self) -> list[Diagnostic]:
         """All findings; of very many errors the first."""
-        errors = [one for one in self.found if one.severity is Severity.ERROR]
-        return in_order(errors)[:MAX_ERRORS] if len(errors) > MAX_ERRORS else self.found
+        if not self.are_many:
+            return self.found
+        return in_order(one for one in self.found if one.severity is Severity.ERROR)[:MAX_ERRORS]
 
 
 class ElementReader:
@@ -75,13 +90,12 @@ class ElementReader:
     ) -> None:
         """Note a reason to refuse the file, at the start tag if no other place is said."""
         place = span or self.element.start
-        found = error(code, headline, self.source, place, help=help_, labels=labels)
-        self.findings.found.append(found)
+        self.findings.add(error(code, headline, self.source, place, help=help_, labels=labels))
 
     def doubt(self, code: Code, headline: str, span: Span | None = None, help_: str = "") -> None:
         """Note what is allowed and probably not meant."""
         place = span or self.element.start
-        self.findings.found.append(warning(code, headline, self.source, place, help=help_))
+        self.findings.add(warning(code, headline, self.source, place, help=help_))
 
     def place(self, name: str) -> Span:
         """Where the value of an attribute stands; where it is empty, the whole attribute."""
@@ -188,9 +202,11 @@ class ElementReader:
         if not all(parts):
             what = "is empty" if not text.strip() else f"has nothing beside a `{separator}`"
             self.wrong(name, f"`{name}` {what}", f"write names with `{separator}` between them")
-        elif twice := [part for part in parts if parts.count(part) > 1][:1]:
-            self.wrong(name, f"`{brief(twice[0])}` is there twice", "keep one of them")
-        return [part for part in dict.fromkeys(parts) if part]
+        counted = Counter(filter(None, parts))
+        twice = next((part for part, count in counted.items() if count > 1), None)
+        if twice:
+            self.wrong(name, f"`{brief(twice)}` is there twice", "keep one of them")
+        return list(counted)
 
     def elements(self) -> list[ElementReader]:
         """The elements inside that may stand here; everything else but comments is refused."""

@@ -68,6 +68,8 @@ class Formulas:
     def _load(
         self, formula: Formula, parse: Callable[[SourceFile, Span], Node], *, has_call: bool
     ) -> ExpressionGuard:
+        if self.findings.are_many:  # nobody is told more
+            formula, parse = _stand_in(formula.embedded), parse_guard
         source, span = formula.source, Span(0, len(formula.source.text))
         environment = self._environments[has_call]
         try:
@@ -79,7 +81,8 @@ class Formulas:
         return ExpressionGuard(expression, self.reader)
 
     def _note(self, formula: Formula, found: list[Diagnostic]) -> None:
-        self.findings.found += map(formula.embedded.relocated, found)
+        for one in found:
+            self.findings.add(formula.embedded.relocated(one))
 
     @cached_property
     def _environments(self) -> dict[bool, Environment]:
