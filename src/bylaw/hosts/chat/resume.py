@@ -17,6 +17,7 @@ from bylaw.model.event import HistoryChanged, Message, SessionStart, ToolAfter
 from bylaw.model.history import Said
 from bylaw.model.vocabulary import CallStatus, Role
 from bylaw.model.window import WINDOW
+from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +32,8 @@ NO_RECORD = (
     " (once, cool-downs, calls, variables) begins anew here."
 )
 EDITED = (
-    "The file of this conversation was edited by hand since its last turn: it now has {length}"
-    " messages. What rules count and remember goes on from the record."
+    "The file of this conversation was edited by hand since its last turn: it now has {messages}."
+    " What rules count and remember goes on from the record."
 )
 INTERRUPTED = "the call was interrupted before it was answered; it may have been carried out"
 
@@ -132,7 +133,8 @@ def _agree(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
     if not known and replies_in(old):
         _tell(driver, NO_RECORD)
     elif edited:
-        _tell(driver, EDITED.format(length=length))
+        messages = number_of(size_of(transcript.blocks)[0], "message")
+        _tell(driver, EDITED.format(messages=messages))
 
 
 def _said(blocks: Sequence[Block]) -> list[Said]:
