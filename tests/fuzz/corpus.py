@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from pathlib import Path
 
 from bylaw.model.source import SourceFile
@@ -14,6 +15,7 @@ TESTS = HERE.parent
 SPEC = TESTS.parent / "spec"
 EXAMPLES = TESTS.parent / "examples"
 LINES = "lines.txt"
+_BLOCK = r"(?ms)^ *<(?:rules|policy)>.*?^ *</(?:rules|policy)>\n"
 
 
 def corpus(target):
@@ -72,6 +74,12 @@ def _rule_files():
     return [*examples, *(text.encode() for text in sorted(texts))]
 
 
+def _chats():
+    """The rules and policies that documents show."""
+    texts = [path.read_text() for path in (TESTS / "data" / "seeds").iterdir()]
+    return [block.encode() for text in texts for block in re.findall(_BLOCK, text)]
+
+
 def _documents():
     return [path.read_bytes() for path in sorted((TESTS / "data" / "seeds").iterdir())]
 
@@ -85,5 +93,6 @@ _REAL = {
     "yaml": lambda: [*_captures(), *_documents()],
     "toml_rules": _rule_files,
     "chatmd": lambda: [*_pages(), *_documents()],
+    "chatmd_rules": _chats,
     "toml": lambda: [(TESTS.parent / "pyproject.toml").read_bytes(), *_documents()],
 }

@@ -76,6 +76,17 @@ WORDS = {
         "<!-- --> <!- RAW| |RAW RA |RA DRAW| | ``` {\"q\": } ' \" '>' \"<\" =\" ='", _TEXTS,
         raw=(b" ", b"\n", b"\n\t", b"\n\t\t", b"\r\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b'\\"', b"\n|RAW\n"),
     ),
+    "chatmd_rules": words(
+        "<rules> </rules> <policy> </policy> <on> </on> <on <insert> </insert> <insert <call> </call> <call <deny <set",
+        "<agent> </agent> <compact <stop/> <tool> </tool> <tool <requires <validate> </validate> <check <quota <cooldown",
+        'id="a" event="turn_start" event="pre_tool_call" event="post_tool_response" event="message_appended" tool="X"',
+        'tool="*" priority="-1" once="true" cooldown_turns="1" cooldown_ms="5" role="user" role="developer" reason="no"',
+        'var="n" value="[n,n]" value="n" keep="latest:1" strategy="summary" threshold_tokens="9" src="a.chatmd" name="X"',
+        'tools="Y" mode="warn" level="warn" message="m" per_turn="1" per_session="0" turns="1" trace="true" synthetic="true"',
+        'max_actions_per_event="2" max_calls_per_event="2" via_rule="a" if="true" if="n" if=\'arg("q")\' since_ms(\'a\')',
+        "&lt; &quot; &amp; /> > < </ <!-- --> RAW| |RAW {\"q\": } {} null ' \"", _NUMBERS, _TEXTS, _OPERATORS, _CALLS,
+        raw=(b" ", b"\n", b"\n    ", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b' if="', b'"'),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -129,6 +140,14 @@ FRAMES = {
         b"<user>%</user>", b"%\n%", b"<rules><on>%</on></rules>", b"<tool_response>\nRAW|\n%\n|RAW\n</tool_response>",
         b"<call>%</call>", b"<rules><on><insert>%</insert><call>%</call></on></rules>", b'<user a="%">%</user>',
         b"<archive>%</archive>", b"<!-- % -->", b"<reasoning><summary>%</summary></reasoning>", b"<tool>%</tool>",
+    ),
+    "chatmd_rules": (
+        b"%\n%", b"<rules>%</rules>", b"<policy><tool name='X'>%</tool></policy>",
+        b"<rules max_actions_per_event='9'><on event='pre_tool_call' if='%'>%</on></rules>",
+        b"<rules><on event='turn_start'><insert role='user'>%</insert></on></rules>",
+        b"<rules><on event='pre_tool_call'><call tool='t'>%</call></on></rules>",
+        b"<rules><on event='turn_start'><set var='n' value='%'/></on></rules>",
+        b"<policy><tool name='X'><validate><check if='%' message='%'/></validate></tool></policy>",
     ),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',

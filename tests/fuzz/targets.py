@@ -10,6 +10,7 @@ import sys
 import tomllib
 from itertools import pairwise
 
+from chatmd_rules_target import chatmd_rules
 from chatmd_target import chatmd
 from invariants import check_diagnostics, check_span, refused
 from rule_file_target import toml_rules
@@ -350,6 +351,7 @@ TARGETS = {
     "toml": toml,
     "toml_rules": toml_rules,
     "chatmd": chatmd,
+    "chatmd_rules": chatmd_rules,
     "events": events,
     "facts": facts,
     "pages": pages,
