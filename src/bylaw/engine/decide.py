@@ -115,7 +115,7 @@ class _Deliberation:
                 break
             self.view.line = line
             begun = len(self.findings.trace)
-            self._read_once(candidates, spending)
+            self._read_once(candidates.of_line(line), spending)
             self.findings.forget_repeats(begun, told)
             if self.halted:
                 break

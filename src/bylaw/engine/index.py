@@ -6,7 +6,7 @@ cost of an event does not grow with rules that are about something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bylaw.engine.fast import Holding, compile_bucket
@@ -20,7 +20,7 @@ from bylaw.model.slate import SLATE_OPS
 from bylaw.model.vocabulary import CallStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bylaw.model.procedure import Book, Group, Procedure
 
@@ -49,6 +49,15 @@ class Candidates:
     group: OrderedGroup
     rules: tuple[Rule, ...]
     closing: tuple[Rule, ...]
+    # Where lines have keys: the rules of each.
+    by_key: Mapping[str, tuple[Rule, ...]] | None = None
+
+    def of_line(self, line: str) -> Candidates:
+        """The candidates for one line of the text."""
+        key_of = self.group.procedure.line_key
+        if key_of is None or self.by_key is None:
+            return self
+        return replace(self, rules=self.by_key.get(key_of(line), ()))
 
 
 @dataclass(slots=True)
@@ -130,7 +139,7 @@ class RuleSet:
             rules = tuple(rule for rule in group.rules if _concerns(rule, key))
             closing = tuple(rule for rule in group.procedure.closing if _concerns(rule, key))
             if rules or closing:
-                groups.append(Candidates(group, rules, closing))
+                groups.append(Candidates(group, rules, closing, _by_key(group.procedure, rules)))
         chosen = [rule for found in groups for rule in (*found.rules, *found.closing)]
         looks_further = any(_looks_further(rule.filter) for rule in chosen)
         bucket = Bucket(
@@ -176,6 +185,16 @@ def _concerns(rule: Rule, key: Key) -> bool:
     if rule.on.rounds is Rounds.FIRST and round_ != 1:
         return False
     return not rule.filter.tools or any(name in rule.filter.tools for name in tools)
+
+
+def _by_key(procedure: Procedure, rules: tuple[Rule, ...]) -> Mapping[str, tuple[Rule, ...]] | None:
+    if procedure.line_key is None:
+        return None
+    found: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for key in rule.filter.line_keys:
+            found.setdefault(key, []).append(rule)
+    return {key: tuple(own) for key, own in found.items()}
 
 
 def _chosen(groups: tuple[Candidates, ...], held: int) -> Iterator[Candidates]:

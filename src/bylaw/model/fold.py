@@ -122,9 +122,10 @@ def _end_call(session: Session, event: ToolAfter) -> Session:
     return replace(session, calls=calls, history=replace(session.history, last_tool=text))
 
 
-def _complete_turn(session: Session) -> Session:
+def _complete_turn(session: Session, *, final: bool = True) -> Session:
     calls = session.calls.end_turn(session.turn)
-    turns = replace(session.turns, completed=session.turn, open=False)
+    answered = session.turn if final else session.turns.answered
+    turns = replace(session.turns, completed=session.turn, open=False, answered=answered)
     return replace(session, calls=calls, turns=turns)
 
 
@@ -178,7 +179,7 @@ def _conclude(session: Session, event: Event, decision: Decision) -> Session:
             turns = replace(session.turns, before_prompt=session.turns.begun)
             return replace(session, turns=turns)
         case TurnEnd() if event.by_main_agent and event.round == 1:
-            return _complete_turn(session)
+            return _complete_turn(session, final=event.final)
         case AgentStop() if blocks_stop(decision) and not (
             event.round == 1 and decision.comes_again
         ):

@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.model.rule import ReasonMaker, Rule
 
 
@@ -60,10 +62,11 @@ class StepFault(StrEnum):
 class Procedure:
     """How a group is read; None is no limit.
 
-    `closing` are built-in rules that are asked when the group has been read, and may look at
-    what became of it. `fault_reason` words the reason of a rule whose guard failed,
-    `fault_note` and `step_note` are built-in rules whose steps tell of a guard or step that
-    failed; their match has `rule`, `code` and `error`.
+    With `split_lines` a text is read line by line; `line_key` then says under which key the rules
+    of a line are found, see `Filter.line_keys`. `closing` are built-in rules that are asked when
+    the group has been read, and may look at what became of it. `fault_reason` words the reason of
+    a rule whose guard failed, `fault_note` and `step_note` are built-in rules whose steps tell of
+    a guard or step that failed; their match has `rule`, `code` and `error`.
     """
 
     order: tuple[SortKey, ...]
@@ -74,6 +77,7 @@ class Procedure:
     budget: int | None = None
     call_budget: int | None = None
     split_lines: bool = False
+    line_key: Callable[[str], str] | None = None
     quiet_after_deny: bool = False
     closing: tuple[Rule, ...] = ()
     fault_reason: ReasonMaker | None = None

@@ -138,6 +138,7 @@ class Filter:
     paths: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     command_types: tuple[str, ...] = ()
+    line_keys: tuple[str, ...] = ()
 
 
 NO_FILTER = Filter()

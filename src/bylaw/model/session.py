@@ -16,11 +16,15 @@ from bylaw.model.vocabulary import Kind
 
 
 class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How many turns are complete, whether one is running, how many the last prompt found."""
+    """How many turns are complete, whether one is running, how many the last prompt found.
+
+    `answered` is how many were complete with the last final output.
+    """
 
     completed: int = 0
     open: bool = False
     before_prompt: int = 0
+    answered: int = 0
 
     @property
     def begun(self) -> int:
@@ -82,6 +86,12 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The tool was executed in the last `turns` turns or in the current one."""
         tally = self.calls.tally(tool)
         return tally.count > 0 and tally.last_turn >= self.turn - turns
+
+    def called_for_answer(self, tool: str) -> bool:
+        """The tool was executed, or is under way, since the last final output."""
+        tally = self.calls.tally(tool)
+        called = tally.count > 0 and tally.last_turn > self.turns.answered
+        return called or self.calls.pending_of(tool) > 0
 
     def count_used(self, tool: str) -> int:
         """Calls and those under way: what a quota of the session counts."""

@@ -1,0 +1,66 @@
+"""The context language: `[[MODULE]]` documents → commands that set and enable, checks that halt.
+
+    texts → blocks (framing.py) → declarations (schema.py) → one document (reading.py) → lowered
+
+All files are one document: what is wrong with one of them leaves none of it in force.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import Loaded, WhenBroken
+from bylaw.dialects.context.framing import MARKER
+from bylaw.dialects.context.lowering import CHECKS, NAME, lowered, no_rules
+from bylaw.dialects.context.problems import DocumentError
+from bylaw.dialects.context.reading import read_document
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.dialects.base import RuleFile, Start
+    from bylaw.model.procedure import Book
+    from bylaw.model.source import SourceFile
+
+name = NAME
+spec = "ai-context-language-spec v0.4.20"
+suffixes = (".md",)
+one_book_per_file = False
+when_broken = WhenBroken(
+    group=CHECKS,
+    kinds=(Kind.PROMPT, Kind.TOOL_BEFORE, Kind.TURN_END),
+    verdict=Verdict.DENY,
+)
+
+
+def detect(source: SourceFile) -> bool:
+    """Whether it has a marker of a block."""
+    return MARKER.search(source.text) is not None
+
+
+def rule_text(source: SourceFile) -> str:
+    """All of it."""
+    return source.text
+
+
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken document denies, that is enough
+    """Never: a document that does not load denies what it could have."""
+    return False
+
+
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - see below
+    """Nothing: commands of this language only set and enable."""
+    return ()
+
+
+def load(files: Sequence[RuleFile]) -> Loaded:
+    """The commands and checks of all files."""
+    if not files:
+        return Loaded(no_rules())
+    try:
+        document = read_document([file.source for file in files])
+    except DocumentError as wrong:
+        return Loaded(no_rules(), tuple(problem.diagnostic() for problem in wrong.problems))
+    return Loaded(lowered(document, {file.path: file.digest for file in files}))

@@ -1,0 +1,144 @@
+"""A line of a user's message → a call with its arguments, prose, or what is wrong (AC-A32, A33).
+
+    /mode(design)    /m.mode(design)    /two(1, "x")    /named(level=3)
+
+Arguments are JSON, or bare words for enums. A line that does not begin with `/name(` is prose.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.model.strict_json import JsonError, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.model.values import JSON
+
+_CALL = re.compile(r"/([A-Za-z_][A-Za-z0-9_.-]*)\(")
+_NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)[ \t]*=[ \t]*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_JSON_WORDS = {"true": True, "false": False, "null": None}
+_BLANKS = re.compile(r"[ \t]*")
+_SCAN = json.JSONDecoder().raw_decode
+MAX_LINE = 65_536
+MAX_PARTS = 2  # a module and a command
+
+
+class CallError(Exception):
+    """A line is a call by its beginning, and not a whole one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A bare word: the token of an enum."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One argument; positional ones have no name."""
+
+    value: JSON | Word
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a line calls, as written."""
+
+    name: str
+    arguments: tuple[Given, ...]
+
+
+def called_name(line: str) -> str:
+    """The name that a line calls; empty for prose."""
+    found = _CALL.match(line)
+    return "" if found is None else found[1]
+
+
+def read_call(line: str) -> Call | None:
+    """The call of a line, None for prose; CallError if it begins like one and is none."""
+    found = _CALL.match(line)
+    if found is None:
+        return None
+    if len(line) > MAX_LINE:
+        raise CallError(f"a call has at most {MAX_LINE:,} characters")
+    parts = found[1].split(".")
+    if len(parts) > MAX_PARTS or not all(parts):
+        raise CallError("a command is called as `/command(…)` or `/module.command(…)`")
+    arguments, at = _arguments(line, found.end())
+    if line[at:].strip(" \t"):
+        raise CallError("nothing may stand behind the closing parenthesis")
+    return Call(found[1], tuple(arguments))
+
+
+def _arguments(line: str, at: int) -> tuple[list[Given], int]:
+    arguments: list[Given] = []
+    at = _behind_blanks(line, at)
+    if line[at : at + 1] == ")":
+        return arguments, at + 1
+    while True:
+        given, at = _argument(line, at)
+        arguments.append(given)
+        at = _behind_blanks(line, at)
+        sign = line[at : at + 1]
+        if sign not in {",", ")"}:
+            raise CallError("arguments are separated by commas, and end with `)`")
+        at = _behind_blanks(line, at + 1)
+        if sign == ")":
+            _refuse_mixture(arguments)
+            return arguments, at
+
+
+def _argument(line: str, at: int) -> tuple[Given, int]:
+    named = _NAMED.match(line, at)
+    name = ""
+    if named is not None:
+        name, at = named[1], named.end()
+    value, at = _value(line, at)
+    return Given(value, name), at
+
+
+def _value(line: str, at: int) -> tuple[JSON | Word, int]:
+    word = _WORD.match(line, at)
+    if word is not None:
+        text = word[0]
+        return (_JSON_WORDS[text] if text in _JSON_WORDS else Word(text)), word.end()
+    try:
+        _, end = _SCAN(line, at)
+        return read_json(line[at:end]), end
+    except (ValueError, RecursionError, JsonError):
+        raise CallError("an argument is JSON, or the word of an enum") from None
+
+
+def _refuse_mixture(arguments: list[Given]) -> None:
+    named = [given.name for given in arguments if given.name]
+    if named and len(named) != len(arguments):
+        raise CallError("positional and named arguments are never mixed")
+    if len(set(named)) != len(named):
+        raise CallError("an argument is given twice")
+
+
+def _behind_blanks(line: str, at: int) -> int:
+    found = _BLANKS.match(line, at)
+    assert found is not None
+    return found.end()
+
+
+def near_calls(line: str) -> Iterator[str]:
+    """Lines that might have been meant (AC-A27): the slash, or the parentheses, are missing."""
+    text = line.strip()
+    if not text.startswith("/"):
+        yield f"/{text}"
+        text = f"/{text}"
+    elif text != line:
+        yield text
+    name, _, rest = text.partition(" ")
+    if "(" not in name:
+        yield f"{name}({rest.strip()})"

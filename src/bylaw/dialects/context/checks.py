@@ -1,0 +1,111 @@
+"""Checks of enabled protocols and constraints of responses → guards that match a violation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.declared import CheckType
+from bylaw.dialects.context.output import broken, has_block
+from bylaw.dialects.context.payload import Payload
+from bylaw.dialects.context.symbols import Symbol
+from bylaw.model.codes.context import CONFLICT
+from bylaw.model.decision import Match
+from bylaw.model.event import TurnEnd
+
+if TYPE_CHECKING:
+    from bylaw.dialects.context.declared import Check, Constraints
+    from bylaw.dialects.context.document import Document
+    from bylaw.model.rule import View
+
+WHY = "why"
+
+
+@dataclass(frozen=True)
+class ToolCheck:
+    """`forbid_tool`: the index has found that the call is of that tool."""
+
+    check: Check
+
+    def test(self, view: View) -> Match | None:  # noqa: ARG002 - the names of Guard
+        """Every call of it is a violation."""
+        return Match({WHY: f"the tool '{self.check.about}' is forbidden"})
+
+
+@dataclass(frozen=True)
+class OutputCheck:
+    """The checks of a complete output."""
+
+    check: Check
+    document: Document
+
+    def test(self, view: View) -> Match | None:
+        """What is violated; an output that is not final is not judged."""
+        event = view.event
+        if not isinstance(event, TurnEnd) or not event.final:
+            return None
+        why = self._why(view, event)
+        return Match({WHY: why}) if why else None
+
+    def _why(self, view: View, event: TurnEnd) -> str:
+        about = self.check.about
+        match self.check.type:
+            case CheckType.REQUIRE_TOOL:
+                called = view.session.called_for_answer(about)
+                return "" if called else f"the tool '{about}' was not called"
+            case CheckType.FORBID_BLOCK:
+                return f"the block '{about}' is forbidden" if has_block(event.text, about) else ""
+            case CheckType.REQUIRE_BLOCK:
+                return "" if has_block(event.text, about) else f"the block '{about}' is missing"
+            case CheckType.REQUIRE_RESPONSE_ID:
+                used = used_response(view, event, self.document)
+                return "" if used == about else f"the output does not use the response '{about}'"
+        raise AssertionError(self.check.type)
+
+
+@dataclass(frozen=True)
+class ConstraintCheck:
+    """The constraints of a response, where an output uses it."""
+
+    response: str
+    constraints: Constraints
+    document: Document
+
+    def test(self, view: View) -> Match | None:
+        """All that an output breaks."""
+        event = view.event
+        if not isinstance(event, TurnEnd) or not event.final:
+            return None
+        if used_response(view, event, self.document) != self.response:
+            return None
+        found = "; ".join(broken(event.text, self.constraints))
+        return Match({WHY: found}) if found else None
+
+
+def used_response(view: View, event: TurnEnd, document: Document) -> str:
+    """The response of an output: what the host says, else what the last command selected."""
+    if not event.response:
+        return view.slate.response
+    found = document.responses.find(event.response)
+    return found.qualified if isinstance(found, Symbol) else event.response
+
+
+@dataclass(frozen=True)
+class HaltPayload:
+    """The payload of a violation: CONFLICT, because no other code fits (AC-A23)."""
+
+    block_type: str
+    id: str
+    line: int
+
+    def make(self, view: View, match: Match) -> str:
+        """The text."""
+        return Payload(
+            code=CONFLICT.name,
+            message=str(match.values[WHY]),
+            block_type=self.block_type,
+            id=self.id,
+            line=self.line,
+            responses=view.slate.enabled.responses,
+            workflows=view.slate.enabled.workflows,
+        ).text()

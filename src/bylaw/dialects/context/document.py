@@ -1,0 +1,147 @@
+"""A checked document: every symbol with its type, ready to be called and enforced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.declared import CheckType, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from bylaw.dialects.context.declared import (
+        ArgumentKind,
+        Check,
+        Constraints,
+        Module,
+    )
+    from bylaw.dialects.context.problems import Place
+    from bylaw.dialects.context.symbols import Table
+    from bylaw.dialects.context.types import EnumType, Type
+    from bylaw.dialects.context.values import Value
+    from bylaw.model.values import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class StateForm:
+    """A variable with its type and the value that it has before anybody sets it."""
+
+    type: Type
+    default: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterForm:
+    """An argument with its type."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A variable, by module and name, and the expression that it is set to."""
+
+    module: str
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class CommandForm:
+    """A command as it is called: signature, what it enables (qualified), what it sets.
+
+    `response` is the one that an output after it uses, if that is certain.
+    """
+
+    kind: ArgumentKind
+    parameters: tuple[ParameterForm, ...]
+    responses: tuple[str, ...]
+    workflows: tuple[str, ...]
+    protocols: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    response: str
+    description: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseForm:
+    """A response with what its outputs must satisfy."""
+
+    constraints: Constraints
+    description: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowForm:
+    """The steps of a workflow, with qualified references."""
+
+    steps: tuple[tuple[StepKind, str], ...]
+    description: str
+    place: Place
+
+    @property
+    def emits(self) -> str:
+        """The response of its first emitting step."""
+        return next((ref for kind, ref in self.steps if kind is StepKind.EMIT_RESPONSE), "")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleForm:
+    """A rule with its concrete checks; `require_response_id` is about a qualified id."""
+
+    id: str
+    checks: tuple[Check, ...]
+    preset: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolForm:
+    """The rules of a protocol."""
+
+    rules: tuple[RuleForm, ...]
+    description: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All modules of all files as one."""
+
+    modules: tuple[Module, ...]
+    enums: Table[EnumType]
+    states: Table[StateForm]
+    commands: Table[CommandForm]
+    responses: Table[ResponseForm]
+    workflows: Table[WorkflowForm]
+    protocols: Table[ProtocolForm]
+
+    def initial_state(self) -> dict[str, JSON]:
+        """Every variable by its qualified name."""
+        return {name: symbol.what.default for name, symbol in self.states.by_qualified.items()}
+
+    def checks_of(self, protocols: Iterable[str]) -> Iterator[Check]:
+        """The checks of protocols, by their qualified names."""
+        for name in protocols:
+            for rule in self.protocols.by_qualified[name].what.rules:
+                yield from rule.checks
+
+
+def conflict(checks: Mapping[CheckType, set[str]]) -> str:
+    """Why no output can satisfy all of these checks; empty if one can (AC-A22)."""
+    pairs = (
+        (CheckType.FORBID_TOOL, CheckType.REQUIRE_TOOL, "tool"),
+        (CheckType.FORBID_BLOCK, CheckType.REQUIRE_BLOCK, "block"),
+    )
+    for forbids, requires, what in pairs:
+        both = sorted(checks.get(forbids, set()) & checks.get(requires, set()))
+        if both:
+            return f"the {what} `{both[0]}` is both forbidden and required"
+    responses = sorted(checks.get(CheckType.REQUIRE_RESPONSE_ID, set()))
+    if len(responses) > 1:
+        return f"`{responses[0]}` and `{responses[1]}` are both the required response"
+    return ""

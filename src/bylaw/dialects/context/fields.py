@@ -1,0 +1,162 @@
+"""The keys of a mapping → values of the wanted kind; what is wrong is noted, nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.declared import Name
+from bylaw.dialects.yaml import Mapping, Scalar, Sequence
+from bylaw.model.codes.context import INVALID_YAML, SCHEMA_VIOLATION
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence as Many
+
+    from bylaw.dialects.context.framing import Block
+    from bylaw.dialects.context.problems import Phase, Place
+    from bylaw.dialects.yaml import Node
+    from bylaw.model.source import Span
+
+# AC-A18: a name with a dot could not be qualified.
+SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+class Fields:
+    """One mapping of a block; `id` is that of the thing it is about, once that is known."""
+
+    def __init__(self, node: Mapping, block: Block, phase: Phase, id_: str = "") -> None:
+        self.node = node
+        self.block = block
+        self.phase = phase
+        self.id = id_
+        self._values = {pair.key.value: pair for pair in node.pairs}
+
+    def closed(self, required: Many[str], optional: Many[str] = ()) -> Fields:
+        """Note unknown and missing keys."""
+        allowed = [*required, *optional]
+        for pair in self.node.pairs:
+            key = pair.key.value
+            if not isinstance(key, str):
+                self.wrong(
+                    f"the key `{self._shown(pair.key)}` is no text", pair.key.span, yaml=True
+                )
+            elif key not in allowed:
+                help_ = did_you_mean(key, allowed)
+                self.wrong(f"`{brief(key)}` is no key of {self._what()}", pair.key.span, help_)
+        for key in required:
+            if key not in self._values:
+                self.wrong(f"{self._what()} needs the key `{key}`", None, f"write `{key}: …`")
+        return self
+
+    def _what(self) -> str:
+        return f"`{self.block.type}`" + (f" `{brief(self.id)}`" if self.id else "")
+
+    def _shown(self, node: Node) -> str:
+        return brief(self.block.source.slice(node.span))
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there."""
+        return key in self._values
+
+    def node_of(self, key: str) -> Node | None:
+        """The value of a key as it is written."""
+        pair = self._values.get(key)
+        return None if pair is None else pair.value
+
+    def symbol(self, key: str) -> Name | None:
+        """A name that may be qualified by its module, so without a dot."""
+        name = self.name(key)
+        if name is None:
+            return None
+        if not SYMBOL.fullmatch(name.text):
+            message = f"`{brief(name.text)}` cannot be a name: letters, digits, `_`, `-`"
+            self.phase.add(SCHEMA_VIOLATION, message, name.place)
+            return None
+        self.id = self.id or name.text
+        return name
+
+    def name(self, key: str) -> Name | None:
+        """A text with its place."""
+        node = self.node_of(key)
+        if node is None:
+            return None
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            return Name(node.value, self.place(node.span))
+        self.wrong(f"`{key}` must be a text", node.span)
+        return None
+
+    def text(self, key: str) -> str:
+        """A text, empty if it is not there."""
+        name = self.name(key)
+        return "" if name is None else name.text
+
+    def flag(self, key: str, default: bool) -> bool:
+        """`true` or `false`."""
+        node = self.node_of(key)
+        if node is None:
+            return default
+        if isinstance(node, Scalar) and isinstance(node.value, bool):
+            return node.value
+        self.wrong(f"`{key}` must be `true` or `false`", node.span)
+        return default
+
+    def names(self, key: str) -> tuple[Name, ...] | None:
+        """A list of texts; None if the key is not there."""
+        if not self.has(key):
+            return None
+        found = []
+        for node in self.items(key):
+            if isinstance(node, Scalar) and isinstance(node.value, str):
+                found.append(Name(node.value, self.place(node.span)))
+            else:
+                self.wrong(f"`{key}` must hold texts only", node.span)
+        return tuple(found)
+
+    def items(self, key: str) -> Iterator[Node]:
+        """The items of a list."""
+        node = self.node_of(key)
+        if isinstance(node, Sequence):
+            yield from node.items
+        elif node is not None:
+            self.wrong(f"`{key}` must be a list", node.span, "write `- …` lines")
+
+    def mappings(self, key: str) -> Iterator[Fields]:
+        """The items of a list of mappings."""
+        for node in self.items(key):
+            if isinstance(node, Mapping):
+                yield Fields(node, self.block, self.phase, self.id)
+            else:
+                self.wrong(f"`{key}` must hold keys and values", node.span)
+
+    def mapping(self, key: str) -> Fields | None:
+        """The mapping of a key."""
+        node = self.node_of(key)
+        if node is None:
+            return None
+        if isinstance(node, Mapping):
+            return Fields(node, self.block, self.phase, self.id)
+        self.wrong(f"`{key}` must hold keys and values", node.span)
+        return None
+
+    def choice(self, key: str, allowed: Many[str]) -> str:
+        """One of a closed set of words; empty if it is none of them."""
+        name = self.name(key)
+        if name is None:
+            return ""
+        if name.text in allowed:
+            return name.text
+        message = f"`{brief(name.text)}` is no `{key}`"
+        self.phase.add(SCHEMA_VIOLATION, message, name.place, did_you_mean(name.text, allowed))
+        return ""
+
+    def place(self, span: Span | None = None) -> Place:
+        """A place in this mapping."""
+        return self.block.place(span or self.node.span, self.id)
+
+    def wrong(self, message: str, span: Span | None, hint: str = "", *, yaml: bool = False) -> None:
+        """Note what is wrong."""
+        code = INVALID_YAML if yaml else SCHEMA_VIOLATION
+        self.phase.add(code, message, self.place(span), hint)

@@ -1,0 +1,149 @@
+"""Lines of a text → blocks: markers that stand alone on their line, properly nested and closed.
+
+Framing knows neither YAML nor fences: a line that looks like a marker is one (AC-A07).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.problems import Place
+from bylaw.model.codes.context import PARSE_ERROR
+from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.dialects.context.problems import Phase
+    from bylaw.model.source import SourceFile
+
+LANGUAGE_SPEC, MODULE = "LANGUAGE_SPEC", "MODULE"
+YAML_TYPES = (
+    *(LANGUAGE_SPEC, MODULE, "ENUM", "STATE", "COMMAND", "RESPONSE", "WORKFLOW", "PROTOCOL"),
+)
+TEXT_TYPES = ("COMMANDS", "ENGINEERING", "CHECKLISTS", "GUIDELINES")
+BLOCK_TYPES = (*YAML_TYPES, *TEXT_TYPES)
+# AC-A06: this is a marker, whatever its name.
+MARKER = re.compile(r"^[ \t]*\[\[(/?)([A-Za-z_]+)\]\][ \t\r]*$", re.MULTILINE)
+MAX_BLOCKS = 100_000  # of one text
+
+
+@dataclass(slots=True)
+class Block:
+    """A block: its marker, what stands between its markers, and the blocks of a module."""
+
+    type: str
+    source: SourceFile
+    marker: Span
+    body: Span
+    blocks: list[Block] = field(default_factory=list)
+    within: Block | None = None
+
+    def place(self, span: Span | None = None, id_: str = "") -> Place:
+        """A place in this block; its marker, if none is given."""
+        return Place(self.source, span or self.marker, self.type, id_)
+
+    @property
+    def header(self) -> Span:
+        """Of a module: what stands before its first block (AC-A05)."""
+        end = self.blocks[0].marker.start if self.blocks else self.body.end
+        return Span(self.body.start, end)
+
+
+def framed(source: SourceFile, phase: Phase) -> list[Block]:
+    """The blocks at the top of a text, as far as they are properly nested."""
+    framing = _Framing(source, phase)
+    for found in MARKER.finditer(source.text):
+        framing.take(found)
+        if framing.count > MAX_BLOCKS:
+            phase.add(PARSE_ERROR, f"there are more than {MAX_BLOCKS:,} blocks", framing.at(found))
+            break
+    framing.end()
+    return framing.top
+
+
+def all_blocks(top: list[Block]) -> Iterator[Block]:
+    """Every block, in the order of the text."""
+    for block in top:
+        yield block
+        yield from block.blocks
+
+
+class _Framing:
+    def __init__(self, source: SourceFile, phase: Phase) -> None:
+        self.top: list[Block] = []
+        self.count = 0
+        self._source = source
+        self._phase = phase
+        self._open: list[Block] = []
+
+    def at(self, found: re.Match[str]) -> Place:
+        return Place(self._source, _marker_span(found), found[2])
+
+    def take(self, found: re.Match[str]) -> None:
+        if found[2] not in BLOCK_TYPES:
+            message = f"`{found[2]}` is no type of block"
+            place = Place(self._source, _marker_span(found))
+            self._phase.add(PARSE_ERROR, message, place, did_you_mean(found[2], BLOCK_TYPES))
+        elif found[1]:
+            self._close(found)
+        else:
+            self._begin(found)
+
+    def _begin(self, found: re.Match[str]) -> None:
+        self.count += 1
+        end = _behind_line(self._source.text, found.end())
+        within = self._open[-1] if self._open else None
+        block = Block(found[2], self._source, _marker_span(found), Span(end, end), within=within)
+        self._check_nesting(block, within)
+        if within is None:
+            self.top.append(block)
+        elif within.type == MODULE:
+            within.blocks.append(block)
+        self._open.append(block)
+
+    def _check_nesting(self, block: Block, within: Block | None) -> None:
+        if within is None:
+            return
+        if block.type in (LANGUAGE_SPEC, MODULE):
+            message = f"`{block.type}` cannot stand inside `{within.type}`"
+            self._phase.add(PARSE_ERROR, message, block.place(), "move it to the top")
+        elif within.type != MODULE:
+            message = f"`{within.type}` cannot hold other blocks"
+            hint = f"close it with `[[/{within.type}]]` first"
+            self._phase.add(PARSE_ERROR, message, block.place(), hint)
+
+    def _close(self, found: re.Match[str]) -> None:
+        name = found[2]
+        if self._open and self._open[-1].type == name:
+            block = self._open.pop()
+            block.body = Span(block.body.start, _line_start(self._source.text, found.start()))
+            return
+        message = f"`[[/{name}]]` closes no block"
+        if self._open:
+            message += f": `[[{self._open[-1].type}]]` is open"
+        self._phase.add(PARSE_ERROR, message, self.at(found), "close blocks in reverse order")
+
+    def end(self) -> None:
+        for block in self._open:
+            message = f"`[[{block.type}]]` is not closed"
+            hint = f"write `[[/{block.type}]]` on a line of its own"
+            self._phase.add(PARSE_ERROR, message, block.place(), hint)
+
+
+def _marker_span(found: re.Match[str]) -> Span:
+    text = found[0]
+    start = found.start() + len(text) - len(text.lstrip())
+    return Span(start, start + len(text.strip()))
+
+
+def _line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, at) + 1
+
+
+def _behind_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1

@@ -1,0 +1,282 @@
+"""Declarations of all modules → symbols that know what they refer to (AC-A16: references)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bylaw.dialects.context.declared import ArgumentKind, Check, CheckType, Name, StepKind
+from bylaw.dialects.context.document import (
+    ParameterForm,
+    ProtocolForm,
+    ResponseForm,
+    RuleForm,
+    WorkflowForm,
+)
+from bylaw.dialects.context.presets import PRESETS
+from bylaw.dialects.context.schema import ENABLED_KINDS, TEXT_KINDS
+from bylaw.dialects.context.symbols import Kind, Symbol, Table
+from bylaw.dialects.context.types import EnumType, parse_type, resolved
+from bylaw.dialects.context.values import (
+    ArgumentRef,
+    Literal,
+    StateRef,
+    ValueTextError,
+    read_value,
+    references,
+)
+from bylaw.dialects.yaml import Scalar
+from bylaw.model.codes.context import REFERENCE_ERROR, SCHEMA_VIOLATION, UNKNOWN_ID
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bylaw.dialects.context.declared import (
+        Assignment,
+        Command,
+        Enum,
+        Module,
+        Protocol,
+        Response,
+        Rule,
+        State,
+        Step,
+        Workflow,
+    )
+    from bylaw.dialects.context.problems import Phase
+    from bylaw.dialects.context.types import Type, TypeText
+    from bylaw.dialects.context.values import Value
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedState:
+    """A variable whose type is known."""
+
+    state: State
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedSetting:
+    """An assignment whose variable and references are known."""
+
+    written: Assignment
+    target: Symbol[LinkedState]
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCommand:
+    """A command whose references are known; lists are qualified."""
+
+    command: Command
+    module: str
+    parameters: tuple[ParameterForm, ...]
+    reads: tuple[str, ...] | None
+    writes: tuple[str, ...] | None
+    enabled: dict[str, tuple[str, ...]]
+    settings: tuple[LinkedSetting, ...]
+
+
+class Linked:
+    """All symbols of all modules; a symbol whose references fail is left out, which is noted."""
+
+    def __init__(self, modules: Sequence[Module], phase: Phase) -> None:
+        self._phase = phase
+        enums = [(module, one) for module in modules for one in module.enums]
+        self.enums = Table(Kind.ENUM, (self._enum(*one) for one in enums))
+        states = [(module, one) for module in modules for one in module.states]
+        self.states = Table(Kind.STATE, _there(self._state(*one) for one in states))
+        responses = [(module, one) for module in modules for one in module.responses]
+        self.responses = Table(Kind.RESPONSE, (_response(*one) for one in responses))
+        protocols = [(module, one) for module in modules for one in module.protocols]
+        self.protocols = Table(Kind.PROTOCOL, [self._protocol(*one) for one in protocols])
+        workflows = [(module, one) for module in modules for one in module.workflows]
+        self.workflows = Table(Kind.WORKFLOW, [self._workflow(*one) for one in workflows])
+        commands = [(module, one) for module in modules for one in module.commands]
+        self.commands = Table(Kind.COMMAND, [self._command(*one) for one in commands])
+
+    def _enum(self, module: Module, enum: Enum) -> Symbol[EnumType]:
+        name = module.name.text
+        type_ = EnumType(f"{name}.{enum.name.text}", enum.values)
+        return Symbol(name, enum.name.text, type_)
+
+    def _type(self, name: Name, module: str) -> Type | None:
+        """The type that a text names; it was found to be one by its form."""
+
+        def enum(written: TypeText) -> EnumType | None:
+            found = self.enums.resolve(Name(written.name, name.place), module, self._phase, "type")
+            if found is None or not written.of:
+                return None if found is None else found.what
+            message = f"`{brief(written.name)}` holds no other types"
+            self._phase.add(SCHEMA_VIOLATION, message, name.place)
+            return None
+
+        return resolved(parse_type(name.text), enum)
+
+    def _state(self, module: Module, state: State) -> Symbol[LinkedState] | None:
+        type_ = self._type(state.type, module.name.text)
+        if type_ is None:
+            return None
+        return Symbol(module.name.text, state.name.text, LinkedState(state, type_))
+
+    def _protocol(self, module: Module, protocol: Protocol) -> Symbol[ProtocolForm]:
+        name = module.name.text
+        rules = tuple(self._rule(rule, name) for rule in protocol.rules)
+        form = ProtocolForm(rules, protocol.description, protocol.name.place)
+        return Symbol(name, protocol.name.text, form)
+
+    def _rule(self, rule: Rule, module: str) -> RuleForm:
+        checks = tuple(self._checks(rule, module))
+        preset = "" if rule.preset is None else rule.preset.text
+        return RuleForm(rule.name.text, checks, preset, rule.name.place)
+
+    def _checks(self, rule: Rule, module: str) -> Iterator[Check]:
+        if rule.preset is not None:
+            if rule.preset.text not in PRESETS:
+                message = f"there is no preset `{brief(rule.preset.text)}`"
+                hint = did_you_mean(rule.preset.text, PRESETS)
+                self._phase.add(UNKNOWN_ID, message, rule.preset.place, hint)
+            yield from PRESETS.get(rule.preset.text, ())
+        elif rule.check is not None and rule.check.type is CheckType.REQUIRE_RESPONSE_ID:
+            wanted = Name(rule.check.about, rule.name.place)
+            found = self.responses.resolve(wanted, module, self._phase)
+            if found is not None:
+                yield Check(rule.check.type, found.qualified)
+        elif rule.check is not None:
+            yield rule.check
+
+    def _workflow(self, module: Module, workflow: Workflow) -> Symbol[WorkflowForm]:
+        name = module.name.text
+        steps = tuple((step.kind, self._ref(step, name)) for step in workflow.steps)
+        form = WorkflowForm(steps, workflow.description, workflow.name.place)
+        return Symbol(name, workflow.name.text, form)
+
+    def _ref(self, step: Step, module: str) -> str:
+        """The qualified name of what a step refers to; a text block has no name (AC-A30)."""
+        if step.ref is None:
+            return ""
+        tables: dict[StepKind, Table[Any]] = {
+            StepKind.EMIT_RESPONSE: self.responses,
+            StepKind.ENFORCE_PROTOCOL: self.protocols,
+        }
+        if step.kind not in tables:
+            self._no_text_ids(step.ref)
+            return ""
+        found = tables[step.kind].resolve(step.ref, module, self._phase)
+        return "" if found is None else found.qualified
+
+    def _no_text_ids(self, name: Name) -> None:
+        message = f"there is no `{brief(name.text)}`: text blocks have no ids"
+        self._phase.add(UNKNOWN_ID, message, name.place, "delete it")
+
+    def _command(self, module: Module, command: Command) -> Symbol[LinkedCommand]:
+        name = module.name.text
+        parameters = tuple(
+            ParameterForm(one.name.text, type_)
+            for one in command.parameters
+            if (type_ := self._type(one.type, name)) is not None
+        )
+        linked = LinkedCommand(
+            command,
+            name,
+            parameters,
+            self._names_of(command.reads, name),
+            self._names_of(command.writes, name),
+            self._enabled(command, name),
+            tuple(self._settings(command, name)),
+        )
+        self._check_workflows(linked)
+        return Symbol(name, command.name.text, linked)
+
+    def _names_of(self, names: tuple[Name, ...] | None, module: str) -> tuple[str, ...] | None:
+        if names is None:
+            return None
+        found = [self.states.resolve(name, module, self._phase) for name in names]
+        return tuple(one.qualified for one in found if one is not None)
+
+    def _enabled(self, command: Command, module: str) -> dict[str, tuple[str, ...]]:
+        tables: dict[str, Table[Any]] = {
+            "responses": self.responses,
+            "workflows": self.workflows,
+            "protocols": self.protocols,
+        }
+        enabled = {}
+        for kind in ENABLED_KINDS:
+            names = command.enable.get(kind, ())
+            found = [tables[kind].resolve(name, module, self._phase) for name in names]
+            enabled[kind] = tuple(one.qualified for one in found if one is not None)
+        for kind in TEXT_KINDS:
+            for name in command.enable.get(kind, ()):
+                self._no_text_ids(name)
+        return enabled
+
+    def _check_workflows(self, linked: LinkedCommand) -> None:
+        """What an enabled workflow refers to is enabled with it (AC-A39)."""
+        enabled = {*linked.enabled["responses"], *linked.enabled["protocols"]}
+        for name in linked.command.enable.get("workflows", ()):
+            found = self.workflows.find(name.text, linked.module)
+            if not isinstance(found, Symbol):
+                continue
+            for kind, ref in found.what.steps:
+                if ref and ref not in enabled:
+                    message = f"the workflow `{brief(name.text)}` has `{kind}` of `{ref}`, which"
+                    message += " is not enabled with it"
+                    self._phase.add(REFERENCE_ERROR, message, name.place, f"enable `{ref}`, too")
+
+    def _settings(self, command: Command, module: str) -> Iterator[LinkedSetting]:
+        for written in command.assignments:
+            target = self.states.resolve(written.name, module, self._phase)
+            value = self._value(written, command, module)
+            if target is not None:
+                yield LinkedSetting(written, target, value)
+
+    def _value(self, written: Assignment, command: Command, module: str) -> Value | None:
+        """The expression of a value; None for one that no variable can have."""
+        node = written.value
+        if not isinstance(node, Scalar):
+            return None
+        if not isinstance(node.value, str):
+            plain = isinstance(node.value, bool | int)
+            return Literal(node.value) if plain else None
+        try:
+            value = read_value(node.value)
+        except ValueTextError as wrong:
+            self._phase.add(REFERENCE_ERROR, str(wrong), written.place)
+            return None
+        for ref in references(value):
+            if isinstance(ref, StateRef):
+                self.states.resolve(Name(ref.name, written.place), module, self._phase)
+            elif not _has_argument(ref, command):
+                message = f"the command has no argument `${ref.name}`"
+                hint = _argument_hint(command)
+                self._phase.add(REFERENCE_ERROR, message, written.place, hint)
+        return value
+
+
+def _response(module: Module, response: Response) -> Symbol[ResponseForm]:
+    form = ResponseForm(response.constraints, response.description, response.name.place)
+    return Symbol(module.name.text, response.name.text, form)
+
+
+def _there(symbols: Iterable[Symbol[T] | None]) -> Iterator[Symbol[T]]:
+    return (symbol for symbol in symbols if symbol is not None)
+
+
+def _has_argument(ref: ArgumentRef, command: Command) -> bool:
+    """`$argN` is of positional arguments only, `$name` of named ones (AC-A35)."""
+    if command.kind is ArgumentKind.POSITIONAL:
+        return ref.number is not None and ref.number < len(command.parameters)
+    return ref.name in {one.name.text for one in command.parameters}
+
+
+def _argument_hint(command: Command) -> str:
+    if not command.parameters:
+        return "the command takes no arguments"
+    if command.kind is ArgumentKind.POSITIONAL:
+        return "write " + ", ".join(f"`$arg{n}`" for n in range(len(command.parameters)))
+    return "write " + ", ".join(f"`${one.name.text}`" for one in command.parameters)

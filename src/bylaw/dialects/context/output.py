@@ -1,0 +1,48 @@
+"""A complete output → whether it has a block, and what constraints of a response it breaks.
+
+Only what can be seen counts (AC-175): marker lines, words, fences, tables.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.dialects.context.declared import Constraints
+
+_FENCE = re.compile(r"^[ ]{0,3}(?:```|~~~)", re.MULTILINE)
+_TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$")
+_SECTION = r"^[ \t]*(?:#{{1,6}}[ \t]+|\*\*)?{}(?:\*\*)?[ \t]*(?::|\*\*|\r?$)"
+
+
+def has_block(text: str, block_type: str) -> bool:
+    """Whether the open marker of that type stands alone on a line (AC-A40)."""
+    marker = f"[[{block_type}]]"
+    return marker in text and any(line.strip() == marker for line in text.split("\n"))
+
+
+def broken(text: str, constraints: Constraints) -> Iterator[str]:
+    """What an output breaks, in words."""
+    for section in constraints.sections:
+        if not re.search(_SECTION.format(re.escape(section)), text, re.MULTILINE):
+            yield f"the section '{section}' is missing"
+    for needle in constraints.must_include:
+        if needle not in text:
+            yield f"'{needle}' is missing"
+    if not constraints.allow_code_blocks and _FENCE.search(text):
+        yield "it holds a code block"
+    if constraints.forbid_tables and has_table(text):
+        yield "it holds a table"
+
+
+def has_table(text: str) -> bool:
+    """Whether a row of a Markdown table is followed by its rule."""
+    before = ""
+    for line in text.split("\n"):
+        if "|" in line and "|" in before and "-" in line and _TABLE_RULE.match(line):
+            return True
+        before = line
+    return False

@@ -1,0 +1,78 @@
+"""An error → the fixed payload that is the whole output of its turn (AC-126 to AC-134, AC-A25)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.dialects.context.problems import Problem
+
+HEADER = "ERROR: ai-context-language"
+RESPONSE_ID = "ai_context_error"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+# Neither a fence nor a table, whatever a message quotes (AC-134).
+_HIDDEN = str.maketrans({"`": "\\u0060", "|": "\\u007c"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What an error says; what is empty is left out."""
+
+    code: str
+    message: str
+    block_type: str = ""
+    id: str = ""
+    line: int = 0
+    responses: tuple[str, ...] = ()
+    workflows: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    hint: str = ""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Payload:
+        """The payload of an error of the document itself."""
+        place = problem.place
+        return cls(
+            code=problem.code.name,
+            message=problem.message,
+            block_type=place.block_type,
+            id=place.id,
+            line=place.line,
+            candidates=problem.candidates,
+            hint=problem.hint,
+        )
+
+    def text(self) -> str:
+        """The header line, then YAML, and nothing else."""
+        lines = [HEADER, f"code: {self.code}", f"message: {_quoted(self.message)}"]
+        details = list(self._details())
+        lines += ["details:", *details] if details else ["details: {}"]
+        lines += [f"hint: {_quoted(self.hint)}"] if self.hint else []
+        return "\n".join(lines)
+
+    def _details(self) -> Iterator[str]:
+        if self.block_type:
+            yield f"  block_type: {self.block_type}"
+        if self.id:
+            yield f"  id: {_word(self.id)}"
+        if self.line:
+            yield f"  line: {self.line}"
+        for key in ("responses", "workflows", "candidates"):
+            names = getattr(self, key)
+            if names:
+                yield f"  {key}: [{', '.join(map(_word, names))}]"
+
+
+def _word(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """As YAML and JSON both read it, on one line."""
+    plain = text.replace("`", "'")
+    return json.dumps(plain, ensure_ascii=False).translate(_HIDDEN)

@@ -1,0 +1,86 @@
+"""What is wrong with a document of the context language, with the place that its errors name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.model.diagnostic import Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: its text, its block and the id that it has there."""
+
+    source: SourceFile
+    span: Span
+    block_type: str = ""
+    id: str = ""
+
+    @property
+    def line(self) -> int:
+        """The line in its file, from 1."""
+        return self.source.position(self.span.start).line
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One error of a document; `candidates` are the symbols that a reference could mean."""
+
+    code: Code
+    message: str
+    place: Place
+    hint: str = ""
+    candidates: tuple[str, ...] = ()
+
+    def diagnostic(self) -> Diagnostic:
+        """As every other language tells it."""
+        place = self.place
+        return Diagnostic(
+            self.code.name,
+            Severity.ERROR,
+            self.message,
+            place.source,
+            place.span,
+            help=self.hint,
+        )
+
+
+class DocumentError(Exception):
+    """The problems of the first phase that found any, in the order of the document."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(problems[0].message)
+        self.problems = problems
+
+
+class Phase:
+    """Gathers the problems of one phase; the phases after it run only if there are none."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def add(
+        self,
+        code: Code,
+        message: str,
+        place: Place,
+        hint: str = "",
+        candidates: tuple[str, ...] = (),
+    ) -> None:
+        """Note a problem."""
+        self.problems.append(Problem(code, message, place, hint, candidates))
+
+    def end(self) -> None:
+        """DocumentError if there was a problem."""
+        if self.problems:
+            raise DocumentError(sorted(self.problems, key=_order))
+
+
+def _order(problem: Problem) -> tuple[str, int]:
+    """The order of the document: files by their paths."""
+    return problem.place.source.path, problem.place.span.start

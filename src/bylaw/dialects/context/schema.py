@@ -1,0 +1,280 @@
+"""YAML nodes of blocks → what they declare, by the closed schemas of the language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.declared import (
+    ArgumentKind,
+    Assignment,
+    Check,
+    CheckType,
+    Command,
+    Constraints,
+    Enum,
+    Module,
+    Name,
+    Parameter,
+    Protocol,
+    Response,
+    Rule,
+    State,
+    Step,
+    StepKind,
+    Workflow,
+)
+from bylaw.dialects.context.types import PRIMITIVES, TypeTextError, parse_type
+from bylaw.model.codes.context import SCHEMA_VIOLATION
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.dialects.context.fields import Fields
+
+# What `enable` may name; the last three are text blocks, which have no ids yet (AC-A30).
+ENABLED_KINDS = ("responses", "workflows", "protocols")
+TEXT_KINDS = ("guidelines", "checklists", "engineering")
+# The field that each check needs (AC-168).
+CHECK_FIELDS = {
+    CheckType.FORBID_TOOL: "tool",
+    CheckType.REQUIRE_TOOL: "tool",
+    CheckType.FORBID_BLOCK: "block_type",
+    CheckType.REQUIRE_BLOCK: "block_type",
+    CheckType.REQUIRE_RESPONSE_ID: "response_id",
+}
+
+
+def read_module(fields: Fields) -> Module | None:
+    """The header of a module."""
+    fields.closed(("name", "description"))
+    name = fields.symbol("name")
+    description = fields.text("description")
+    return None if name is None else Module(name, description)
+
+
+def read_enum(module: Module, fields: Fields) -> None:
+    """`[[ENUM]]`."""
+    fields.closed(("name", "values"), ("description",))
+    name, values = fields.symbol("name"), fields.names("values")
+    if name is not None and name.text in PRIMITIVES:
+        message = f"`{name.text}` is a type of the language"
+        fields.phase.add(SCHEMA_VIOLATION, message, name.place, "give the enum another name")
+    if values is not None:
+        _check_values(fields, values)
+    if name is not None and values is not None:
+        texts = tuple(value.text for value in values)
+        module.enums.append(Enum(name, texts, fields.text("description")))
+
+
+def _check_values(fields: Fields, values: tuple[Name, ...]) -> None:
+    node = fields.node_of("values")
+    if not values and node is not None:
+        fields.wrong("an enum needs at least one value", node.span)
+    seen: set[str] = set()
+    for value in values:
+        if value.text in seen:
+            message = f"the value `{brief(value.text)}` is given twice"
+            fields.phase.add(SCHEMA_VIOLATION, message, value.place, "delete one of the two")
+        seen.add(value.text)
+
+
+def read_state(module: Module, fields: Fields) -> None:
+    """`[[STATE]]`."""
+    fields.closed(("name", "type"), ("default",))
+    name = fields.symbol("name")
+    type_ = _type(fields)
+    if name is not None and type_ is not None:
+        module.states.append(State(name, type_, fields.node_of("default"), fields.place()))
+
+
+def _type(fields: Fields) -> Name | None:
+    """A type that is one by its form; whether its names exist is asked later."""
+    name = fields.name("type")
+    if name is None:
+        return None
+    try:
+        parse_type(name.text)
+    except TypeTextError as wrong:
+        message = f"`{brief(name.text)}` is no type: {wrong}"
+        fields.phase.add(SCHEMA_VIOLATION, message, name.place)
+        return None
+    return name
+
+
+def read_command(module: Module, fields: Fields) -> None:
+    """`[[COMMAND]]`."""
+    fields.closed(("name",), ("description", "args", "reads_state", "writes_state", "effects"))
+    name = fields.symbol("name")
+    kind, parameters = _signature(fields)
+    enable, assignments = _effects(fields)
+    command = Command(
+        name or Name("", fields.place()),
+        fields.text("description"),
+        kind,
+        parameters,
+        fields.names("reads_state"),
+        fields.names("writes_state"),
+        enable,
+        assignments,
+    )
+    if name is not None:
+        module.commands.append(command)
+
+
+def _signature(fields: Fields) -> tuple[ArgumentKind, tuple[Parameter, ...]]:
+    args = fields.mapping("args")
+    if args is None:
+        return ArgumentKind.POSITIONAL, ()
+    args.closed(("kind",), ("positional", "named"))
+    written = args.choice("kind", [kind.value for kind in ArgumentKind])
+    kind = ArgumentKind(written) if written else ArgumentKind.POSITIONAL
+    for other in ArgumentKind:
+        if written and other is not kind and args.has(other.value):
+            node = args.node_of(other.value)
+            message = f"arguments of kind `{kind}` have no list `{other}`"
+            args.wrong(message, node.span if node else None)
+    return kind, tuple(_parameters(args, kind.value))
+
+
+def _parameters(args: Fields, key: str) -> Iterator[Parameter]:
+    seen: set[str] = set()
+    for item in args.mappings(key):
+        item.closed(("name", "type"))
+        name, type_ = item.symbol("name"), _type(item)
+        if name is None or type_ is None:
+            continue
+        reserved = name.text == "state" or (name.text[:3] == "arg" and name.text[3:].isdigit())
+        if reserved or name.text in seen:
+            why = "is reserved" if reserved else "is given twice"
+            message = f"the argument `{name.text}` {why}"
+            args.phase.add(SCHEMA_VIOLATION, message, name.place, "give it another name")
+        seen.add(name.text)
+        yield Parameter(name, type_)
+
+
+def _effects(fields: Fields) -> tuple[dict[str, tuple[Name, ...]], tuple[Assignment, ...]]:
+    effects = fields.mapping("effects")
+    if effects is None:
+        return {}, ()
+    effects.closed((), ("enable", "set_state"))
+    enable: dict[str, tuple[Name, ...]] = {}
+    lists = effects.mapping("enable")
+    if lists is not None:
+        lists.closed((), (*ENABLED_KINDS, *TEXT_KINDS))
+        for kind in (*ENABLED_KINDS, *TEXT_KINDS):
+            enable[kind] = lists.names(kind) or ()
+    return enable, tuple(_assignments(effects))
+
+
+def _assignments(effects: Fields) -> Iterator[Assignment]:
+    for item in effects.mappings("set_state"):
+        item.closed(("name", "value"))
+        name, value = item.name("name"), item.node_of("value")
+        if name is not None and value is not None:
+            yield Assignment(name, value, item.place(value.span))
+
+
+def read_responses(module: Module, fields: Fields) -> None:
+    """`[[RESPONSE]]`."""
+    fields.closed(("responses",))
+    for item in fields.mappings("responses"):
+        item.closed(("id",), ("description", "constraints"))
+        name = item.symbol("id")
+        constraints = item.mapping("constraints")
+        limits = Constraints() if constraints is None else _constraints(constraints)
+        if name is not None:
+            module.responses.append(Response(name, item.text("description"), limits))
+
+
+def _constraints(fields: Fields) -> Constraints:
+    """The vocabulary of the document's example, and nothing else (AC-A28)."""
+    fields.closed((), ("structure", "must_include", "formatting"))
+    structure, formatting = fields.mapping("structure"), fields.mapping("formatting")
+    if structure is not None:
+        structure.closed((), ("sections",))
+    if formatting is not None:
+        formatting.closed((), ("allow_code_blocks", "forbid_tables"))
+    sections = structure.names("sections") if structure is not None else None
+    return Constraints(
+        sections=tuple(name.text for name in sections or ()),
+        must_include=tuple(name.text for name in fields.names("must_include") or ()),
+        allow_code_blocks=formatting is None or formatting.flag("allow_code_blocks", True),
+        forbid_tables=formatting is not None and formatting.flag("forbid_tables", False),
+    )
+
+
+def read_workflows(module: Module, fields: Fields) -> None:
+    """`[[WORKFLOW]]`."""
+    fields.closed(("workflows",))
+    for item in fields.mappings("workflows"):
+        item.closed(("id", "steps"), ("description",))
+        name = item.symbol("id")
+        steps = tuple(_steps(item))
+        if name is not None:
+            module.workflows.append(Workflow(name, steps, item.text("description")))
+
+
+def _steps(item: Fields) -> Iterator[Step]:
+    for step in item.mappings("steps"):
+        step.closed(("kind",), ("ref",))
+        kind = step.choice("kind", [one.value for one in StepKind])
+        ref = step.name("ref")
+        if kind:
+            needs_ref = kind in (StepKind.EMIT_RESPONSE, StepKind.ENFORCE_PROTOCOL)
+            if needs_ref and not step.has("ref"):
+                step.wrong(f"a step `{kind}` needs the key `ref`", None)
+            yield Step(StepKind(kind), ref, step.place())
+
+
+def read_protocols(module: Module, fields: Fields) -> None:
+    """`[[PROTOCOL]]`."""
+    fields.closed(("protocols",))
+    for item in fields.mappings("protocols"):
+        item.closed(("id", "rules"), ("description",))
+        name = item.symbol("id")
+        rules = tuple(_rules(item))
+        if name is not None:
+            module.protocols.append(Protocol(name, rules, item.text("description")))
+
+
+def _rules(item: Fields) -> Iterator[Rule]:
+    for rule in item.mappings("rules"):
+        rule.closed(("id", "check"))
+        protocol, rule.id = rule.id, ""
+        name = rule.symbol("id")
+        rule.id = f"{protocol}.{rule.id}" if rule.id else protocol
+        check = rule.mapping("check")
+        if name is None or check is None:
+            continue
+        name = Name(name.text, rule.place(name.place.span))
+        if check.has("preset") and not check.has("type"):
+            check.closed(("preset",))
+            yield Rule(name, None, check.name("preset"))
+        else:
+            yield Rule(name, _check(check))
+
+
+def _check(fields: Fields) -> Check | None:
+    if fields.has("preset"):
+        fields.wrong("a check has a `type` or a `preset`, not both", None, "delete one of them")
+        return None
+    type_ = fields.choice("type", [one.value for one in CheckType])
+    if not fields.has("type"):
+        fields.wrong("a check needs a `type` or a `preset`", None)
+    if not type_:
+        return None
+    needed = CHECK_FIELDS[CheckType(type_)]
+    fields.closed(("type", needed))
+    about = fields.name(needed)
+    return None if about is None else Check(CheckType(type_), about.text)
+
+
+READERS: dict[str, Callable[[Module, Fields], None]] = {
+    "ENUM": read_enum,
+    "STATE": read_state,
+    "COMMAND": read_command,
+    "RESPONSE": read_responses,
+    "WORKFLOW": read_workflows,
+    "PROTOCOL": read_protocols,
+}

@@ -1,0 +1,103 @@
+"""Names of all modules → the symbol that a reference means, independent of any order (AC-A17)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, UNKNOWN_ID
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.dialects.context.declared import Name
+    from bylaw.dialects.context.problems import Phase
+    from bylaw.model.codes import Code
+
+T = TypeVar("T")
+
+
+class Kind(StrEnum):
+    """What can be referred to."""
+
+    ENUM = "enum"
+    STATE = "state"
+    COMMAND = "command"
+    RESPONSE = "response"
+    WORKFLOW = "workflow"
+    PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(Generic[T]):
+    """Something with a name in a module."""
+
+    module: str
+    name: str
+    what: T
+
+    @property
+    def qualified(self) -> str:
+        """`module.name`."""
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """Why a reference means nothing: a code, words, and what it could mean."""
+
+    code: Code
+    message: str
+    hint: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+class Table(Generic[T]):
+    """All symbols of one kind."""
+
+    def __init__(self, kind: Kind, symbols: Iterable[Symbol[T]]) -> None:
+        self.kind = kind
+        self.by_qualified: dict[str, Symbol[T]] = {}
+        self._by_name: dict[str, list[Symbol[T]]] = {}
+        for symbol in symbols:
+            self.by_qualified[symbol.qualified] = symbol
+            self._by_name.setdefault(symbol.name, []).append(symbol)
+
+    def find(self, reference: str, module: str = "") -> Symbol[T] | Unresolved:
+        """What a reference means, inside a module or, without one, in a call."""
+        if "." in reference:
+            found = self.by_qualified.get(reference)
+            return found or self._unknown(reference)
+        same = self._by_name.get(reference, [])
+        if not same:
+            return self._unknown(reference)
+        if module and all(symbol.module != module for symbol in same):
+            hint = f"write `{same[0].qualified}`"
+            message = f"the {self.kind} `{brief(reference)}` is one of another module"
+            return Unresolved(REFERENCE_ERROR, message, hint)
+        if len(same) > 1:
+            candidates = tuple(sorted(symbol.qualified for symbol in same))
+            message = f"the {self.kind} `{brief(reference)}` is one of several modules"
+            return Unresolved(AMBIGUOUS_ID, message, f"write `{candidates[0]}`", candidates)
+        return same[0]
+
+    def _unknown(self, reference: str) -> Unresolved:
+        message = f"there is no {self.kind} `{brief(reference)}`"
+        known = self.by_qualified if "." in reference else self._by_name
+        near = did_you_mean(reference, known)
+        return Unresolved(UNKNOWN_ID, message, near if near.startswith("did") else "")
+
+    def resolve(self, name: Name, module: str, phase: Phase, what: str = "") -> Symbol[T] | None:
+        """As `find`; what is wrong is noted at the place of the reference.
+
+        `what` is how the thing is called there, if not by its kind.
+        """
+        found = self.find(name.text, module)
+        if isinstance(found, Symbol):
+            return found
+        message = found.message.replace(f" {self.kind} ", f" {what or self.kind} ", 1)
+        phase.add(found.code, message, name.place, found.hint, found.candidates)
+        return None

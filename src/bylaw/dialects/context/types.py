@@ -1,0 +1,194 @@
+"""Types of the language: their text → a type, and values → whether they have it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from bylaw.model.values import JSON
+
+BOOL, INT, STRING = "Bool", "Int", "String"
+PRIMITIVES = (BOOL, INT, STRING)
+LIST, SET, MAP = "List", "Set", "Map"
+GENERICS = (LIST, SET, MAP)
+MAX_TYPE_DEPTH = 16
+# What every reader of JSON keeps exactly.
+MAX_INT = 2**53 - 1
+_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[<>,])\s*")
+
+
+class TypeTextError(Exception):
+    """The text is no type."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeText:
+    """A type as written: a name, and what it is made of."""
+
+    name: str
+    of: tuple[TypeText, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """Bool, Int or String."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """An enum by its qualified name, with its tokens."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A list, a set, or a map from texts."""
+
+    name: str
+    of: Type
+
+    def __str__(self) -> str:
+        return f"{self.name}<String, {self.of}>" if self.name == MAP else f"{self.name}<{self.of}>"
+
+
+Type: TypeAlias = Primitive | EnumType | Container
+
+
+def parse_type(text: str) -> TypeText:
+    """Read `Int`, `List<Int>`, `Map<String, Set<WorkMode>>`; TypeTextError if it is none."""
+    tokens: list[str] = []
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise TypeTextError(f"`{text[at:][:20]}` is no part of a type")
+        tokens.append(found[1])
+        at = found.end()
+    written, rest = _parsed(tokens, 0)
+    if rest:
+        raise TypeTextError(f"`{rest[0]}` stands behind the type")
+    return written
+
+
+def _parsed(tokens: Sequence[str], depth: int) -> tuple[TypeText, Sequence[str]]:
+    if depth > MAX_TYPE_DEPTH:
+        raise TypeTextError(f"types are nested more than {MAX_TYPE_DEPTH} deep")
+    if not tokens or tokens[0] in "<>,":
+        raise TypeTextError("the name of a type is missing")
+    name, rest = tokens[0], tokens[1:]
+    if not rest or rest[0] != "<":
+        if name in GENERICS:
+            raise TypeTextError(f"`{name}` needs the type of what it holds: `{name}<…>`")
+        return TypeText(name), rest
+    of: list[TypeText] = []
+    while rest and rest[0] in "<,":
+        inner, rest = _parsed(rest[1:], depth + 1)
+        of.append(inner)
+    if not rest or rest[0] != ">":
+        raise TypeTextError(f"`{name}<` is not closed with `>`")
+    _check_generic(name, of)
+    return TypeText(name, tuple(of)), rest[1:]
+
+
+def _check_generic(name: str, of: Sequence[TypeText]) -> None:
+    if name in PRIMITIVES:
+        raise TypeTextError(f"`{name}` holds no other types")
+    if name == MAP:
+        if len(of) != 2 or of[0] != TypeText(STRING):  # noqa: PLR2004 - keys and values
+            raise TypeTextError("a map is written `Map<String, Type>`")
+    elif name in GENERICS and len(of) != 1:
+        raise TypeTextError(f"`{name}` holds one type")
+
+
+def resolved(written: TypeText, enum: Callable[[TypeText], EnumType | None]) -> Type | None:
+    """The type; `enum` finds those that are declared. None if one of them is not there."""
+    if written.name in PRIMITIVES:
+        return Primitive(written.name)
+    if written.name in GENERICS:
+        of = resolved(written.of[-1], enum)
+        return None if of is None else Container(written.name, of)
+    return enum(written)
+
+
+def implicit_default(type_: Type) -> JSON:
+    """What a variable holds that nobody gave a value; an enum has none."""
+    match type_:
+        case Primitive(name="Bool"):
+            return False
+        case Primitive(name="Int"):
+            return 0
+        case Primitive():
+            return ""
+        case Container(name="Map"):
+            return {}
+        case Container():
+            return []
+    return None
+
+
+def mismatch(value: object, type_: Type) -> str:
+    """Why a value does not have a type; empty if it does. No coercion anywhere (AC-A46)."""
+    match type_:
+        case Primitive(name=name):
+            return "" if _is_primitive(value, name) else f"it is no {name}"
+        case EnumType(values=values):
+            if isinstance(value, str) and value in values:
+                return ""
+            return f"it is no {type_}: {', '.join(values)}"
+        case Container(name="Map", of=of):
+            return _map_mismatch(value, of)
+        case Container(name=name, of=of):
+            return _items_mismatch(value, name, of)
+
+
+def _is_primitive(value: object, name: str) -> bool:
+    if name == BOOL:
+        return isinstance(value, bool)
+    if name == INT:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_INT
+    return isinstance(value, str)
+
+
+def _map_mismatch(value: object, of: Type) -> str:
+    if not isinstance(value, dict):
+        return "it is no Map"
+    if not all(isinstance(key, str) for key in value):
+        return "a key of the map is no String"
+    return _first(mismatch(item, of) for item in value.values())
+
+
+def _items_mismatch(value: object, name: str, of: Type) -> str:
+    if not isinstance(value, list):
+        return f"it is no {name}"
+    why = _first(mismatch(item, of) for item in value)
+    if why or name != SET:
+        return why
+    keys = {_key(item) for item in value}
+    return "" if len(keys) == len(value) else "an element of the set is given twice"
+
+
+def _key(value: object) -> str:
+    """Equal for equal values; sets and maps have no order (AC-A44)."""
+    if isinstance(value, dict):
+        return repr(sorted((key, _key(item)) for key, item in value.items()))
+    if isinstance(value, list):
+        return repr([_key(item) for item in value])
+    return repr(value)
+
+
+def _first(whys: Iterable[str]) -> str:
+    return next((why for why in whys if why), "")

@@ -1,0 +1,199 @@
+"""Linked declarations → a checked document: defaults, values, reads and writes, conflicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.document import (
+    CommandForm,
+    Document,
+    Setting,
+    StateForm,
+    conflict,
+)
+from bylaw.dialects.context.symbols import Kind, Symbol, Table
+from bylaw.dialects.context.types import (
+    STRING,
+    Container,
+    EnumType,
+    Primitive,
+    implicit_default,
+    mismatch,
+)
+from bylaw.dialects.context.values import (
+    ArgumentRef,
+    Literal,
+    StateRef,
+    Template,
+    references,
+)
+from bylaw.model.codes.context import CONFLICT, SCHEMA_VIOLATION
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.dialects.context.declared import CheckType, Module
+    from bylaw.dialects.context.linking import Linked, LinkedCommand, LinkedSetting, LinkedState
+    from bylaw.dialects.context.problems import Phase, Place
+    from bylaw.dialects.context.types import Type
+    from bylaw.dialects.context.values import Ref, Value
+
+
+class Typing:
+    """Checks everything that has a type, then what commands enable together."""
+
+    def __init__(self, modules: Sequence[Module], linked: Linked, phase: Phase) -> None:
+        self._modules = tuple(modules)
+        self._linked = linked
+        self._phase = phase
+
+    def document(self) -> Document:
+        """The document; it counts only if the phase found nothing."""
+        linked = self._linked
+        states = [self._state(one) for one in linked.states.by_qualified.values()]
+        commands = [self._command(one) for one in linked.commands.by_qualified.values()]
+        return Document(
+            self._modules,
+            linked.enums,
+            Table(Kind.STATE, states),
+            Table(Kind.COMMAND, commands),
+            linked.responses,
+            linked.workflows,
+            linked.protocols,
+        )
+
+    def _state(self, symbol: Symbol[LinkedState]) -> Symbol[StateForm]:
+        state, type_ = symbol.what.state, symbol.what.type
+        default = implicit_default(type_)
+        if state.default is not None:
+            default = state.default.to_python()  # type: ignore[assignment]  # checked below
+            why = mismatch(default, type_)
+            if why:
+                place = replace(state.place, span=state.default.span)
+                self._wrong(f"the default of `{symbol.name}` does not fit: {why}", place)
+        elif isinstance(type_, EnumType):
+            message = f"`{symbol.name}` is of an enum and needs a `default`"
+            self._wrong(message, state.place, f"write one of {', '.join(type_.values)}")
+        return Symbol(symbol.module, symbol.name, StateForm(type_, default))
+
+    def _command(self, symbol: Symbol[LinkedCommand]) -> Symbol[CommandForm]:
+        linked = symbol.what
+        for setting in linked.settings:
+            self._check_setting(setting, linked)
+        self._check_declared(linked)
+        self._check_conflicts(linked)
+        form = CommandForm(
+            kind=linked.command.kind,
+            parameters=linked.parameters,
+            responses=linked.enabled["responses"],
+            workflows=linked.enabled["workflows"],
+            protocols=linked.enabled["protocols"],
+            settings=tuple(
+                Setting(one.target.module, one.target.name, one.value)
+                for one in linked.settings
+                if one.value is not None
+            ),
+            response=self._response(linked),
+            description=linked.command.description,
+            place=linked.command.name.place,
+        )
+        return Symbol(symbol.module, symbol.name, form)
+
+    def _response(self, linked: LinkedCommand) -> str:
+        """The response that an output uses: of the workflow, else the only one (AC-A38)."""
+        emitted = self._emitted(linked)
+        if emitted:
+            return emitted[0]
+        responses = linked.enabled["responses"]
+        return responses[0] if len(responses) == 1 else ""
+
+    def _emitted(self, linked: LinkedCommand) -> list[str]:
+        forms = (self._linked.workflows.by_qualified[name] for name in linked.enabled["workflows"])
+        return list(dict.fromkeys(form.what.emits for form in forms if form.what.emits))
+
+    def _check_setting(self, setting: LinkedSetting, linked: LinkedCommand) -> None:
+        target, place = setting.target, setting.written.place
+        value = setting.value
+        if value is None:
+            self._wrong("a value is a String, an Int or a Bool, or refers to one", place)
+            return
+        wanted = target.what.type
+        if isinstance(value, Literal):
+            why = mismatch(value.value, wanted)
+        else:
+            self._check_template(value, linked, place)
+            why = self._type_mismatch(value, wanted, linked)
+        if why:
+            self._wrong(f"`{target.name}` is of type {_short(wanted)}: {why}", place)
+
+    def _type_mismatch(self, value: Value, wanted: Type, linked: LinkedCommand) -> str:
+        if isinstance(value, Template):
+            return "" if wanted == Primitive(STRING) else "a template gives a String"
+        assert isinstance(value, ArgumentRef | StateRef)
+        given = self._type_of(value, linked)
+        if given is None or given == wanted:
+            return ""
+        return f"`{_written(value)}` is of type {_short(given)}"
+
+    def _check_template(self, value: Value, linked: LinkedCommand, place: Place) -> None:
+        if not isinstance(value, Template):
+            return
+        for ref in references(value):
+            if isinstance(self._type_of(ref, linked), Container):
+                message = f"`{_written(ref)}` cannot stand in a template: it is no plain value"
+                self._wrong(message, place)
+
+    def _type_of(self, ref: Ref, linked: LinkedCommand) -> Type | None:
+        if isinstance(ref, StateRef):
+            found = self._linked.states.find(ref.name, linked.module)
+            return found.what.type if isinstance(found, Symbol) else None
+        if ref.number is not None and ref.number < len(linked.parameters):
+            return linked.parameters[ref.number].type
+        named = {one.name: one.type for one in linked.parameters}
+        return named.get(ref.name)
+
+    def _check_declared(self, linked: LinkedCommand) -> None:
+        """What is declared to be read and written covers what is (AC-A31)."""
+        for setting in linked.settings:
+            name, place = setting.target.qualified, setting.written.place
+            if linked.writes is not None and name not in linked.writes:
+                message = f"`writes_state` does not name `{setting.target.name}`"
+                self._wrong(message, place, "add it, or leave out `writes_state`")
+            for ref in references(setting.value) if setting.value is not None else ():
+                if isinstance(ref, StateRef) and not self._may_read(ref, linked):
+                    message = f"`reads_state` does not name `{brief(ref.name)}`"
+                    self._wrong(message, place, "add it, or leave out `reads_state`")
+
+    def _may_read(self, ref: StateRef, linked: LinkedCommand) -> bool:
+        found = self._linked.states.find(ref.name, linked.module)
+        if linked.reads is None or not isinstance(found, Symbol):
+            return True
+        return found.qualified in linked.reads
+
+    def _check_conflicts(self, linked: LinkedCommand) -> None:
+        checks: dict[CheckType, set[str]] = {}
+        for name in linked.enabled["protocols"]:
+            for rule in self._linked.protocols.by_qualified[name].what.rules:
+                for check in rule.checks:
+                    checks.setdefault(check.type, set()).add(check.about)
+        why = conflict(checks)
+        emitted = self._emitted(linked)
+        if not why and len(emitted) > 1:
+            why = f"its workflows emit `{emitted[0]}` and `{emitted[1]}` first"
+        if why:
+            message = f"what `{linked.command.name.text}` enables cannot hold together: {why}"
+            self._phase.add(CONFLICT, message, linked.command.name.place)
+
+    def _wrong(self, message: str, place: Place, hint: str = "") -> None:
+        self._phase.add(SCHEMA_VIOLATION, message, place, hint)
+
+
+def _written(ref: Ref) -> str:
+    return f"$state.{ref.name}" if isinstance(ref, StateRef) else f"${ref.name}"
+
+
+def _short(type_: Type) -> str:
+    """Without the module: people write it so."""
+    return str(type_).rpartition(".")[2] if isinstance(type_, EnumType) else str(type_)

@@ -1,0 +1,119 @@
+"""Value expressions of `set_state`: literals, references and templates (AC-116 to AC-123).
+
+A whole text that is a reference keeps the type of what it refers to; a template is a String.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.model.values import JSON
+
+_REFERENCE = r"\$(?:state\.(?P<state>[A-Za-z_][A-Za-z0-9_.-]*)|(?P<name>[A-Za-z_][A-Za-z0-9_-]*))"
+_WHOLE = re.compile(_REFERENCE)
+# A text that starts like a reference is one, whatever follows (AC-A35).
+_LOOKS = re.compile(r"\$[A-Za-z_]")
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+
+
+class ValueTextError(Exception):
+    """A reference that is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value as it is written."""
+
+    value: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRef:
+    """`$arg0` by its number, `$name` by its name."""
+
+    name: str
+
+    @property
+    def number(self) -> int | None:
+        """Of a positional argument."""
+        digits = self.name.removeprefix("arg")
+        return int(digits) if digits != self.name and digits.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class StateRef:
+    """`$state.name`."""
+
+    name: str
+
+
+Ref: TypeAlias = ArgumentRef | StateRef
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Texts and references, joined from left to right."""
+
+    parts: tuple[str | Ref, ...]
+
+
+Value: TypeAlias = Literal | ArgumentRef | StateRef | Template
+
+
+def read_value(text: str) -> Value:
+    """The expression that a text is; ValueTextError if a reference in it is none."""
+    if _LOOKS.match(text):
+        return _reference(text)
+    return Template(tuple(_parts(text))) if "${" in text else Literal(text)
+
+
+def _parts(text: str) -> Iterator[str | Ref]:
+    at = 0
+    for found in _PLACEHOLDER.finditer(text):
+        if found.start() > at:
+            yield text[at : found.start()]
+        yield _reference(found[1])
+        at = found.end()
+    if "${" in text[at:]:
+        raise ValueTextError("`${` is not closed with `}`")
+    if at < len(text):
+        yield text[at:]
+
+
+def _reference(text: str) -> Ref:
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        raise ValueTextError(f"`{text[:60]}` is no reference: write `$arg0`, `$name`, `$state.x`")
+    return StateRef(found["state"]) if found["state"] else ArgumentRef(found["name"])
+
+
+def references(value: Value) -> Iterator[Ref]:
+    """Every reference of an expression."""
+    if isinstance(value, Template):
+        yield from (part for part in value.parts if not isinstance(part, str))
+    elif isinstance(value, ArgumentRef | StateRef):
+        yield value
+
+
+def evaluate(value: Value, look_up: Callable[[Ref], JSON]) -> JSON:
+    """The value; what a placeholder brings is not read again (AC-121)."""
+    match value:
+        case Literal():
+            return value.value
+        case Template():
+            return "".join(
+                part if isinstance(part, str) else as_string(look_up(part)) for part in value.parts
+            )
+    return look_up(value)
+
+
+def as_string(value: JSON) -> str:
+    """How a Bool, an Int, a String or an enum token stands in a template."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
