@@ -14,7 +14,9 @@ from bylaw.model.vocabulary import CallStatus, EffectStatus, Role
 
 DOCUMENT = Path(__file__).parents[2] / "data" / "seeds" / "000_2a4e22493fe0b8d1.txt"
 EXAMPLES = re.findall(
-    r"^```xml\n(.*?)^```", DOCUMENT.read_text().partition("Representative examples")[2], re.MULTILINE | re.DOTALL
+    r"^```xml\n(.*?)^```",
+    DOCUMENT.read_text().partition("Representative examples")[2],
+    re.MULTILINE | re.DOTALL,
 )
 REMINDER, REQUIRES, PREREQS, INVARIANTS, ENRICH, PATCH_HELP, COMPACT = EXAMPLES
 

@@ -46,7 +46,18 @@ from bylaw.dialects.chatmd.written import (
 )
 from bylaw.expr.guard_reader import guard_reader
 from bylaw.model.procedure import Group
-from bylaw.model.rule import Filter, Judgement, Limits, Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.rule import (
+    NO_FILTER,
+    NO_LIMITS,
+    Filter,
+    Judgement,
+    Limits,
+    Origin,
+    PlanForm,
+    Rounds,
+    Rule,
+    Trigger,
+)
 from bylaw.model.slate import variable_space
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Role
@@ -147,10 +158,8 @@ class _Lowering:
             id=rule.id,
             origin=self._origin(rule.element),
             on=TRIGGERS[rule.event],
-            filter=Filter(tools=(rule.tool,) if rule.tool else ()),
-            limits=Limits(
-                once=rule.once, cooldown_turns=rule.cooldown_turns, cooldown_ms=rule.cooldown_ms
-            ),
+            filter=Filter(tools=(rule.tool,)) if rule.tool else NO_FILTER,
+            limits=_limits(rule),
             guard=self._guard(rule),
             judgement=_judgement(rule),
             plan=PlanForm(
@@ -233,6 +242,13 @@ class _Lowering:
 def _judgement(rule: WrittenRule) -> Judgement | None:
     reasons = [action.reason for action in rule.actions if isinstance(action, Deny)]
     return Judgement(Verdict.DENY, FixedReason("\n".join(reasons))) if reasons else None
+
+
+def _limits(rule: WrittenRule) -> Limits:
+    limits = Limits(
+        once=rule.once, cooldown_turns=rule.cooldown_turns, cooldown_ms=rule.cooldown_ms
+    )
+    return NO_LIMITS if limits == NO_LIMITS else limits  # the engine looks at nothing then
 
 
 def _warns(constraint: Constraint) -> bool:
