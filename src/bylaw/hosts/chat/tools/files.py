@@ -12,6 +12,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.chat.tools.base import ToolError
+from bylaw.hosts.chat.tools.protection import protected_by_default
 from bylaw.hosts.chat.tools.text_form import Text
 from bylaw.model.visible import clipped
 from bylaw.runtime.beneath import beneath
@@ -19,28 +20,13 @@ from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from bylaw.hosts.chat.tools.protection import Protected
     from bylaw.runtime.beneath import Place
-
-    # Where a file really lies, from the root → why it must not be written, None if it may be.
-    Protected = Callable[[str], str | None]
 
 MAX_EDITED_BYTES = 4 * 1024 * 1024
 MAX_SHOWN = 200  # characters of a path, or of a line, in a message
-
-_NOT_OURS = {".git": "it belongs to git", ".bylaw": "it belongs to Bylaw"}
-
-
-def protected_by_default(path: str) -> str | None:
-    """Why the tools of a chat must not write there, whatever rules are in force."""
-    parts = path.casefold().split("/")
-    for part in parts:
-        if part in _NOT_OURS:
-            return _NOT_OURS[part]
-    if parts[-1] == "bylaw.toml":
-        return "it holds the settings of Bylaw"
-    return "it holds a chat and its rules" if parts[-1].endswith(".chatmd") else None
 
 
 @dataclass(frozen=True, slots=True)
