@@ -49,11 +49,10 @@ def test_words_that_most_units_have_do_not_count():
 
 
 def test_nor_do_they_count_in_what_is_worked_on():
-    common, rare = (
-        " ".join(f"common{x}" for x in range(40)),
-        " ".join(f"rare{x}" for x in "abcdefghij"),
-    )
-    units = [[one] for one in blocks_of(chat_about(rare + common, common, common, common))]
+    common = " ".join(f"common{number}" for number in range(40))
+    rare = " ".join(f"rare{number}" for number in range(10))
+    about = f"{rare} {common} {' '.join(f'other{number}' for number in range(40))}"
+    units = [[one] for one in blocks_of(chat_about(about, common, common, common))]
     focus = blocks_of(written(message(Role.USER, f"{rare} {common}")))
     assert scores(units, focus)[0] > 0.6
 

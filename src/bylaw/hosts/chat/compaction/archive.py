@@ -25,12 +25,12 @@ _REASONING = "reasoning"
 _END = f"\n</{_NAME}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
     """Where an archive is to stand, and where the elements in it begin that are messages."""
 
     span: Span
-    begins: tuple[int, ...]
+    begins: list[int]
 
 
 def runs(document: Document, going: Collection[int], sent: Collection[int]) -> list[Run]:
@@ -61,13 +61,12 @@ class _Finding:
             self._ahead = node.span.start
 
     def _add(self, span: Span) -> None:
-        if self._open:
-            last = self.runs.pop()
-            run = Run(last.span.to(span), (*last.begins, span.start))
-        else:
+        if not self._open:
             start = span.start if self._ahead is None else self._ahead
-            run = Run(Span(start, span.end), (span.start,))
-        self.runs.append(run)
+            self.runs.append(Run(Span(start, start), []))
+        run = self.runs[-1]
+        run.span = run.span.to(span)
+        run.begins.append(span.start)
         self._open, self._ahead = True, None
 
     def _may_lie_between(self, node: Node) -> bool:
