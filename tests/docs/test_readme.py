@@ -1,5 +1,6 @@
 """What the README shows is what happens."""
 
+import os
 import re
 import subprocess
 import sys
@@ -45,3 +46,18 @@ def test_the_mistake(folder):
     command, _, shown = block("", "$ bylaw check").partition("\n")
     assert command == "$ bylaw check rules"
     assert done.stdout == shown
+
+
+def test_the_chat(tmp_path):
+    programs = Path(sys.executable).parent  # without a link: that of the environment
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh", "-e", "-c", block("sh")],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == (block("", "[developer"), "")
