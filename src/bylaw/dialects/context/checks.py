@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.declared import CheckType
 from bylaw.dialects.context.output import broken, has_block
-from bylaw.dialects.context.payload import Payload
+from bylaw.dialects.context.payload import HEADER, RESPONSE_ID, Payload
 from bylaw.dialects.context.symbols import Symbol
 from bylaw.model.codes.context import CONFLICT
 from bylaw.model.decision import Match
@@ -40,9 +40,9 @@ class OutputCheck:
     document: Document
 
     def test(self, view: View) -> Match | None:
-        """What is violated; an output that is not final is not judged."""
-        event = view.event
-        if not isinstance(event, TurnEnd) or not event.final:
+        """What is violated."""
+        event = judged_output(view)
+        if event is None:
             return None
         why = self._why(view, event)
         return Match({WHY: why}) if why else None
@@ -73,13 +73,20 @@ class ConstraintCheck:
 
     def test(self, view: View) -> Match | None:
         """All that an output breaks."""
-        event = view.event
-        if not isinstance(event, TurnEnd) or not event.final:
-            return None
-        if used_response(view, event, self.document) != self.response:
+        event = judged_output(view)
+        if event is None or used_response(view, event, self.document) != self.response:
             return None
         found = "; ".join(broken(event.text, self.constraints))
         return Match({WHY: found}) if found else None
+
+
+def judged_output(view: View) -> TurnEnd | None:
+    """An output that is complete and is not itself the payload of an error (AC-125)."""
+    event = view.event
+    if not isinstance(event, TurnEnd) or not event.final:
+        return None
+    is_error = event.response == RESPONSE_ID and event.text.startswith(HEADER)
+    return None if is_error else event
 
 
 def used_response(view: View, event: TurnEnd, document: Document) -> str:

@@ -76,3 +76,7 @@ def _quoted(text: str) -> str:
     """As YAML and JSON both read it, on one line."""
     plain = text.replace("`", "'")
     return json.dumps(plain, ensure_ascii=False).translate(_HIDDEN)
+
+
+# What every error holds, and no more.
+SAMPLE = Payload(code="CONFLICT", message="").text()

@@ -12,6 +12,8 @@ from bylaw.dialects.context.document import (
     StateForm,
     conflict,
 )
+from bylaw.dialects.context.output import broken
+from bylaw.dialects.context.payload import RESPONSE_ID, SAMPLE
 from bylaw.dialects.context.symbols import Kind, Symbol, Table
 from bylaw.dialects.context.types import (
     STRING,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.dialects.context.declared import CheckType, Module
+    from bylaw.dialects.context.document import ResponseForm
     from bylaw.dialects.context.linking import Linked, LinkedCommand, LinkedSetting, LinkedState
     from bylaw.dialects.context.problems import Phase, Place
     from bylaw.dialects.context.types import Type
@@ -52,6 +55,8 @@ class Typing:
     def document(self) -> Document:
         """The document; it counts only if the phase found nothing."""
         linked = self._linked
+        for response in linked.responses.by_qualified.values():
+            self._check_error_response(response)
         states = [self._state(one) for one in linked.states.by_qualified.values()]
         commands = [self._command(one) for one in linked.commands.by_qualified.values()]
         return Document(
@@ -63,6 +68,15 @@ class Typing:
             linked.workflows,
             linked.protocols,
         )
+
+    def _check_error_response(self, symbol: Symbol[ResponseForm]) -> None:
+        """Errors must always be printable: what is demanded of them, they satisfy (AC-A26)."""
+        if symbol.name != RESPONSE_ID:
+            return
+        why = next(broken(SAMPLE, symbol.what.constraints), "")
+        if why:
+            message = f"no error satisfies these constraints of `{RESPONSE_ID}`: {why}"
+            self._wrong(message, symbol.what.place)
 
     def _state(self, symbol: Symbol[LinkedState]) -> Symbol[StateForm]:
         state, type_ = symbol.what.state, symbol.what.type
