@@ -9,6 +9,7 @@ import json
 import shlex
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,6 +43,12 @@ COMMANDS = [
         "",
     ),
 ]
+CHAT = "examples/chatmd/read-before-write.chatmd"
+TURNS = (
+    '{"text": "A patch.", "tool_calls": [{"name": "apply_patch", "args": {"input": "a guess"}}]}',
+    '{"text": "I read it.", "tool_calls": [{"name": "read_file", "args": {"file": "notes.txt"}}]}',
+    '{"text": "Now I can patch it."}',
+)
 RULES = "examples/toml-rules"
 EVENTS = (
     '{"kind": "prompt", "text": "fix the build"}',
@@ -72,6 +79,7 @@ def main() -> None:
         show_command(what, command.strip(), given)
     show_check()
     show_rules()
+    show_chat()
     print("Try the verbs yourself: .venv/bin/bylaw --help")
 
 
@@ -104,6 +112,17 @@ def show_rules() -> None:
             for message in reply.messages:
                 print(f"    told: {message.text}")
     print()
+
+
+def show_chat() -> None:
+    """A chat under its own rules; a script speaks for the model."""
+    chat = Path(CHAT).read_text(encoding="utf-8")
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("main.chatmd").write_text(chat, encoding="utf-8")
+        Path("notes.txt").write_text("The house was built in 1780.\n", encoding="utf-8")
+        Path("turns.jsonl").write_text("\n".join(TURNS), encoding="utf-8")
+        what = f"A chat under the rules of {CHAT}: everything ends up in its file."
+        show_command(what, "bylaw chat main.chatmd --model script:turns.jsonl", "")
 
 
 if __name__ == "__main__":
