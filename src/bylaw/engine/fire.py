@@ -95,15 +95,6 @@ def fault(rule: Rule, group: OrderedGroup, view: View, problem: GuardError) -> F
     return firing
 
 
-class _Taken(Struct, gc=False):
-    """What became of the actions of a rule, by their numbers from 1."""
-
-    kept: list[int] = []
-    skipped: list[int] = []
-    # Those that found that there is nothing to do.
-    spared: list[int] = []
-
-
 def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Spending) -> Firing:
     """Compute everything that the rule gives, from the view and the match."""
     firing = Firing(rule, group, view.slate, TraceResult.FIRED)
@@ -111,9 +102,7 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
         firing.verdict = rule.judgement.verdict
         firing.reason = _reason(rule.judgement.reason, firing, view, match)
     if rule.uid not in view.event.cause:
-        taken = _compute_steps(firing, view, match, spending)
-        firing.result = _result(firing, taken)
-        _tell(firing, view, match, taken)
+        _act(firing, view, match, spending)
         return firing
     # Invariant 6: a rule never acts on what it caused, but its verdict still counts.
     if rule.plan.steps:
@@ -123,29 +112,19 @@ def fire(rule: Rule, group: OrderedGroup, view: View, match: Match, spending: Sp
     return firing
 
 
-def _gave(firing: Firing) -> bool:
-    return firing.verdict is not Verdict.ALLOW or bool(firing.steps or firing.broken)
-
-
-def _result(firing: Firing, taken: _Taken) -> TraceResult:
-    """CM-A14: a rule of which nothing remains has not fired.
-
-    CM-A10: to end the group is a decision, and no budget keeps a rule from it.
-    """
-    if _gave(firing) or firing.rule.last:
-        return TraceResult.FIRED
-    if taken.skipped:
-        return TraceResult.BUDGET
-    return TraceResult.SUPPRESSED if taken.spared else TraceResult.FIRED
-
-
-def _tell(firing: Firing, view: View, match: Match, taken: _Taken) -> None:
-    """The message about what the rule did, or would have done within the budget."""
-    maker = firing.rule.plan.told
-    if maker is not None and (_gave(firing) or firing.rule.last or taken.skipped):
-        numbers: dict[str, JSON] = {"kept": [*taken.kept], "skipped": [*taken.skipped]}
-        told = Match({**match.values, **numbers})
-        firing.told = _made((maker,), firing, view, told)
+def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
+    """Compute the steps, and what that means for the rule."""
+    rule = firing.rule
+    kept, skipped, spared = _compute_steps(firing, view, match, spending)
+    gave = firing.steps or firing.verdict is not Verdict.ALLOW or firing.broken
+    # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
+    fired = gave or rule.last
+    if not fired and (skipped or spared):
+        # CM-A14: a rule of which nothing remains has not fired.
+        firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED
+    if rule.plan.told is not None and (fired or skipped):
+        numbers: dict[str, JSON] = {"kept": [*kept], "skipped": [*skipped]}
+        firing.told = _made((rule.plan.told,), firing, view, Match({**match.values, **numbers}))
 
 
 def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:
@@ -171,20 +150,27 @@ def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str
         return f"rule {firing.rule.id} (its reason could not be written: {problem.message})"
 
 
-def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending) -> _Taken:
-    """Make the steps, action by action; one that is over the budget is not even made."""
+def _compute_steps(
+    firing: Firing, view: View, match: Match, spending: Spending
+) -> tuple[list[int], list[int], bool]:
+    """Make the steps, action by action; one that is over the budget is not even made.
+
+    The numbers of the actions that were kept and of those skipped, and whether one was not needed.
+    """
     rule = firing.rule
     in_order = firing.group.procedure.writes is Writes.IN_ORDER
-    before, taken, over = view.slate, _Taken(), []
+    before, spared = view.slate, False
+    kept: list[int] = []
+    skipped: list[int] = []
     for number, maker in enumerate(rule.plan.steps, 1):
         if not rule.free and (limit := spending.exhausted(maker.op)):
-            taken.skipped.append(number)
-            over.append(f"{limit}: step {number} ({maker.op})")
+            skipped.append(number)
+            firing.details.append(f"{limit}: step {number} ({maker.op})")
             continue
         try:
             made = _steps_of(maker, firing.group, view, match)
         except NotNeeded as said:
-            taken.spared.append(number)
+            spared = True
             firing.details.append(f"step {number} not needed: {said.message}")
             continue
         except (GuardError, RenderError) as problem:
@@ -192,36 +178,41 @@ def _compute_steps(firing: Firing, view: View, match: Match, spending: Spending)
             break
         if not made:
             continue
-        taken.kept.append(number)
+        kept.append(number)
         firing.steps += made
         if not rule.free:
             spending.charge(maker.op)
-        for step in made if in_order else ():
-            view.slate = view.slate.after(step)
+        if in_order:
+            for step in made:
+                view.slate = view.slate.after(step)
     # A halt has taken back all steps, and with them what they wrote.
     firing.slate = view.slate if in_order and firing.steps else _after(before, firing)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
-    firing.details += over
-    return taken
+    return kept, skipped, spared
 
 
 def _steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) -> tuple[Step, ...]:
-    """The steps of a maker, if they are what it declared and may write where they write."""
-    made = tuple(_made_by(maker.make, view, match))
-    for place, step in enumerate(made):
-        if not _declared(maker.op, getattr(step, "op", None), place):
+    """The steps of a maker, if they are what it declared and may write where they write.
+
+    What an action does comes first; messages behind it may tell of it.
+    """
+    try:
+        made = tuple(maker.make(view, match))
+    except (GuardError, RenderError, MissingFact):
+        raise
+    except Exception as problem:
+        raise _crash(problem) from problem
+    expected: tuple[Op, ...] = (maker.op,)
+    for step in made:
+        if getattr(step, "op", None) not in expected:
             message = f"what was declared as {maker.op} is something else"
             raise RenderError(GUARD_CRASH.name, message)
         if isinstance(step, StateSet):
             _check_write(step, group)
+        expected = (maker.op, Op.MESSAGE_INSERT)
     return made
-
-
-def _declared(op: Op, made: Op | None, place: int) -> bool:
-    """What an action does comes first; messages behind it may tell of it."""
-    return made is op or (place > 0 and made is Op.MESSAGE_INSERT)
 
 
 def _check_write(step: StateSet, group: OrderedGroup) -> None:
