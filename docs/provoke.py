@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import provoke_chatmd
 import provoke_chatmd_rules
+import provoke_context
 import provoke_journal
 import provoke_log
 import provoke_rules
@@ -399,4 +400,6 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "toml": _toml,
     "two-configurations": _two_configurations,
     "yaml": _yaml,
+    "context": provoke_context.document,
+    "context-call": provoke_context.call,
 }
