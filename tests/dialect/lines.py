@@ -39,6 +39,7 @@ from bylaw.model.vocabulary import Kind, Op, Role
 name = "lines"
 spec = "one rule a line, 1.0"
 suffixes = (".lines",)
+common_ending = False
 one_book_per_file = False
 when_broken = WhenBroken(
     group="lines", kinds=(Kind.TOOL_BEFORE, Kind.AGENT_STOP), verdict=Verdict.DENY

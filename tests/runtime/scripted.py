@@ -14,6 +14,7 @@ from bylaw.model.vocabulary import Kind
 name = "scripted"
 spec = "one script a line, 1.0"
 suffixes = (".scripted",)
+common_ending = False
 one_book_per_file = False
 when_broken = WhenBroken(group="scripted", kinds=(Kind.TOOL_BEFORE,), verdict=Verdict.DENY)
 

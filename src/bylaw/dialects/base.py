@@ -150,6 +150,8 @@ class Dialect(Protocol):
     """Which text defines it, with version and status, for the listing of languages."""
     suffixes: tuple[str, ...]
     """How its file names end, such as `.toml`."""
+    common_ending: bool
+    """Whether texts that are no rules end so, too: then a file in a folder is looked at first."""
     one_book_per_file: bool
     """Whether each file is a book of its own; else all files in force are one book."""
     when_broken: WhenBroken

@@ -234,7 +234,8 @@ def language_of(found: Found, source: SourceFile) -> Dialect | None:
     if found.dialect:
         return _installed(found)
     fitting = dialects_for(found.path)
-    if len(fitting) > 1:
+    in_folder = found.why is Why.FOLDER and any(one.common_ending for one in fitting)
+    if len(fitting) > 1 or in_folder:
         fitting = [one for one in fitting if one.detect(source)]
     if len(fitting) == 1:
         return fitting[0]

@@ -32,6 +32,7 @@ __all__ = ["detect", "load", "name", "refuses_set", "rule_text", "starts", "when
 name = NAME
 spec = "Design: ChatMD Rules and Policy"
 suffixes = (".chatmd",)
+common_ending = False
 one_book_per_file = True
 when_broken = WhenBroken(group=POLICY_GROUP, kinds=(Kind.TOOL_BEFORE,), verdict=Verdict.DENY)
 

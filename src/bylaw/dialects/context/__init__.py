@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 name = NAME
 spec = "ai-context-language-spec v0.4.20"
 suffixes = (".md",)
+common_ending = True
 one_book_per_file = False
 when_broken = WhenBroken(
     group=CHECKS,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 name = "toml"
 spec = "TOML Rule Format (rule, condition, action)"
 suffixes = (".toml",)
+common_ending = False
 one_book_per_file = False
 GROUP = "rules"
 # Its author learns of it with the next thing that happens, whatever that is.
