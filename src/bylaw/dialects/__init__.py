@@ -23,6 +23,7 @@ ENTRY_POINTS = "bylaw.dialects"
 # Name → module, in the order in which books are listed.
 BUILT_IN: dict[str, str] = {
     "chatmd": "bylaw.dialects.chatmd",
+    "context": "bylaw.dialects.context",
     "toml": "bylaw.dialects.toml_rules",
 }
 
