@@ -18,7 +18,7 @@ from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bylaw.engine.index import OrderedGroup
     from bylaw.engine.limits import Spending
@@ -163,30 +163,30 @@ def _compute_steps(
     kept: list[int] = []
     skipped: list[int] = []
     for number, maker in enumerate(rule.plan.steps, 1):
-        if not rule.free and (limit := spending.exhausted(maker.op)):
+        if not rule.free and (limit := spending.charge(maker.op)):
             skipped.append(number)
             firing.details.append(f"{limit}: step {number} ({maker.op})")
             continue
+        made: tuple[Step, ...] = ()
+        failed = False
         try:
             made = _steps_of(maker, firing.group, view, match)
         except NotNeeded as said:
             spared = True
             firing.details.append(f"step {number} not needed: {said.message}")
-            continue
         except (GuardError, RenderError) as problem:
+            failed = True
             _fail_step(firing, view, number, problem)
+        if made:
+            kept.append(number)
+            firing.steps += made
+            view.slate = _after(view.slate, made) if in_order else before
+        elif not rule.free:
+            spending.refund(maker.op)
+        if failed:
             break
-        if not made:
-            continue
-        kept.append(number)
-        firing.steps += made
-        if not rule.free:
-            spending.charge(maker.op)
-        if in_order:
-            for step in made:
-                view.slate = view.slate.after(step)
     # A halt has taken back all steps, and with them what they wrote.
-    firing.slate = view.slate if in_order and firing.steps else _after(before, firing)
+    firing.slate = view.slate if in_order and firing.steps else _after(before, firing.steps)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
@@ -224,8 +224,8 @@ def _check_write(step: StateSet, group: OrderedGroup) -> None:
         raise RenderError(FOREIGN_VARIABLE.name, message)
 
 
-def _after(slate: Slate, firing: Firing) -> Slate:
-    for step in firing.steps:
+def _after(slate: Slate, steps: Iterable[Step]) -> Slate:
+    for step in steps:
         slate = slate.after(step)
     return slate
 

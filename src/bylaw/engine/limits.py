@@ -37,15 +37,22 @@ class Spending:
         self.actions = procedure.budget
         self.calls = procedure.call_budget
 
-    def exhausted(self, op: Op) -> str:
-        """Which budget has no room for one action more, or nothing."""
+    def charge(self, op: Op) -> str:
+        """One action more; or the budget that has no room for it, which then is not charged."""
         if self.actions == 0:
             return "over budget"
-        return "over the budget of calls" if op is Op.TOOL_CALL and self.calls == 0 else ""
-
-    def charge(self, op: Op) -> None:
-        """One action was taken."""
+        if op is Op.TOOL_CALL:
+            if self.calls == 0:
+                return "over the budget of calls"
+            if self.calls is not None:
+                self.calls -= 1
         if self.actions is not None:
             self.actions -= 1
+        return ""
+
+    def refund(self, op: Op) -> None:
+        """An action that was charged came to nothing."""
+        if self.actions is not None:
+            self.actions += 1
         if op is Op.TOOL_CALL and self.calls is not None:
-            self.calls -= 1
+            self.calls += 1
