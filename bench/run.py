@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+import chatmd_parse
 import decide
 import guards
 import load
@@ -22,6 +23,7 @@ SECTIONS = {
     "decide": decide.run,
     "TOML rules": toml_decide.run,
     "path patterns": patterns.run,
+    "ChatMD text": chatmd_parse.run,
     "Lua conditions": lua.run,
     "journal": submit.run,
     "load": load.run,
