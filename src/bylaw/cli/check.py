@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from bylaw.tools.check import Report
 
 
-@click.command(context_settings=HELP_OPTIONS)
-@click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
-@click.option(
+report_format = click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "github", "sarif"]),
@@ -28,6 +26,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="github: annotations of a workflow; sarif: a log for code scanners.",
 )
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
+@report_format
 def command(paths: tuple[str, ...], form: str) -> int:
     """Load rule files and say what is wrong with them.
 
@@ -43,6 +46,11 @@ def command(paths: tuple[str, ...], form: str) -> int:
     """
     with progress() as tell:
         report = check(paths, tell)
+    return print_report(report, form)
+
+
+def print_report(report: Report, form: str) -> int:
+    """Print a report in one of its formats; the result is the exit code."""
     _PRINTERS[form](report)
     return int(report.has_errors)
 

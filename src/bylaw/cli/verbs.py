@@ -19,6 +19,7 @@ VERBS = {
     "check": Verb("bylaw.cli.check", "Load rule files and say what is wrong with them."),
     "decide": Verb("bylaw.cli.decide", "Decide events under rules: the engine on a pipe."),
     "chat": Verb("bylaw.cli.chat", "Run the conversation of a ChatMD file under its rules."),
+    "context": Verb("bylaw.cli.context", "Check, call and format context documents."),
     "rules": Verb("bylaw.cli.rules", "List rules, show one, switch one off or on."),
     "trust": Verb("bylaw.cli.trust", "Show what rules can start, and trust it."),
     "log": Verb("bylaw.cli.log", "Show what happened: the records of a journal."),

@@ -123,7 +123,7 @@ def session_counts(path: str) -> Iterator[SessionCount]:
 def timeline(path: str, wanted: Wanted, last: int | None = None) -> Iterator[Entry]:
     """The wanted records, oldest first, or the newest so many of them; JournalError."""
     with JournalReader(path) as reader:
-        _refuse_unknown(reader, wanted.session)
+        refuse_unknown(reader, wanted.session)
         search = Search(reader, wanted)
         after = 0 if last is None else search.before_last(last)
         yield from _Telling(reader).entries(search.records(after))
@@ -147,7 +147,8 @@ def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterato
         last = None
 
 
-def _refuse_unknown(reader: JournalReader, session: str | None) -> None:
+def refuse_unknown(reader: JournalReader, session: str | None) -> None:
+    """JournalError if nothing was recorded of that session."""
     if session is None or (reader.newest and _is_known(reader, session)):
         return
     raise unknown_session(session, session_names(reader, MAX_KNOWN))

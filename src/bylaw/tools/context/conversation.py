@@ -1,0 +1,86 @@
+"""A document and the messages of a user → what each of them does, decided by the engine.
+
+There is one interpreter of the language, its rules in the engine; this only asks it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.payload import Payload
+from bylaw.dialects.context.standing import standing
+from bylaw.engine.index import RuleSet
+from bylaw.model.event import DEFAULT_SESSION, Prompt
+from bylaw.model.slate import Enabled
+from bylaw.model.verdict import Verdict
+from bylaw.runtime.rehearsal import Rehearsal
+
+if TYPE_CHECKING:
+    from bylaw.model.decision import Decision
+    from bylaw.model.session import Session
+    from bylaw.model.slate import Slate
+    from bylaw.model.values import JSON
+    from bylaw.tools.context.documents import Contract
+
+
+class Result(StrEnum):
+    """What became of a message."""
+
+    OK = "ok"
+    ERROR = "error"
+    WARNING = "warning"
+    PROSE = "prose"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a message did, what the user sees of it, and how things stand after it.
+
+    The output of a call that ran is empty, and so is that of prose: the language says nothing
+    then. A warning is the output also if another line of the message was a call that ran.
+    """
+
+    message: str
+    result: Result
+    output: str
+    state: dict[str, JSON]
+    enabled: Enabled
+
+
+class Conversation:
+    """One session; a document that does not load answers everything with its first error."""
+
+    def __init__(self, contract: Contract, session: Session | None = None) -> None:
+        self._contract = contract
+        self._rehearsal = Rehearsal(RuleSet((contract.book.book,)))
+        if session is not None:
+            self._rehearsal.sessions[session.id] = session
+        self._id = DEFAULT_SESSION if session is None else session.id
+
+    @property
+    def slate(self) -> Slate:
+        """How things stand."""
+        return self._rehearsal.session(self._id).slate
+
+    def say(self, message: str) -> Answer:
+        """Take a message of the user; it may have several lines."""
+        document = self._contract.document
+        if document is None:
+            payload = Payload.of(self._contract.problems[0]).text()
+            return Answer(message, Result.ERROR, payload, {}, Enabled())
+        said = Prompt(session=self._id, text=message)
+        decision = self._rehearsal.submit(said).decision
+        slate = self.slate
+        return Answer(message, *_told(decision), standing(document, slate), slate.enabled)
+
+
+def _told(decision: Decision) -> tuple[Result, str]:
+    halts = [one.text for one in decision.reasons if one.verdict is Verdict.HALT]
+    if halts:
+        return Result.ERROR, halts[0]  # nothing stands before or behind a payload (AC-132)
+    warnings = [one.text for one in decision.reasons if one.verdict is Verdict.WARN]
+    if warnings:
+        return Result.WARNING, "\n".join(warnings)
+    return (Result.OK if decision.plans else Result.PROSE), ""

@@ -1,0 +1,65 @@
+"""What `bylaw context` found → text for people, or plain values for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.tools.printers.table import aligned
+from bylaw.tools.printers.wording import in_short, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.model.slate import Enabled
+    from bylaw.tools.context.conversation import Answer
+    from bylaw.tools.context.variables import Variable
+
+HEADINGS = ("variable", "type", "value")
+NOTHING_ENABLED = "nothing is enabled"
+MAX_VALUE = 200  # characters of a value in a table
+
+
+def answer_as_data(answer: Answer) -> dict[str, object]:
+    """The line of `bylaw context call`."""
+    return {
+        "message": answer.message,
+        "result": answer.result.value,
+        "output": answer.output,
+        "state": answer.state,
+        "enabled": enabled_as_data(answer.enabled),
+    }
+
+
+def enabled_as_data(enabled: Enabled) -> dict[str, list[str]]:
+    """The qualified names of what is enabled."""
+    return {kind: list(names) for kind, names in _kinds(enabled)}
+
+
+def state_as_data(variables: Sequence[Variable], enabled: Enabled) -> dict[str, object]:
+    """The variables and what is enabled."""
+    listed = [{"name": one.name, "type": one.type, "value": one.value} for one in variables]
+    return {"variables": listed, "enabled": enabled_as_data(enabled)}
+
+
+def render_variables(variables: Sequence[Variable]) -> str:
+    """A table, or a line that says that there are none."""
+    if not variables:
+        return "there are no variables\n"
+    rows = [HEADINGS, *map(_row, variables)]
+    return "".join(f"{line}\n" for line in aligned(rows))
+
+
+def render_enabled(enabled: Enabled) -> str:
+    """A line for each kind of which something is enabled."""
+    lines = [f"{kind}: {shown(', '.join(names))}" for kind, names in _kinds(enabled) if names]
+    return "".join(f"{line}\n" for line in lines or [NOTHING_ENABLED])
+
+
+def _row(one: Variable) -> tuple[str, ...]:
+    return shown(one.name), shown(one.type), shown(in_short(one.value, MAX_VALUE))
+
+
+def _kinds(enabled: Enabled) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield "responses", enabled.responses
+    yield "workflows", enabled.workflows
+    yield "protocols", enabled.protocols
