@@ -64,7 +64,7 @@ class Firing(Struct, gc=False):
             on_failure=form.on_failure,
             ends_group_on_failure=form.ends_group_on_failure,
             on_error=tuple(self.on_error),
-            again=form.again,
+            again=form.again and bool(self.steps or self.broken),
             broken=self.broken,
         )
 
