@@ -32,8 +32,12 @@ def nearest(wrong: str, known: Iterable[str]) -> str:
     by_folded = {name.casefold(): name for name in sorted(known, reverse=True)}
     if folded in by_folded:
         return by_folded[folded]
-    # A slip leaves a name about as long as it was.
-    likely = nsmallest(MAX_COMPARED, by_folded, key=lambda name: abs(len(name) - len(folded)))
     # A long name is never a slip of a short one, and comparing it costs quadratic time.
-    near = get_close_matches(folded[:80], likely, n=1, cutoff=0.6)
+    folded = folded[:80]
+    letters = set(folded)
+    # A slip leaves most letters of a name as they were.
+    likely = nsmallest(
+        MAX_COMPARED, by_folded, key=lambda name: len(letters.symmetric_difference(name))
+    )
+    near = get_close_matches(folded, likely, n=1, cutoff=0.6)
     return by_folded[near[0]] if near else ""
