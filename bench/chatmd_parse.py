@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AT_MOST = 2
 AT_MOST_GROWTH = 1.5
+AT_MOST_HOSTILE_GROWTH = 2  # four times the text in four times the time would be 1, squared 4
 MEGABYTE = 1_000_000
 LARGE = 20
 ROUNDS = 5
@@ -38,7 +39,7 @@ LINES = (
 HOSTILE = {
     "less-than signs": ("<user>", "<"),
     "open quotes": ("<user>", '<doc a="'),
-    "tags in the values of a broken tag": ("<user><doc", " a=\"<doc b='x' \""),
+    "tags inside a broken tag": ("<user><doc", " a=\"<doc b='x' \""),
     "`RAW|`": ("<user>", "RAW|"),
     "comments": ("<user>", "<!--"),
     "messages": ("", "<user>"),
@@ -50,11 +51,14 @@ HOSTILE = {
 def run() -> list[Row]:
     """Three kinds of transcripts, then 20 MB, then texts that mean harm."""
     return [
-        _against_html("a session with tools", transcript(MEGABYTE // 2), AT_MOST),
-        _against_html("words only", _filled("", _message(100)), AT_MOST),
-        _against_html("very short messages", _filled("", _message(0)), None),
-        _growth(f"{LARGE} MB against 1 MB", transcript),
-        *(_growth(f"4 MB against 1 MB: {name}", _hostile(name), 4) for name in HOSTILE),
+        _against_html("a session with tools", transcript(MEGABYTE // 2)),
+        _against_html("words only", _filled("", _message(100))),
+        _against_html("very short messages", _filled("", _message(0))),
+        _growth(f"{LARGE} MB against 1 MB", transcript, LARGE, AT_MOST_GROWTH),
+        *(
+            _growth(f"4 MB against 1: {name}", _hostile(name), 4, AT_MOST_HOSTILE_GROWTH)
+            for name in HOSTILE
+        ),
     ]
 
 
@@ -72,7 +76,8 @@ def _turn(chance: random.Random, number: int) -> str:
     arguments = f'{{"path": "src/{number}.py"}}'
     return (
         block("user", {}, "Please look at the file, and say what it does.")
-        + f'\n<reasoning id="rs_{number}">\n\t<summary>\n\t\t{thought}\n\t</summary>\n</reasoning>\n'
+        + f'\n<reasoning id="rs_{number}">\n\t<summary>\n\t\t{thought}\n\t</summary>'
+        + "\n</reasoning>\n"
         + f'\n<tool_call tool_call_id="{call}" function_name="read_file" id="fc_{number}">\n\tRAW|'
         + f"\n\t\t{arguments}\n\t|RAW\n</tool_call>\n"
         + block("tool_response", {"tool_call_id": call}, "\n".join(chance.choices(LINES, k=120)))
@@ -92,7 +97,7 @@ def _hostile(name: str) -> Callable[[int], str]:
     return lambda size: _filled(*HOSTILE[name], size)
 
 
-def _against_html(name: str, text: str, budget: float | None) -> Row:
+def _against_html(name: str, text: str) -> Row:
     source = SourceFile("chat.chatmd", text)
     document, findings = parse(source)
     assert not has_errors(findings)
@@ -102,16 +107,15 @@ def _against_html(name: str, text: str, budget: float | None) -> Row:
         "theirs": Lap(lambda text: HTMLParser().feed(text), [text]),
     }
     best = race(laps, rounds=15)
-    inside = (
-        f"{len(document.elements):,} elements in {len(text) / 1000:,.0f} kB; against html.parser"
-    )
-    return Row(name, inside, best["ours"], best["theirs"], budget, faster=False)
+    amount = f"{len(document.elements):,} elements in {len(text) / 1000:,.0f} kB"
+    inside = f"{amount}; against html.parser on the same text"
+    return Row(name, inside, best["ours"], best["theirs"], AT_MOST, faster=False)
 
 
-def _growth(name: str, text_of: Callable[[int], str], factor: int = LARGE) -> Row:
-    small, large = (SourceFile("chat.chatmd", text_of(n * MEGABYTE)) for n in (1, factor))
+def _growth(name: str, text_of: Callable[[int], str], times: int, budget: float) -> Row:
+    small, large = (SourceFile("chat.chatmd", text_of(n * MEGABYTE)) for n in (1, times))
     sources = {"small": small, "large": large}
     best = race({side: Lap(parse, [one]) for side, one in sources.items()}, rounds=ROUNDS)
     each = {side: best[side] / len(one.text) * MEGABYTE for side, one in sources.items()}
     inside = "time of a million characters in the long text, against the short one"
-    return Row(name, inside, each["large"], each["small"], AT_MOST_GROWTH, faster=False)
+    return Row(name, inside, each["large"], each["small"], budget, faster=False)

@@ -188,6 +188,10 @@ def test_what_follows_a_malformed_rule_is_still_read():
     assert len(find(document.elements[0], "insert")) == 2
 
 
+def test_a_broken_tag_in_a_body_without_an_end_is_read_twice_and_said_once():
+    assert codes("<rules><insert>x <insert a='1' <b</rules>") == [("unclosed", "<insert>")]
+
+
 def test_depth_is_bounded():
     text = "<rules>" + "<on>" * 1_000 + "</on>" * 1_000 + "</rules><user>x</user>"
     assert codes(text)[0][0] == "too-deep"
