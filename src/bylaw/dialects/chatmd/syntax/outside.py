@@ -44,7 +44,7 @@ def _warn(scan: Scan, run: Span) -> bool:
     if shown is None or any(run.start <= one.span.start < run.end for one in scan.errors):
         return shown is not None
     for tag in islice(_ANY_TAG.finditer(scan.text, run.start, run.end), MAX_TAGS):
-        if near := nearest(tag[1], KNOWN):
+        if tag[1] not in KNOWN and (near := nearest(tag[1], KNOWN)):
             headline = f"`{tag[0]}` is no element: it is kept as text, and no model sees it"
             help_ = f"did you mean `{near}`?"
             scan.warn(CHATMD_TEXT_OUTSIDE, headline, Span(*tag.span()), help_)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.marks import COMMENT, COMMENT_END, RAW, RAW_END, Marks
-from bylaw.dialects.chatmd.syntax.names import KNOWN, MAY_STAY_OPEN
+from bylaw.dialects.chatmd.syntax.names import KNOWN, MAY_STAY_OPEN, MESSAGES
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Node, Raw, Text
 from bylaw.dialects.chatmd.syntax.tags import NAME_ENDS, BrokenTag, Tag, Tags
 from bylaw.model.codes.chatmd import (
@@ -171,7 +171,8 @@ class Scan:
 
     def unclosed(self, tag: Tag, *labels: Label) -> None:
         """Note that an element has no end tag."""
-        help_ = f"write `</{tag.name}>` where it ends"
+        empty = "" if tag.name in MESSAGES else ", or `/>` if it holds nothing"
+        help_ = f"write `</{tag.name}>` where it ends{empty}"
         self.refuse(
             CHATMD_UNCLOSED, f"`<{tag.name}>` has no end tag", tag.span, help_, labels=labels
         )
