@@ -24,7 +24,10 @@ class Scribe(Protocol):
         """A rule calls a tool; whether it may is not judged yet."""
 
     def call_denied(self, before: ToolBefore, decision: Decision) -> None:
-        """A call was denied: it is answered now, before anything else happens."""
+        """A call was denied: it is answered now, before anything else happens.
+
+        Asked again after a process died, which may have answered it.
+        """
 
     def too_deep(self, due: Due) -> str:
         """A step was refused because its chain of rules is too long; the text that says so."""

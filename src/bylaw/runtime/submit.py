@@ -141,6 +141,8 @@ class _Submission:
         with self._seen_to():
             self._open.append(left.event.seq)
             for step, event in untold(self._runtime.journal, left):
+                if step == DENIAL:
+                    self._write_denial(answer)
                 self._cause(answer, event, step)
             due = left.interrupted()
             if due is not None:
@@ -171,12 +173,15 @@ class _Submission:
             self._open.append(answer.event.seq)
         denial = denial_message(answer.event, answer.decision)
         if denial is not None:
-            if self._runtime.scribe is not None:
-                assert isinstance(answer.event, ToolBefore)
-                self._runtime.scribe.call_denied(answer.event, answer.decision)
+            self._write_denial(answer)
             self._cause(answer, denial, DENIAL)
         if answer.decision.plans:
             self._follow(answer, follow(answer.decision))
+
+    def _write_denial(self, answer: Answer) -> None:
+        if self._runtime.scribe is not None:
+            assert isinstance(answer.event, ToolBefore)
+            self._runtime.scribe.call_denied(answer.event, answer.decision)
 
     def _follow(self, answer: Answer, following: Following) -> None:
         """Perform step after step; each outcome is committed before the next begins."""

@@ -111,13 +111,13 @@ def test_the_turn_is_remembered(path):
 
 def test_what_was_not_told_is_not_known(path):
     with opened(path) as file:
-        file.untold = 0
+        file.telling(0, 7)
         file.append("<developer>x</developer>\n")
     with opened(path) as file:
-        assert file.known == 0
+        assert (file.known, file.begun) == (0, 7)
         file.settle()
     with opened(path) as file:
-        assert file.known == path.stat().st_size
+        assert (file.known, file.begun) == (path.stat().st_size, -1)
 
 
 @pytest.mark.parametrize("kind", ["folder", "missing", "pipe"])

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bylaw.model.event import Message
 from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind
+from bylaw.runtime.journal.reading import STORED, stored
 from bylaw.runtime.model_facts import with_model_facts
 
 if TYPE_CHECKING:
     from bylaw.hosts.base import Loop
+    from bylaw.hosts.chat.blocks import Block
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.runtime.answer import Answer
@@ -47,6 +51,17 @@ class Channel:
     def session(self) -> Session:
         """What is recorded of the session."""
         return self._loop.journal.session(self.session_id)
+
+    def has_told(self, block: Block, since: int) -> bool:
+        """Whether the event of a message is recorded behind that of a number."""
+        wanted = f"{STORED} WHERE r.session = ? AND r.seq > ? AND r.kind = ?"
+        rows = self._loop.journal.query(wanted, (self.session_id, since, Kind.MESSAGE))
+        told = [one.record.event for one in map(stored, rows) if one.record]
+        said = (block.role, block.text)
+        return any(
+            isinstance(event, Message) and (event.role, event.text) == said and not event.cause
+            for event in told
+        )
 
     def _stamped(self, event: Event) -> Event:
         named = replace(event, session=self.session_id, agent=self.agent)

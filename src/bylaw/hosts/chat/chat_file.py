@@ -39,7 +39,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     `pending` is a block that may have been appended, `rewrite` the digest of a text that may have
     taken the file's place. `replies` is how often the model had answered when the turn began, and
     `rewrite_replies` how often by the count of that text. `untold` is where what a person wrote
-    begins of which no event has told yet, -1 if nowhere.
+    begins of which not all is told by events, -1 if nowhere; its events come behind `told_after`.
     """
 
     length: int
@@ -49,6 +49,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     rewrite_replies: int = 0
     replies: int = 0
     untold: int = -1
+    told_after: int = 0
 
 
 class ChatFile:
@@ -56,7 +57,8 @@ class ChatFile:
 
     `source` is what it held when it was opened or written anew; `known` how many bytes of that
     were there when it was last left, or -1 if nothing is known of it; `edited` whether those are
-    not the same any more; `cut` how many bytes of a torn block were taken off.
+    not the same any more; `cut` how many bytes of a torn block were taken off. `begun` is the
+    number of the event behind which what is not known may have been told, -1 if it was not.
     """
 
     def __init__(self, path: str, root: str, name: str) -> None:
@@ -121,19 +123,26 @@ class ChatFile:
         digest = sha256(data)
         self._keep(replace(self._now(), rewrite=digest.hexdigest(), rewrite_replies=replies))
         try:
-            descriptor = _replaced(self._path, self._descriptor, data)
+            descriptor = _replaced(
+                self._path, self._descriptor, data, self._spare(digest.hexdigest())
+            )
         except OSError as wrong:
             raise _cannot("write", self.name, wrong) from None
         os.close(self._descriptor)
         self._descriptor = descriptor
         self._hash, self._length = digest, len(data)
         self.source = SourceFile(self.name, text)
-        self.untold = -1
+        self._untold = -1
         self.turn_begins(replies)
+
+    def telling(self, at: int, after: int) -> None:
+        """Note that what begins at this byte is about to be told, in events behind a number."""
+        self._untold, self._told_after = at, after
+        self._keep(self._now())
 
     def settle(self) -> None:
         """Note that the file is as it should be, and that all of it was told."""
-        self.untold = -1
+        self._untold = -1
         self._keep(self._now())
 
     def forget(self) -> None:
@@ -160,8 +169,13 @@ class ChatFile:
             raise BylawError(message)
 
     def _now(self) -> Note:
-        digest, replies = self._hash.hexdigest(), self._note.replies
-        return Note(self._length, digest, replies=replies, untold=self.untold)
+        return Note(
+            self._length,
+            self._hash.hexdigest(),
+            replies=self._note.replies,
+            untold=self._untold,
+            told_after=self._told_after,
+        )
 
     def _keep(self, note: Note) -> None:
         try:
@@ -174,10 +188,15 @@ class ChatFile:
     def _recovered(self, data: bytes) -> bytes:
         """The file without a torn tail; what is known of it is told."""
         note = self._last_note()
-        self.known, self.edited, self.cut, self.untold = -1, False, 0, -1
+        self.known, self.edited, self.cut = -1, False, 0
         self._note = note or Note(0, "")
+        self._untold, self._told_after = -1, 0
+        self.begun = self._note.told_after if self._note.untold >= 0 else -1
         if note is None:
             return data
+        if note.rewrite:
+            with suppress(OSError):
+                os.unlink(as_bytes(self._spare(note.rewrite)))  # noqa: PTH108 - takes no bytes
         if note.rewrite and sha256(data).hexdigest() == note.rewrite:
             self.known = len(data)
             self._note = replace(note, replies=note.rewrite_replies)
@@ -199,6 +218,10 @@ class ChatFile:
             os.ftruncate(self._descriptor, note.length)
             return before
         return data
+
+    def _spare(self, digest: str) -> str:
+        """Where a new text is written before it takes the place of the old one."""
+        return f"{self._path}.{digest[:16]}"
 
     def _last_note(self) -> Note | None:
         try:
@@ -260,9 +283,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _replaced(path: str, old: int, data: bytes) -> int:
+def _replaced(path: str, old: int, data: bytes, temporary: str) -> int:
     """A new file in the place of an open one, with its mode, open and locked."""
-    temporary = f"{path}.{os.urandom(8).hex()}"
     mode = S_IMODE(os.fstat(old).st_mode)
     new = os.open(as_bytes(temporary), _APPENDING | os.O_CREAT | os.O_EXCL, mode)
     try:

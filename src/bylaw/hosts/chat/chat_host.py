@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from bylaw.engine.causes import MAX_CHAIN, denial_message
 from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.compaction.compactor import CompactionError
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.effects import AgentRun, HistoryCompact, Log, MessageInsert, ToolCall
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
     from bylaw.runtime.needs import Gatherers
-    from bylaw.runtime.performing import Performers
+    from bylaw.runtime.performing import Performer, Performers
 
     # Another ChatMD file and what it is told → what its model answers.
     RunAgent = Callable[[str, str], str]
@@ -41,6 +43,8 @@ _STATUSES = {
     CallStatus.ERROR: EffectStatus.FAILED,
     CallStatus.TIMEOUT: EffectStatus.TIMEOUT,
 }
+# What a dead process left of an agent's chat is nothing for the chat that ran it.
+GONE = StepOutcome(EffectStatus.FAILED, {"error": "the chat of the agent is over"})
 
 
 class ChatHost:
@@ -54,8 +58,10 @@ class ChatHost:
         tools: Toolbox,
         compactor: Compactor,
         run_agent: RunAgent,
+        agent: str = "",
     ) -> None:
         self._transcript = transcript
+        self._name = agent
         self._tools = tools
         self._compactor = compactor
         self._run_agent = run_agent
@@ -73,13 +79,17 @@ class ChatHost:
     @property
     def performers(self) -> Performers:
         """One method an effect."""
-        return {
+        methods: Performers = {
             Op.MESSAGE_INSERT: self._insert,
             Op.TOOL_CALL: self._call,
             Op.AGENT_RUN: self._agent,
             Op.HISTORY_COMPACT: self._compact,
             Op.LOG: self._log,
         }
+        return {op: partial(self._perform, method) for op, method in methods.items()}
+
+    def _perform(self, method: Performer, due: Due, event: Event) -> StepOutcome:
+        return method(due, event) if event.agent == self._name else GONE
 
     def _insert(self, due: Due, _event: Event) -> StepOutcome:
         step = due.step
@@ -134,14 +144,24 @@ class ChatHost:
 
     def call_begins(self, before: ToolBefore, rule: str) -> None:
         """The call of a rule is a block like any other."""
+        if before.agent != self._name:
+            return
         self._transcript.add(call(before.call, before.tool, as_text(dict(before.args)), rule))
 
     def call_denied(self, before: ToolBefore, decision: Decision) -> None:
         """Exactly one response, from the first rule that denied."""
+        if not self._waits(before.call):
+            return
         told = denial_message(before, decision)
         assert told is not None
         denying = next(r.rule for r in decision.reasons if r.verdict is Verdict.DENY)
         self._transcript.add(response(before.call, told.text, failed=True, rule=denying))
+
+    def _waits(self, call_id: str) -> bool:
+        """Whether a call of this file has no response; whoever died may have given it."""
+        blocks = reversed(self._transcript.blocks)
+        last = next((block for block in blocks if block.call == call_id), None)
+        return last is not None and last.kind is BlockKind.CALL
 
     def too_deep(self, due: Due) -> str:
         """CM-A32."""

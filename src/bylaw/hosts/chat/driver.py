@@ -8,7 +8,6 @@ next thing happens.
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.content import text_of
@@ -25,14 +24,15 @@ from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.channel import Channel
-    from bylaw.hosts.chat.messages import Call, Options, Reply
+    from bylaw.hosts.chat.messages import Options, Reply
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
-    from bylaw.hosts.chat.transcript import Transcript, Written
+    from bylaw.hosts.chat.transcript import Transcript
     from bylaw.runtime.answer import Answer
 
 
@@ -48,6 +48,7 @@ class Driver:
         options: Options,
         max_blocks: int,
         run_agent: Callable[[str, str], str],
+        call_ids: CallIds,
     ) -> None:
         self.channel = channel
         self.transcript = transcript
@@ -56,6 +57,7 @@ class Driver:
         self._options = options
         self._max_blocks = max_blocks
         self._run_agent = run_agent
+        self._call_ids = call_ids
         self._blocked = 0
         self.owes_turn = False
         # The turn that a process left open is gone on with, and its rules are not asked again.
@@ -99,14 +101,15 @@ class Driver:
         self._blocked = 0
         self.owes_turn = True
 
-    def told(self, block: Block) -> None:
-        """A block that a person wrote into the file."""
-        if block.role is Role.USER and not block.synthetic:
-            if self._kept_back(self.channel.submit(Prompt(text=block.text))):
-                self.stopped = "a rule keeps back what the file says last; take it out of the file"
-                return
-            self.owes_turn = True
-        self.channel.submit(Message(role=block.role, text=block.text))
+    def told(self, block: Block, *, before: bool = False) -> None:
+        """A block that a person wrote into the file; `before`: its event is recorded already."""
+        said = block.role is Role.USER and not block.synthetic
+        if said and not before and self._kept_back(self.channel.submit(Prompt(text=block.text))):
+            self.stopped = "a rule keeps back what the file says last; take it out of the file"
+            return
+        self.owes_turn |= said
+        if not before:
+            self.channel.submit(Message(role=block.role, text=block.text))
         self._ask_agents(block)
 
     def _ask_agents(self, block: Block) -> None:
@@ -159,19 +162,12 @@ class Driver:
         if reply.cut:
             self.transcript.listener.note(f"the answer is not complete: {reply.cut}")
         written = [message(Role.ASSISTANT, reply.text)] if reply.text or not reply.calls else []
-        blocks = self.transcript.add(*written, *self._named_once(reply.calls))
+        calls = (call(self._call_ids.take(one.id), one.tool, one.arguments) for one in reply.calls)
+        blocks = self.transcript.add(*written, *calls)
         if blocks:
             said = blocks[0].text if reply.text else ""
             self.channel.submit(Message(role=Role.ASSISTANT, text=said))
         return [block for block in blocks if block.kind is BlockKind.CALL]
-
-    def _named_once(self, calls: Iterable[Call]) -> Iterator[Written]:
-        """An id stands for one call of the file, whatever a model makes of it."""
-        used = {block.call for block in self.transcript.blocks if block.call}
-        for one in calls:
-            name = next(name for name in _names_like(one.id) if name not in used)
-            used.add(name)
-            yield call(name, one.tool, one.arguments)
 
     def _hand_back(self, text: str) -> None:
         """The model is done; rules may want it to go on, a limited number of times."""
@@ -189,8 +185,3 @@ class Driver:
         for reason in answer.deciding.reasons:
             self.transcript.listener.note(f"{reason.rule}: {reason.text}")
         return answer.verdict >= Verdict.ASK
-
-
-def _names_like(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in count(2))

@@ -26,11 +26,14 @@ def messages_of(blocks: Sequence[Block]) -> tuple[Sent, ...]:
 
 
 def unanswered(blocks: Sequence[Block]) -> list[Block]:
-    """Calls that have no response yet, in their order."""
-    answered = {block.call for block in blocks if block.kind is BlockKind.RESPONSE}
-    return [
-        block for block in blocks if block.kind is BlockKind.CALL and block.call not in answered
-    ]
+    """Calls that have no response yet, in their order; an id may be used again later."""
+    waiting: dict[str, Block] = {}
+    for block in blocks:
+        if block.kind is BlockKind.CALL:
+            waiting[block.call] = block
+        elif block.kind is BlockKind.RESPONSE:
+            waiting.pop(block.call, None)
+    return list(waiting.values())
 
 
 def orphans(blocks: Sequence[Block]) -> list[Block]:

@@ -36,6 +36,7 @@ EDITED = (
     " What rules count and remember goes on from the record."
 )
 INTERRUPTED = "the call was interrupted before it was answered; it may have been carried out"
+NOT_BEGUN = "the call was interrupted before it began"
 
 
 def resume(driver: Driver) -> None:
@@ -44,25 +45,37 @@ def resume(driver: Driver) -> None:
     _refuse_orphans(transcript.blocks, transcript.file.name)
     known = channel.session().seq > 0
     new = _new_blocks(driver, known=known)
+    told = bool(new) and known and _is_told(driver, new[0])
     if not known:
         channel.submit(SessionStart())
     channel.recover()
     if transcript.file.cut:
         transcript.listener.note("the last block was torn, and was cut off")
-    _answer_interrupted(driver)
-    _agree(driver, new, known=known)
+    _answer_interrupted(driver, known=known)
+    _tell_endings(driver)
+    _agree(driver, new[told:], known=known)
     _finish_turn(driver)
-    _tell_new(driver, new)
+    _tell_new(driver, new, told=told)
 
 
-def _tell_new(driver: Driver, new: Sequence[Block]) -> None:
+def _is_told(driver: Driver, block: Block) -> bool:
+    """Whether a process that died had told it: then its event is recorded."""
+    begun = driver.transcript.file.begun
+    return begun >= 0 and driver.channel.has_told(block, begun)
+
+
+def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
     """What was not told when the process dies is told by the next one."""
     file = driver.transcript.file
-    text = file.source.text
+    source, at, size = file.source, 0, 0
     for block in new:
-        if block.source.path == file.name:
-            file.untold = len(text[: block.element.span.start].encode())
-        driver.told(block)
+        # A rule may have compacted the file meanwhile; then nothing stands where it was.
+        if block.source.path == file.name and file.source is source:
+            size += len(source.text[at : block.element.span.start].encode())
+            at = block.element.span.start
+            file.telling(size, driver.channel.session().seq)
+        driver.told(block, before=told)
+        told = False
         if driver.stopped:
             return
     file.settle()
@@ -79,9 +92,9 @@ def _new_blocks(driver: Driver, *, known: bool) -> list[Block]:
     """What no event has told of yet, and a person wrote."""
     blocks, file = driver.transcript.blocks, driver.transcript.file
     if known and not file.edited and file.known >= 0:
-        at = len(file.source.text.encode()[: file.known].decode())
+        at = len(file.source.text.encode()[: file.known].decode(errors="ignore"))
         own = [block for block in blocks if _stands_behind(block, at, file.name)]
-    elif not known and not replies_in(blocks):
+    elif file.known < 0 and not replies_in(blocks):
         own = blocks
     else:
         own = _behind_last_reply(blocks)
@@ -97,31 +110,42 @@ def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
     return [block for block in blocks[last + 1 :] if block.role is Role.USER]
 
 
-def _answer_interrupted(driver: Driver) -> None:
+def _answer_interrupted(driver: Driver, *, known: bool) -> None:
     """No call is begun twice, and none is left without a response."""
     transcript, channel = driver.transcript, driver.channel
     pending = {one.call for one in channel.session().calls.pending}
     for block in unanswered(transcript.blocks):
-        result = failure(INTERRUPTED)
-        rule = block.via_rule
-        (written,) = transcript.add(response(block.call, result.text, failed=True, rule=rule))
-        channel.submit(Message(role=Role.TOOL, text=written.text))
-        if block.call in pending:
-            also = driver.tools.also(block.tool)
+        begun = block.call in pending or not known
+        text = failure(INTERRUPTED if begun else NOT_BEGUN).text
+        (written,) = transcript.add(response(block.call, text, failed=True, rule=block.via_rule))
+        if not block.synthetic:  # no rule acts on what it caused, and who caused this is lost
+            channel.submit(Message(role=Role.TOOL, text=written.text))
+
+
+def _tell_endings(driver: Driver) -> None:
+    """Calls of the model that are answered in the file, and under way for the rules."""
+    pending = {one.call: one for one in driver.channel.session().calls.pending}
+    for block in driver.transcript.blocks:
+        if block.kind is BlockKind.RESPONSE and not block.synthetic and block.call in pending:
+            begun = pending.pop(block.call)
+            status, error = (CallStatus.ERROR, block.text) if block.failed else (CallStatus.OK, "")
             ended = ToolAfter(
-                tool=block.tool,
-                also=also,
+                tool=begun.tool,
+                also=begun.also,
+                args=begun.args,
                 call=block.call,
-                status=CallStatus.ERROR,
-                error=result.text,
+                status=status,
+                result=None if error else block.text,
+                error=error,
             )
-            channel.submit(ended)
+            driver.channel.submit(ended)
 
 
 def _agree(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
     """Set what rules read of the history to what the file says."""
     channel, transcript = driver.channel, driver.transcript
-    old = [block for block in transcript.blocks if all(block is not one for one in new)]
+    unknown = set(map(id, new))
+    old = [block for block in transcript.blocks if id(block) not in unknown]
     length, tokens = size_of(old)
     history = channel.session().history
     edited = transcript.file.edited

@@ -20,6 +20,7 @@ from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.chat.agents import AgentRunner
 from bylaw.hosts.chat.blocks import read_blocks
+from bylaw.hosts.chat.call_ids import CallIds
 from bylaw.hosts.chat.channel import Channel
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.hosts.chat.chat_host import ChatHost
@@ -110,6 +111,7 @@ class Stage:
         self._journal: Journal = stack.enter_context(open_journal(root, self._configuration))
         self._scripts = stack.enter_context(ScriptRunner())
         self._models: dict[str, Model] = {}
+        self._call_ids = CallIds()
         self._script = _scripted(wanted.tools)
 
     def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
@@ -125,7 +127,7 @@ class Stage:
         tools = Toolbox(maker.tools_of(declared), self._script)
         read = self._reader(location, listener)
         transcript = Transcript(file, read, listener)
-        host = ChatHost(transcript, tools, Compactor(model, read), runner.run)
+        host = ChatHost(transcript, tools, Compactor(model, read), runner.run, agent)
         books = library.in_force()
         loop = Loop(
             host, RuleSet(books), rules_with_texts(library.books), self._journal, self._scripts
@@ -140,6 +142,7 @@ class Stage:
             _options(declared),
             settings.stop.max_blocks,
             runner.run,
+            self._call_ids,
         )
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
@@ -169,7 +172,13 @@ class Stage:
 
     def _reader(self, location: str, listener: Listener) -> Callable[[SourceFile], list[Block]]:
         inline = InlineReader(location, self.root, listener.note)
-        return lambda source: read_blocks(self._placed(source, location), inline)
+
+        def read(source: SourceFile) -> list[Block]:
+            placed = self._placed(source, location)
+            self._call_ids.found(element for element, _ in placed)
+            return read_blocks(placed, inline)
+
+        return read
 
     def _model(self, declared: Declarations, settings: Settings) -> Model:
         """One object a name, so that a script goes on where another chat left it."""
