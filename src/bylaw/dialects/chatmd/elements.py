@@ -183,7 +183,11 @@ class ElementReader:
             return default
 
     def _refuse_choice(self, name: str, text: str, choices: type[StrEnum]) -> None:
-        listed = ", ".join(f"`{one.value}`" for one in choices)
+        values = [one.value for one in choices]
+        if text.strip() in values:
+            self.wrong(name, f"`{name}` has blanks around its value", "delete them")
+            return
+        listed = ", ".join(f"`{value}`" for value in values)
         headline = f"`{brief(text)}` is no `{name}`" if text.strip() else f"`{name}` is empty"
         help_ = f"use one of {listed}"
         self.refuse(codes.UNKNOWN_ATTRIBUTE_VALUE, headline, self.place(name), help_)
