@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.context.framing import MODULE, YAML_TYPES
-from bylaw.dialects.yaml import Mapping, load_yaml
+from bylaw.dialects.context.framing import LANGUAGE_SPEC, MODULE, YAML_TYPES
+from bylaw.dialects.context.schema import DEFAULT
+from bylaw.dialects.yaml import Mapping, Sequence, load_yaml
 from bylaw.model.codes import yaml as yaml_codes
 from bylaw.model.codes.context import INVALID_YAML, PARSE_ERROR, SCHEMA_VIOLATION
 from bylaw.model.errors import LoadError
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from bylaw.dialects.context.framing import Block
     from bylaw.dialects.context.problems import Phase
     from bylaw.dialects.yaml import Node
     from bylaw.model.codes import Code
-    from bylaw.model.diagnostic import Diagnostic
 
 _CODES: dict[str, Code] = {
     **dict.fromkeys(
@@ -34,7 +35,7 @@ _CODES: dict[str, Code] = {
 }
 
 
-def body_of(block: Block, phase: Phase) -> Node | None:
+def body_of(block: Block, yaml_phase: Phase, schema_phase: Phase) -> Node | None:
     """What a YAML block holds; None if it holds text, or what is wrong was noted."""
     if block.type not in YAML_TYPES:
         return None
@@ -43,17 +44,29 @@ def body_of(block: Block, phase: Phase) -> Node | None:
         node = load_yaml(block.source, span)
     except LoadError as refused:
         for finding in refused.diagnostics:
-            _note(finding, block, phase)
+            code = _CODES.get(finding.code, PARSE_ERROR)
+            phase = schema_phase if code is SCHEMA_VIOLATION else yaml_phase
+            # An empty body has no line of its own: its marker stands for it.
+            place = block.place(finding.span if finding.span.end > finding.span.start else None)
+            phase.add(code, finding.headline, place, finding.help)
         return None
-    if not isinstance(node, Mapping):
-        message = f"`{block.type}` holds no keys and values"
-        phase.add(SCHEMA_VIOLATION, message, block.place(node.span), "write `key: value` lines")
-        return None
+    if block.type != LANGUAGE_SPEC:
+        _check_keys(node, block, yaml_phase)
     return node
 
 
-def _note(finding: Diagnostic, block: Block, phase: Phase) -> None:
-    code = _CODES.get(finding.code, PARSE_ERROR)
-    # An empty body has no line of its own: its marker stands for it.
-    place = block.place(finding.span if finding.span.end > finding.span.start else None)
-    phase.add(code, finding.headline, place, finding.help)
+def _check_keys(node: Node, block: Block, phase: Phase) -> None:
+    """Keys of a schema are texts; those of a value are asked when its type is known (AC-078)."""
+    if isinstance(node, Sequence):
+        for item in node.items:
+            _check_keys(item, block, phase)
+    elif isinstance(node, Mapping):
+        for pair in node.pairs:
+            if not isinstance(pair.key.value, str):
+                written = brief(block.source.slice(pair.key.span))
+                place = block.place(pair.key.span)
+                phase.add(
+                    INVALID_YAML, f"the key `{written}` is no text", place, "put it in quotes"
+                )
+            if pair.key.value != DEFAULT:
+                _check_keys(pair.value, block, phase)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.context.declared import CheckType, StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from bylaw.dialects.context.declared import (
         ArgumentKind,
@@ -77,9 +77,10 @@ class ResponseForm:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowForm:
-    """The steps of a workflow, with qualified references."""
+    """The steps of a workflow, with qualified references; `refs` are all of them."""
 
     steps: tuple[tuple[StepKind, str], ...]
+    refs: frozenset[str]
     description: str
     place: Place
 
@@ -101,9 +102,10 @@ class RuleForm:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolForm:
-    """The rules of a protocol."""
+    """The rules of a protocol, and what their checks are about, by type."""
 
     rules: tuple[RuleForm, ...]
+    checks: Mapping[CheckType, frozenset[str]]
     description: str
     place: Place
 
@@ -123,12 +125,6 @@ class Document:
     def initial_state(self) -> dict[str, JSON]:
         """Every variable by its qualified name."""
         return {name: symbol.what.default for name, symbol in self.states.by_qualified.items()}
-
-    def checks_of(self, protocols: Iterable[str]) -> Iterator[Check]:
-        """The checks of protocols, by their qualified names."""
-        for name in protocols:
-            for rule in self.protocols.by_qualified[name].what.rules:
-                yield from rule.checks
 
 
 def conflict(checks: Mapping[CheckType, set[str]]) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.declared import Name
 from bylaw.dialects.yaml import Mapping, Scalar, Sequence
-from bylaw.model.codes.context import INVALID_YAML, SCHEMA_VIOLATION
-from bylaw.model.suggest import did_you_mean
+from bylaw.model.codes.context import SCHEMA_VIOLATION
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 # AC-A18: a name with a dot could not be qualified.
 SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+MAX_NAME = 200
 
 
 class Fields:
@@ -32,19 +32,15 @@ class Fields:
         self.block = block
         self.phase = phase
         self.id = id_
-        self._values = {pair.key.value: pair for pair in node.pairs}
+        self._values = {str(pair.key.value): pair for pair in node.pairs}
 
     def closed(self, required: Many[str], optional: Many[str] = ()) -> Fields:
         """Note unknown and missing keys."""
         allowed = [*required, *optional]
         for pair in self.node.pairs:
-            key = pair.key.value
-            if not isinstance(key, str):
-                self.wrong(
-                    f"the key `{self._shown(pair.key)}` is no text", pair.key.span, yaml=True
-                )
-            elif key not in allowed:
-                help_ = did_you_mean(key, allowed)
+            key = str(pair.key.value)
+            if key not in allowed:
+                help_ = self.phase.near(key, allowed)
                 self.wrong(f"`{brief(key)}` is no key of {self._what()}", pair.key.span, help_)
         for key in required:
             if key not in self._values:
@@ -53,9 +49,6 @@ class Fields:
 
     def _what(self) -> str:
         return f"`{self.block.type}`" + (f" `{brief(self.id)}`" if self.id else "")
-
-    def _shown(self, node: Node) -> str:
-        return brief(self.block.source.slice(node.span))
 
     def has(self, key: str) -> bool:
         """Whether the key is there."""
@@ -71,9 +64,10 @@ class Fields:
         name = self.name(key)
         if name is None:
             return None
-        if not SYMBOL.fullmatch(name.text):
-            message = f"`{brief(name.text)}` cannot be a name: letters, digits, `_`, `-`"
-            self.phase.add(SCHEMA_VIOLATION, message, name.place)
+        if len(name.text) > MAX_NAME or not SYMBOL.fullmatch(name.text):
+            message = f"`{brief(name.text)}` cannot be a name"
+            hint = f"write letters, digits, `_` and `-`, at most {MAX_NAME}, and no digit first"
+            self.phase.add(SCHEMA_VIOLATION, message, name.place, hint)
             return None
         self.id = self.id or name.text
         return name
@@ -149,14 +143,13 @@ class Fields:
         if name.text in allowed:
             return name.text
         message = f"`{brief(name.text)}` is no `{key}`"
-        self.phase.add(SCHEMA_VIOLATION, message, name.place, did_you_mean(name.text, allowed))
+        self.phase.add(SCHEMA_VIOLATION, message, name.place, self.phase.near(name.text, allowed))
         return ""
 
     def place(self, span: Span | None = None) -> Place:
         """A place in this mapping."""
         return self.block.place(span or self.node.span, self.id)
 
-    def wrong(self, message: str, span: Span | None, hint: str = "", *, yaml: bool = False) -> None:
+    def wrong(self, message: str, span: Span | None, hint: str = "") -> None:
         """Note what is wrong."""
-        code = INVALID_YAML if yaml else SCHEMA_VIOLATION
-        self.phase.add(code, message, self.place(span), hint)
+        self.phase.add(SCHEMA_VIOLATION, message, self.place(span), hint)

@@ -6,13 +6,14 @@ Framing knows neither YAML nor fences: a line that looks like a marker is one (A
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.problems import Place
 from bylaw.model.codes.context import PARSE_ERROR
 from bylaw.model.source import Span
-from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +27,12 @@ YAML_TYPES = (
 )
 TEXT_TYPES = ("COMMANDS", "ENGINEERING", "CHECKLISTS", "GUIDELINES")
 BLOCK_TYPES = (*YAML_TYPES, *TEXT_TYPES)
-# AC-A06: this is a marker, whatever its name.
-MARKER = re.compile(r"^[ \t]*\[\[(/?)([A-Za-z_]+)\]\][ \t\r]*$", re.MULTILINE)
-MAX_BLOCKS = 100_000  # of one text
+# AC-A06: this is a marker, whatever its name. A byte order mark is no part of the first line.
+MARKER = re.compile(
+    r"^(?:\A\ufeff)?[^\S\n]*(?P<marker>\[\[(?P<end>/?)(?P<type>[A-Za-z_]+)\]\])[^\S\n]*$",
+    re.MULTILINE,
+)
+MAX_BLOCKS = 20_000  # of one text
 
 
 @dataclass(slots=True)
@@ -49,7 +53,10 @@ class Block:
     @property
     def header(self) -> Span:
         """Of a module: what stands before its first block (AC-A05)."""
-        end = self.blocks[0].marker.start if self.blocks else self.body.end
+        if not self.blocks:
+            return self.body
+        # Not the blanks before its marker: they are no part of the YAML.
+        end = _line_start(self.source.text, self.blocks[0].marker.start)
         return Span(self.body.start, end)
 
 
@@ -60,7 +67,7 @@ def framed(source: SourceFile, phase: Phase) -> list[Block]:
         framing.take(found)
         if framing.count > MAX_BLOCKS:
             phase.add(PARSE_ERROR, f"there are more than {MAX_BLOCKS:,} blocks", framing.at(found))
-            break
+            return []  # what is open here may be closed behind it
     framing.end()
     return framing.top
 
@@ -79,16 +86,18 @@ class _Framing:
         self._source = source
         self._phase = phase
         self._open: list[Block] = []
+        self._open_types: Counter[str] = Counter()
 
     def at(self, found: re.Match[str]) -> Place:
-        return Place(self._source, _marker_span(found), found[2])
+        return Place(self._source, _marker_span(found), found["type"])
 
     def take(self, found: re.Match[str]) -> None:
-        if found[2] not in BLOCK_TYPES:
-            message = f"`{found[2]}` is no type of block"
+        name = found["type"]
+        if name not in BLOCK_TYPES:
+            message = f"`{brief(name)}` is no type of block"
             place = Place(self._source, _marker_span(found))
-            self._phase.add(PARSE_ERROR, message, place, did_you_mean(found[2], BLOCK_TYPES))
-        elif found[1]:
+            self._phase.add(PARSE_ERROR, message, place, self._phase.near(name, BLOCK_TYPES))
+        elif found["end"]:
             self._close(found)
         else:
             self._begin(found)
@@ -97,13 +106,15 @@ class _Framing:
         self.count += 1
         end = _behind_line(self._source.text, found.end())
         within = self._open[-1] if self._open else None
-        block = Block(found[2], self._source, _marker_span(found), Span(end, end), within=within)
+        marker = _marker_span(found)
+        block = Block(found["type"], self._source, marker, Span(end, end), within=within)
         self._check_nesting(block, within)
         if within is None:
             self.top.append(block)
         elif within.type == MODULE:
             within.blocks.append(block)
         self._open.append(block)
+        self._open_types[block.type] += 1
 
     def _check_nesting(self, block: Block, within: Block | None) -> None:
         if within is None:
@@ -117,27 +128,32 @@ class _Framing:
             self._phase.add(PARSE_ERROR, message, block.place(), hint)
 
     def _close(self, found: re.Match[str]) -> None:
-        name = found[2]
-        if self._open and self._open[-1].type == name:
-            block = self._open.pop()
-            block.body = Span(block.body.start, _line_start(self._source.text, found.start()))
+        name = found["type"]
+        if not self._open_types[name]:
+            message = f"`[[/{name}]]` closes no block"
+            self._phase.add(PARSE_ERROR, message, self.at(found), f"write `[[{name}]]` before it")
             return
-        message = f"`[[/{name}]]` closes no block"
-        if self._open:
-            message += f": `[[{self._open[-1].type}]]` is open"
-        self._phase.add(PARSE_ERROR, message, self.at(found), "close blocks in reverse order")
+        while (block := self._pop()).type != name:
+            self._not_closed(block)
+        block.body = Span(block.body.start, _line_start(self._source.text, found.start()))
+
+    def _pop(self) -> Block:
+        block = self._open.pop()
+        self._open_types[block.type] -= 1
+        return block
 
     def end(self) -> None:
         for block in self._open:
-            message = f"`[[{block.type}]]` is not closed"
-            hint = f"write `[[/{block.type}]]` on a line of its own"
-            self._phase.add(PARSE_ERROR, message, block.place(), hint)
+            self._not_closed(block)
+
+    def _not_closed(self, block: Block) -> None:
+        message = f"`[[{block.type}]]` is not closed"
+        hint = f"write `[[/{block.type}]]` on a line of its own"
+        self._phase.add(PARSE_ERROR, message, block.place(), hint)
 
 
 def _marker_span(found: re.Match[str]) -> Span:
-    text = found[0]
-    start = found.start() + len(text) - len(text.lstrip())
-    return Span(start, start + len(text.strip()))
+    return Span(*found.span("marker"))
 
 
 def _line_start(text: str, at: int) -> int:

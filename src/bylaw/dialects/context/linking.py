@@ -16,7 +16,7 @@ from bylaw.dialects.context.document import (
 from bylaw.dialects.context.presets import PRESETS
 from bylaw.dialects.context.schema import ENABLED_KINDS, TEXT_KINDS
 from bylaw.dialects.context.symbols import Kind, Symbol, Table
-from bylaw.dialects.context.types import EnumType, parse_type, resolved
+from bylaw.dialects.context.types import MAX_LISTED, EnumType, parse_type, resolved
 from bylaw.dialects.context.values import (
     ArgumentRef,
     Literal,
@@ -27,7 +27,6 @@ from bylaw.dialects.context.values import (
 )
 from bylaw.dialects.yaml import Scalar
 from bylaw.model.codes.context import REFERENCE_ERROR, SCHEMA_VIOLATION, UNKNOWN_ID
-from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Linked:
     def _protocol(self, module: Module, protocol: Protocol) -> Symbol[ProtocolForm]:
         name = module.name.text
         rules = tuple(self._rule(rule, name) for rule in protocol.rules)
-        form = ProtocolForm(rules, protocol.description, protocol.name.place)
+        form = ProtocolForm(rules, _by_type(rules), protocol.description, protocol.name.place)
         return Symbol(name, protocol.name.text, form)
 
     def _rule(self, rule: Rule, module: str) -> RuleForm:
@@ -139,7 +138,7 @@ class Linked:
         if rule.preset is not None:
             if rule.preset.text not in PRESETS:
                 message = f"there is no preset `{brief(rule.preset.text)}`"
-                hint = did_you_mean(rule.preset.text, PRESETS)
+                hint = self._phase.near(rule.preset.text, PRESETS)
                 self._phase.add(UNKNOWN_ID, message, rule.preset.place, hint)
             yield from PRESETS.get(rule.preset.text, ())
         elif rule.check is not None and rule.check.type is CheckType.REQUIRE_RESPONSE_ID:
@@ -153,7 +152,8 @@ class Linked:
     def _workflow(self, module: Module, workflow: Workflow) -> Symbol[WorkflowForm]:
         name = module.name.text
         steps = tuple((step.kind, self._ref(step, name)) for step in workflow.steps)
-        form = WorkflowForm(steps, workflow.description, workflow.name.place)
+        refs = frozenset(ref for _, ref in steps if ref)
+        form = WorkflowForm(steps, refs, workflow.description, workflow.name.place)
         return Symbol(name, workflow.name.text, form)
 
     def _ref(self, step: Step, module: str) -> str:
@@ -219,14 +219,15 @@ class Linked:
         """What an enabled workflow refers to is enabled with it (AC-A39)."""
         enabled = {*linked.enabled["responses"], *linked.enabled["protocols"]}
         for name in linked.command.enable.get("workflows", ()):
-            found = self.workflows.find(name.text, linked.module)
-            if not isinstance(found, Symbol):
-                continue
-            for kind, ref in found.what.steps:
-                if ref and ref not in enabled:
-                    message = f"the workflow `{brief(name.text)}` has `{kind}` of `{ref}`, which"
-                    message += " is not enabled with it"
-                    self._phase.add(REFERENCE_ERROR, message, name.place, f"enable `{ref}`, too")
+            found = self.workflows.find(name.text, linked.module, self._phase.near)
+            missing = found.what.refs - enabled if isinstance(found, Symbol) else ()
+            if missing:
+                first, *others = sorted(missing)
+                message = f"the workflow `{brief(name.text)}` refers to `{first}`"
+                message += f" and {len(others)} more" if others else ""
+                hint = f"enable `{first}` with it"
+                message += ", which its command does not enable"
+                self._phase.add(REFERENCE_ERROR, message, name.place, hint)
 
     def _settings(self, command: Command, module: str) -> Iterator[LinkedSetting]:
         for written in command.assignments:
@@ -252,7 +253,7 @@ class Linked:
             if isinstance(ref, StateRef):
                 self.states.resolve(Name(ref.name, written.place), module, self._phase)
             elif not _has_argument(ref, command):
-                message = f"the command has no argument `${ref.name}`"
+                message = f"the command has no argument `${brief(ref.name)}`"
                 hint = _argument_hint(command)
                 self._phase.add(REFERENCE_ERROR, message, written.place, hint)
         return value
@@ -261,6 +262,14 @@ class Linked:
 def _response(module: Module, response: Response) -> Symbol[ResponseForm]:
     form = ResponseForm(response.constraints, response.description, response.name.place)
     return Symbol(module.name.text, response.name.text, form)
+
+
+def _by_type(rules: Iterable[RuleForm]) -> dict[CheckType, frozenset[str]]:
+    found: dict[CheckType, set[str]] = {}
+    for rule in rules:
+        for check in rule.checks:
+            found.setdefault(check.type, set()).add(check.about)
+    return {type_: frozenset(abouts) for type_, abouts in found.items()}
 
 
 def _there(symbols: Iterable[Symbol[T] | None]) -> Iterator[Symbol[T]]:
@@ -277,6 +286,9 @@ def _has_argument(ref: ArgumentRef, command: Command) -> bool:
 def _argument_hint(command: Command) -> str:
     if not command.parameters:
         return "the command takes no arguments"
-    if command.kind is ArgumentKind.POSITIONAL:
-        return "write " + ", ".join(f"`$arg{n}`" for n in range(len(command.parameters)))
-    return "write " + ", ".join(f"`${one.name.text}`" for one in command.parameters)
+    positional = command.kind is ArgumentKind.POSITIONAL
+    names = [
+        f"`$arg{number}`" if positional else f"`${one.name.text}`"
+        for number, one in enumerate(command.parameters[:MAX_LISTED])
+    ]
+    return "write " + ", ".join(names)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.declared import Constraints
 
 _FENCE = re.compile(r"^[ ]{0,3}(?:```|~~~)", re.MULTILINE)
-_TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t\r]*$")
+_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 _SECTION = r"^[ \t]*(?:#{{1,6}}[ \t]+|\*\*)?{}(?:\*\*)?[ \t]*(?::|\*\*|\r?$)"
 
 
@@ -42,7 +42,7 @@ def has_table(text: str) -> bool:
     """Whether a row of a Markdown table is followed by its rule."""
     before = ""
     for line in text.split("\n"):
-        if "|" in line and "|" in before and "-" in line and _TABLE_RULE.match(line):
+        if "|" in line and "|" in before and "-" in line and _TABLE_RULE.fullmatch(line.strip()):
             return True
         before = line
     return False

@@ -6,10 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.model.diagnostic import Diagnostic, Severity
+from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
+
+MAX_PROBLEMS = 100  # of a phase: those that stand first
+# Finding the name that was meant takes time, and whoever has so many slips reads the first ones.
+MAX_HINTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,21 @@ class Phase:
         candidates: tuple[str, ...] = (),
     ) -> None:
         """Note a problem."""
+        if len(self.problems) >= 2 * MAX_PROBLEMS:
+            self.problems = self._first()
         self.problems.append(Problem(code, message, place, hint, candidates))
+
+    def near(self, wrong: str, known: Iterable[str]) -> str:
+        """A hint that names what was probably meant, as long as few things are wrong."""
+        return did_you_mean(wrong, known) if len(self.problems) < MAX_HINTS else ""
 
     def end(self) -> None:
         """DocumentError if there was a problem."""
         if self.problems:
-            raise DocumentError(sorted(self.problems, key=_order))
+            raise DocumentError(self._first())
+
+    def _first(self) -> list[Problem]:
+        return sorted(self.problems, key=_order)[:MAX_PROBLEMS]
 
 
 def _order(problem: Problem) -> tuple[str, int]:

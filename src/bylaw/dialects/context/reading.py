@@ -17,6 +17,7 @@ from bylaw.dialects.context.typing_phase import Typing
 from bylaw.dialects.context.uniqueness import check_uniqueness
 from bylaw.dialects.yaml import Mapping, Scalar
 from bylaw.model.codes.context import PARSE_ERROR, SCHEMA_VIOLATION
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.declared import Module
     from bylaw.dialects.context.document import Document
     from bylaw.dialects.context.framing import Block
+    from bylaw.dialects.yaml import Node
     from bylaw.model.source import SourceFile
 
 VERSION = "0.4.20"
@@ -32,8 +34,7 @@ NOT_IN_MODULE = "Block must be contained within a MODULE."
 
 def read_document(sources: Sequence[SourceFile]) -> Document:
     """The document of all files; DocumentError if it is wrong."""
-    top = _framed(sources)
-    modules = _modules(top, _bodies(top))
+    modules = _modules(_framed(sources))
     phase = Phase()
     check_uniqueness(modules, phase)
     phase.end()
@@ -48,58 +49,70 @@ def read_document(sources: Sequence[SourceFile]) -> Document:
 
 def _framed(sources: Sequence[SourceFile]) -> list[Block]:
     phase = Phase()
-    top = [block for source in sources for block in framed(source, phase)]
-    begun = False
+    files = [framed(source, phase) for source in sources]
+    _check_root(files, phase)
+    phase.end()
+    return [block for blocks in files for block in blocks]
+
+
+def _check_root(files: Sequence[list[Block]], phase: Phase) -> None:
+    """At most one root, and first (AC-A04): before the modules of its file, for files are in no
+    order that means something (AC-A42).
+    """
     specs = 0
-    for block in top:
-        if block.type == LANGUAGE_SPEC:
-            specs += 1
-            if begun or specs > 1:
-                why = "behind a module" if begun else "a second time"
-                message = f"`{LANGUAGE_SPEC}` stands {why}"
-                phase.add(PARSE_ERROR, message, block.place(), "it comes first, and once")
-        begun = begun or block.type == MODULE
-    phase.end()
-    return top
+    for blocks in files:
+        begun = False
+        for block in blocks:
+            if block.type == LANGUAGE_SPEC:
+                specs += 1
+                if begun or specs > 1:
+                    why = "behind a module" if begun else "a second time"
+                    message = f"`{LANGUAGE_SPEC}` stands {why}"
+                    phase.add(PARSE_ERROR, message, block.place(), "it comes first, and once")
+            begun = begun or block.type == MODULE
 
 
-def _bodies(top: list[Block]) -> dict[int, Mapping]:
-    """The YAML of every block that has some, by identity."""
-    phase = Phase()
-    bodies = {}
-    for block in all_blocks(top):
-        node = body_of(block, phase)
-        if isinstance(node, Mapping):
-            bodies[id(block)] = node
-    phase.end()
-    return bodies
+def _modules(top: list[Block]) -> list[Module]:
+    """The phases YAML and schema: a body that breaks a schema hides no body that is no YAML."""
+    in_yaml, in_schema = Phase(), Phase()
+    bodies = {id(block): body_of(block, in_yaml, in_schema) for block in all_blocks(top)}
+    in_yaml.end()
 
+    def fields(block: Block) -> Fields | None:
+        return _fields(bodies[id(block)], block, in_schema)
 
-def _modules(top: list[Block], bodies: dict[int, Mapping]) -> list[Module]:
-    phase = Phase()
     modules = []
     for block in top:
         if block.type == LANGUAGE_SPEC:
-            _check_version(Fields(bodies[id(block)], block, phase))
+            _check_version(fields(block))
         elif block.type != MODULE:
-            phase.add(SCHEMA_VIOLATION, NOT_IN_MODULE, block.place())
-        else:
-            module = read_module(Fields(bodies[id(block)], block, phase))
+            in_schema.add(SCHEMA_VIOLATION, NOT_IN_MODULE, block.place())
+        elif (header := fields(block)) is not None and (module := read_module(header)) is not None:
             for inner in block.blocks:
-                reader = READERS.get(inner.type)
-                if module is not None and reader is not None:
-                    reader(module, Fields(bodies[id(inner)], inner, phase))
-            modules += [module] if module is not None else []
-    phase.end()
+                if inner.type in READERS and (inside := fields(inner)) is not None:
+                    READERS[inner.type](module, inside)
+            modules.append(module)
+    in_schema.end()
     return modules
 
 
-def _check_version(fields: Fields) -> None:
-    """Its contents configure nothing; its version must be the one we know (AC-A03)."""
-    node = fields.node_of("version")
+def _fields(node: Node | None, block: Block, phase: Phase) -> Fields | None:
     if node is None:
+        return None  # noted when it was read
+    if isinstance(node, Mapping):
+        return Fields(node, block, phase)
+    message = f"`{block.type}` holds no keys and values"
+    phase.add(SCHEMA_VIOLATION, message, block.place(node.span), "write `key: value` lines")
+    return None
+
+
+def _check_version(fields: Fields | None) -> None:
+    """Its contents configure nothing; its version must be the one we know (AC-A03)."""
+    if fields is None:
         return
-    written = fields.block.source.slice(node.span).strip("\"'")
-    if not isinstance(node, Scalar) or written != VERSION:
-        message = f"version `{written[:20]}` of the language is not known"
-        fields.wrong(message, node.span, f"write `version: {VERSION}`")
+    node, hint = fields.node_of("version"), f"write `version: {VERSION}`"
+    if node is None:
+        fields.wrong(f"`{LANGUAGE_SPEC}` needs the key `version`", None, hint)
+    elif not isinstance(node, Scalar) or node.value != VERSION:
+        written = brief(fields.block.source.slice(node.span))
+        fields.wrong(f"version `{written}` of the language is not known", node.span, hint)

@@ -23,7 +23,7 @@ from bylaw.dialects.context.declared import (
     StepKind,
     Workflow,
 )
-from bylaw.dialects.context.types import PRIMITIVES, TypeTextError, parse_type
+from bylaw.dialects.context.types import GENERICS, PRIMITIVES, TypeTextError, parse_type
 from bylaw.model.codes.context import SCHEMA_VIOLATION
 from bylaw.model.visible import brief
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # What `enable` may name; the last three are text blocks, which have no ids yet (AC-A30).
 ENABLED_KINDS = ("responses", "workflows", "protocols")
 TEXT_KINDS = ("guidelines", "checklists", "engineering")
+DEFAULT = "default"  # of a state: the only value that may hold a map
 # The field that each check needs (AC-168).
 CHECK_FIELDS = {
     CheckType.FORBID_TOOL: "tool",
@@ -57,7 +58,7 @@ def read_enum(module: Module, fields: Fields) -> None:
     """`[[ENUM]]`."""
     fields.closed(("name", "values"), ("description",))
     name, values = fields.symbol("name"), fields.names("values")
-    if name is not None and name.text in PRIMITIVES:
+    if name is not None and name.text in (*PRIMITIVES, *GENERICS):
         message = f"`{name.text}` is a type of the language"
         fields.phase.add(SCHEMA_VIOLATION, message, name.place, "give the enum another name")
     if values is not None:
@@ -81,11 +82,11 @@ def _check_values(fields: Fields, values: tuple[Name, ...]) -> None:
 
 def read_state(module: Module, fields: Fields) -> None:
     """`[[STATE]]`."""
-    fields.closed(("name", "type"), ("default",))
+    fields.closed(("name", "type"), (DEFAULT,))
     name = fields.symbol("name")
     type_ = _type(fields)
     if name is not None and type_ is not None:
-        module.states.append(State(name, type_, fields.node_of("default"), fields.place()))
+        module.states.append(State(name, type_, fields.node_of(DEFAULT), fields.place()))
 
 
 def _type(fields: Fields) -> Name | None:

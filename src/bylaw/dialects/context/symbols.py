@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, UNKNOWN_ID
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from bylaw.dialects.context.declared import Name
     from bylaw.dialects.context.problems import Phase
     from bylaw.model.codes import Code
 
 T = TypeVar("T")
+# A wrong name and the known ones → a hint.
+Near: TypeAlias = "Callable[[str, Iterable[str]], str]"
 
 
 class Kind(StrEnum):
@@ -66,14 +68,16 @@ class Table(Generic[T]):
             self.by_qualified[symbol.qualified] = symbol
             self._by_name.setdefault(symbol.name, []).append(symbol)
 
-    def find(self, reference: str, module: str = "") -> Symbol[T] | Unresolved:
+    def find(
+        self, reference: str, module: str = "", near: Near = did_you_mean
+    ) -> Symbol[T] | Unresolved:
         """What a reference means, inside a module or, without one, in a call."""
         if "." in reference:
             found = self.by_qualified.get(reference)
-            return found or self._unknown(reference)
+            return found or self._unknown(reference, near)
         same = self._by_name.get(reference, [])
         if not same:
-            return self._unknown(reference)
+            return self._unknown(reference, near)
         if module and all(symbol.module != module for symbol in same):
             hint = f"write `{same[0].qualified}`"
             message = f"the {self.kind} `{brief(reference)}` is one of another module"
@@ -84,18 +88,18 @@ class Table(Generic[T]):
             return Unresolved(AMBIGUOUS_ID, message, f"write `{candidates[0]}`", candidates)
         return same[0]
 
-    def _unknown(self, reference: str) -> Unresolved:
+    def _unknown(self, reference: str, near: Near) -> Unresolved:
         message = f"there is no {self.kind} `{brief(reference)}`"
         known = self.by_qualified if "." in reference else self._by_name
-        near = did_you_mean(reference, known)
-        return Unresolved(UNKNOWN_ID, message, near if near.startswith("did") else "")
+        hint = near(reference, known)
+        return Unresolved(UNKNOWN_ID, message, hint if hint.startswith("did") else "")
 
     def resolve(self, name: Name, module: str, phase: Phase, what: str = "") -> Symbol[T] | None:
         """As `find`; what is wrong is noted at the place of the reference.
 
         `what` is how the thing is called there, if not by its kind.
         """
-        found = self.find(name.text, module)
+        found = self.find(name.text, module, phase.near)
         if isinstance(found, Symbol):
             return found
         message = found.message.replace(f" {self.kind} ", f" {what or self.kind} ", 1)

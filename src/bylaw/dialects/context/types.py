@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from bylaw.model.values import JSON
 
@@ -16,6 +18,8 @@ PRIMITIVES = (BOOL, INT, STRING)
 LIST, SET, MAP = "List", "Set", "Map"
 GENERICS = (LIST, SET, MAP)
 MAX_TYPE_DEPTH = 16
+MAX_TYPE_CHARS = 1_000
+MAX_LISTED = 20
 # What every reader of JSON keeps exactly.
 MAX_INT = 2**53 - 1
 _TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[<>,])\s*")
@@ -70,6 +74,8 @@ Type: TypeAlias = Primitive | EnumType | Container
 
 def parse_type(text: str) -> TypeText:
     """Read `Int`, `List<Int>`, `Map<String, Set<WorkMode>>`; TypeTextError if it is none."""
+    if len(text) > MAX_TYPE_CHARS:
+        raise TypeTextError(f"it has more than {MAX_TYPE_CHARS:,} characters")
     tokens: list[str] = []
     at = 0
     while at < len(text):
@@ -124,6 +130,12 @@ def resolved(written: TypeText, enum: Callable[[TypeText], EnumType | None]) -> 
     return enum(written)
 
 
+def listed(values: Sequence[str]) -> str:
+    """The values of an enum for a message."""
+    more = f" and {len(values) - MAX_LISTED:,} more" if len(values) > MAX_LISTED else ""
+    return ", ".join(map(brief, values[:MAX_LISTED])) + more
+
+
 def implicit_default(type_: Type) -> JSON:
     """What a variable holds that nobody gave a value; an enum has none."""
     match type_:
@@ -144,23 +156,23 @@ def mismatch(value: object, type_: Type) -> str:
     """Why a value does not have a type; empty if it does. No coercion anywhere (AC-A46)."""
     match type_:
         case Primitive(name=name):
-            return "" if _is_primitive(value, name) else f"it is no {name}"
+            return _primitive_mismatch(value, name)
         case EnumType(values=values):
             if isinstance(value, str) and value in values:
                 return ""
-            return f"it is no {type_}: {', '.join(values)}"
+            return f"it is no {type_}: {listed(values)}"
         case Container(name="Map", of=of):
             return _map_mismatch(value, of)
         case Container(name=name, of=of):
             return _items_mismatch(value, name, of)
 
 
-def _is_primitive(value: object, name: str) -> bool:
-    if name == BOOL:
-        return isinstance(value, bool)
-    if name == INT:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_INT
-    return isinstance(value, str)
+def _primitive_mismatch(value: object, name: str) -> str:
+    if name != INT:
+        return "" if isinstance(value, bool if name == BOOL else str) else f"it is no {name}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"it is no {name}"
+    return "" if abs(value) <= MAX_INT else f"an {name} is at most {MAX_INT:,}"
 
 
 def _map_mismatch(value: object, of: Type) -> str:
@@ -177,17 +189,20 @@ def _items_mismatch(value: object, name: str, of: Type) -> str:
     why = _first(mismatch(item, of) for item in value)
     if why or name != SET:
         return why
-    keys = {_key(item) for item in value}
+    keys = {_key(item, of) for item in value}
     return "" if len(keys) == len(value) else "an element of the set is given twice"
 
 
-def _key(value: object) -> str:
-    """Equal for equal values; sets and maps have no order (AC-A44)."""
-    if isinstance(value, dict):
-        return repr(sorted((key, _key(item)) for key, item in value.items()))
-    if isinstance(value, list):
-        return repr([_key(item) for item in value])
-    return repr(value)
+def _key(value: Any, type_: Type) -> Hashable:
+    """Equal for equal values of a type; sets and maps have no order (AC-A44)."""
+    match type_:
+        case Container(name="Map", of=of):
+            return frozenset((key, _key(item, of)) for key, item in value.items())
+        case Container(name="Set", of=of):
+            return frozenset(_key(item, of) for item in value)
+        case Container(of=of):
+            return tuple(_key(item, of) for item in value)
+    return value  # type: ignore[no-any-return]  # of a primitive or an enum
 
 
 def _first(whys: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from bylaw.dialects.context.types import (
     EnumType,
     Primitive,
     implicit_default,
+    listed,
     mismatch,
 )
 from bylaw.dialects.context.values import (
@@ -89,7 +90,7 @@ class Typing:
                 self._wrong(f"the default of `{symbol.name}` does not fit: {why}", place)
         elif isinstance(type_, EnumType):
             message = f"`{symbol.name}` is of an enum and needs a `default`"
-            self._wrong(message, state.place, f"write one of {', '.join(type_.values)}")
+            self._wrong(message, state.place, f"write one of {listed(type_.values)}")
         return Symbol(symbol.module, symbol.name, StateForm(type_, default))
 
     def _command(self, symbol: Symbol[LinkedCommand]) -> Symbol[CommandForm]:
@@ -189,9 +190,8 @@ class Typing:
     def _check_conflicts(self, linked: LinkedCommand) -> None:
         checks: dict[CheckType, set[str]] = {}
         for name in linked.enabled["protocols"]:
-            for rule in self._linked.protocols.by_qualified[name].what.rules:
-                for check in rule.checks:
-                    checks.setdefault(check.type, set()).add(check.about)
+            for type_, abouts in self._linked.protocols.by_qualified[name].what.checks.items():
+                checks.setdefault(type_, set()).update(abouts)
         why = conflict(checks)
         emitted = self._emitted(linked)
         if not why and len(emitted) > 1:
@@ -205,7 +205,7 @@ class Typing:
 
 
 def _written(ref: Ref) -> str:
-    return f"$state.{ref.name}" if isinstance(ref, StateRef) else f"${ref.name}"
+    return brief(f"$state.{ref.name}" if isinstance(ref, StateRef) else f"${ref.name}")
 
 
 def _short(type_: Type) -> str:

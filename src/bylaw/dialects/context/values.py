@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from bylaw.model.visible import brief
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -18,7 +20,10 @@ _REFERENCE = r"\$(?:state\.(?P<state>[A-Za-z_][A-Za-z0-9_.-]*)|(?P<name>[A-Za-z_
 _WHOLE = re.compile(_REFERENCE)
 # A text that starts like a reference is one, whatever follows (AC-A35).
 _LOOKS = re.compile(r"\$[A-Za-z_]")
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+_NUMBERED = re.compile(r"arg(0|[1-9][0-9]{0,5})")
+_OPEN, _CLOSE = "${", "}"
+# A template may read the variable that it sets, which would double with every call.
+MAX_TEXT = 65_536
 
 
 class ValueTextError(Exception):
@@ -41,8 +46,8 @@ class ArgumentRef:
     @property
     def number(self) -> int | None:
         """Of a positional argument."""
-        digits = self.name.removeprefix("arg")
-        return int(digits) if digits != self.name and digits.isdigit() else None
+        found = _NUMBERED.fullmatch(self.name)
+        return None if found is None else int(found[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +74,19 @@ def read_value(text: str) -> Value:
     """The expression that a text is; ValueTextError if a reference in it is none."""
     if _LOOKS.match(text):
         return _reference(text)
-    return Template(tuple(_parts(text))) if "${" in text else Literal(text)
+    return Template(tuple(_parts(text))) if _OPEN in text else Literal(text)
 
 
 def _parts(text: str) -> Iterator[str | Ref]:
     at = 0
-    for found in _PLACEHOLDER.finditer(text):
-        if found.start() > at:
-            yield text[at : found.start()]
-        yield _reference(found[1])
-        at = found.end()
-    if "${" in text[at:]:
-        raise ValueTextError("`${` is not closed with `}`")
+    while (start := text.find(_OPEN, at)) >= 0:
+        if start > at:
+            yield text[at:start]
+        end = text.find(_CLOSE, start)
+        if end < 0:
+            raise ValueTextError("`${` is not closed with `}`")
+        yield _reference(text[start + len(_OPEN) : end])
+        at = end + len(_CLOSE)
     if at < len(text):
         yield text[at:]
 
@@ -88,7 +94,7 @@ def _parts(text: str) -> Iterator[str | Ref]:
 def _reference(text: str) -> Ref:
     found = _WHOLE.fullmatch(text)
     if found is None:
-        raise ValueTextError(f"`{text[:60]}` is no reference: write `$arg0`, `$name`, `$state.x`")
+        raise ValueTextError(f"`{brief(text)}` is no reference: write `$arg0`, `$name`, `$state.x`")
     return StateRef(found["state"]) if found["state"] else ArgumentRef(found["name"])
 
 

@@ -1,0 +1,102 @@
+"""Documents of the context language for tests, and what loading them says."""
+
+from pathlib import Path
+
+from bylaw.dialects.context.payload import Payload
+from bylaw.dialects.context.problems import DocumentError
+from bylaw.dialects.context.reading import read_document
+from bylaw.model.source import SourceFile
+
+SEED = Path(__file__).parents[2] / "data" / "seeds" / "002_cc375649dfc3acb2.txt"
+
+DOC = """\
+[[MODULE]]
+name: m
+description: "d"
+[[ENUM]]
+name: WorkMode
+values: [research, design, test]
+[[/ENUM]]
+[[STATE]]
+name: mode
+type: WorkMode
+default: design
+[[/STATE]]
+[[RESPONSE]]
+responses:
+  - id: r1
+[[/RESPONSE]]
+[[PROTOCOL]]
+protocols:
+  - id: p1
+    rules:
+      - id: no_web
+        check: {type: forbid_tool, tool: web.run}
+[[/PROTOCOL]]
+[[COMMAND]]
+name: setmode
+args:
+  kind: positional
+  positional:
+    - {name: value, type: WorkMode}
+effects:
+  set_state:
+    - {name: mode, value: "$arg0"}
+[[/COMMAND]]
+[[COMMAND]]
+name: guard
+effects:
+  enable:
+    responses: [r1]
+    protocols: [p1]
+[[/COMMAND]]
+[[/MODULE]]
+"""
+
+
+def block(type_, *lines):
+    """A block of a type."""
+    return "\n".join((f"[[{type_}]]", *lines, f"[[/{type_}]]"))
+
+
+def module(*blocks, name="m"):
+    """A module of blocks."""
+    return block("MODULE", f"name: {name}", "description: d", *blocks) + "\n"
+
+
+def sources(*texts):
+    """Texts as the files `a.md`, `b.md` …"""
+    return [SourceFile(f"{chr(97 + number)}.md", text) for number, text in enumerate(texts)]
+
+
+def loaded(*texts):
+    """The document of files."""
+    return read_document(sources(*texts))
+
+
+def problems(*texts):
+    """What is wrong with a document, in the order in which it is told."""
+    try:
+        read_document(sources(*texts))
+    except DocumentError as wrong:
+        return wrong.problems
+    return []
+
+
+def payload(*texts):
+    """The payload of the first error; empty if the document loads."""
+    found = problems(*texts)
+    return Payload.of(found[0]).text() if found else ""
+
+
+def told(*texts):
+    """Code, block type, id and line of the first error."""
+    found = problems(*texts)
+    assert found, "it loads"
+    first = found[0]
+    return first.code.name, first.place.block_type, first.place.id, first.place.line
+
+
+def codes(*texts):
+    """The codes of all errors."""
+    return [one.code.name for one in problems(*texts)]
