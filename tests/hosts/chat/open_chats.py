@@ -1,0 +1,118 @@
+"""Chats for tests: a model that is a function, tools that are functions, everything else real."""
+
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.hosts.chat import stage
+from bylaw.hosts.chat.blocks import read_blocks
+from bylaw.hosts.chat.messages import Call, Reply, ToolSpec
+from bylaw.hosts.chat.request import messages_of
+from bylaw.model.diagnostic import has_errors
+from bylaw.model.source import SourceFile
+from bylaw.model.values import as_text
+
+NAME = "test:model"
+
+
+class FunctionModel:
+    """Says what a function of the request says: a text, a Reply, or an error to raise."""
+
+    name = NAME
+    summarises = False
+    hands_back = True
+    ended = False
+
+    def __init__(self, say):
+        self.say = say
+        self.requests = []
+
+    def reply(self, request, on_text):
+        self.requests.append(request)
+        said = self.say(request)
+        if isinstance(said, BaseException):
+            raise said
+        reply = Reply(text=said) if isinstance(said, str) else said
+        if reply.text:
+            on_text(reply.text)
+        return reply
+
+    def close(self):
+        pass
+
+
+def saying(*turns):
+    """A model that says one thing after the other, then `done`."""
+    left = list(turns)
+    return FunctionModel(lambda _: left.pop(0) if left else "done")
+
+
+def calling(*calls, text=""):
+    """A turn that calls tools: `(id, name)` or `(id, name, arguments)`."""
+    made = [(*call, {})[:3] for call in calls]
+    return Reply(text=text, calls=tuple(Call(i, name, as_text(args)) for i, name, args in made))
+
+
+class FunctionTool:
+    """A tool that is a function of its arguments."""
+
+    def __init__(self, name, function, also=()):
+        self.spec = ToolSpec(name, "", {"type": "object"})
+        self.also = also
+        self.synonyms = ()
+        self.run = function
+
+
+class Heard:
+    """Keeps what a person would see beside the blocks."""
+
+    def __init__(self):
+        self.notes = []
+        self.logged = []
+        self.blocks = []
+        self.said = []
+
+    def text(self, piece):
+        self.said.append(piece)
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def log(self, level, rule, text):
+        self.logged.append((level.value, rule, text))
+
+    def block(self, block):
+        self.blocks.append(block)
+
+
+@contextmanager
+def chat(path, model, tools=None, listener=None, **wanted):
+    """The driver of a file, open; `tools` by name are functions in place of declared ones."""
+    wanted = stage.Wanted(model=NAME, **wanted)
+    made = [FunctionTool(*named) for named in (tools or {}).items()]
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(stage, "model_named", return_value=model))
+        if tools is not None:
+            stack.enter_context(mock.patch.object(stage.ToolMaker, "tools_of", return_value=made))
+        yield stack.enter_context(stage.open_chat(str(path), wanted, listener or Heard()))
+
+
+def run(path, model, prompts=(), **options):
+    """A whole chat, from its opening to its end; what was heard."""
+    listener, left = Heard(), list(prompts)
+    with chat(path, model, listener=listener, **options) as driver:
+        driver.run(lambda: left.pop(0) if left else None)
+    listener.stopped = driver.stopped
+    return listener
+
+
+def blocks_of(text):
+    """The blocks of a text, which has no errors."""
+    document, found = parse(SourceFile("chat.chatmd", text))
+    assert not has_errors(found), found
+    return read_blocks((element, document.source) for element in document.elements)
+
+
+def rebuilt(text):
+    """The request that a text stands for."""
+    return messages_of(blocks_of(text))
