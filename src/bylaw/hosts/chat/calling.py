@@ -65,6 +65,9 @@ class Caller:
             for call in calls:
                 self._take(call, pool)
             self._drain()
+        except BaseException:
+            self._tools.cancel()  # nobody waits for them any more
+            raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -78,7 +81,8 @@ class Caller:
             self._refuse(call, "the arguments are no JSON object")
             return
         also = self._tools.also(call.tool)
-        before = ToolBefore(tool=call.tool, also=also, args=args, call=call.call)
+        seen = self._tools.seen(call.tool, args)
+        before = ToolBefore(tool=call.tool, also=also, args=seen, call=call.call)
         if self._running and not self._may_join(before):
             self._drain()
         answer = self._submit(before)

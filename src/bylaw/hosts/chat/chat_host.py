@@ -140,7 +140,8 @@ class ChatHost:
 
     def named(self, before: ToolBefore) -> ToolBefore:
         """The call of a rule with the other names of its tool."""
-        return replace(before, also=self._tools.also(before.tool))
+        seen = self._tools.seen(before.tool, before.args)
+        return replace(before, also=self._tools.also(before.tool), args=seen)
 
     def call_begins(self, before: ToolBefore, rule: str) -> None:
         """The call of a rule is a block like any other."""

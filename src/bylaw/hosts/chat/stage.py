@@ -33,11 +33,12 @@ from bylaw.hosts.chat.models.named import model_named
 from bylaw.hosts.chat.resume import resume
 from bylaw.hosts.chat.toolbox import Toolbox
 from bylaw.hosts.chat.tools.declared import ToolMaker
-from bylaw.hosts.chat.tools.script import ScriptedTools
+from bylaw.hosts.chat.tools.files import Files
+from bylaw.hosts.chat.tools.protection import protection
+from bylaw.hosts.chat.tools.script import scripted_tools
 from bylaw.hosts.chat.transcript import Transcript
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.model.visible import brief
 from bylaw.runtime.beside import Surroundings
 from bylaw.runtime.discovery import Found, Search, Why
 from bylaw.runtime.journal.opening import open_journal
@@ -50,6 +51,7 @@ from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.runtime.watched.result import Cancellation
 from bylaw.tools.printers.text import render
 
 if TYPE_CHECKING:
@@ -112,7 +114,8 @@ class Stage:
         self._scripts = stack.enter_context(ScriptRunner())
         self._models: dict[str, Model] = {}
         self._call_ids = CallIds()
-        self._script = _scripted(wanted.tools)
+        self._script = scripted_tools(wanted.tools) if wanted.tools else None
+        self._cancellation = Cancellation()
 
     def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
         """The driver of a file whose prompt lies at a location; LoadError if it does not load."""
@@ -123,8 +126,11 @@ class Stage:
         declared = self._declarations(file.source, location)
         runner = AgentRunner(self, location, session, agent)
         model = self._model(declared, settings)
-        maker = ToolMaker(self.root, settings.command, trust, runner.run, listener.note)
-        tools = Toolbox(maker.tools_of(declared), self._script)
+        files = Files(self.root, protection(self.root, settings.protect, _locations(library)))
+        maker = ToolMaker(
+            files, settings.command, trust, runner.run, listener.note, self._cancellation
+        )
+        tools = Toolbox(maker.tools_of(declared), self._script, self._cancellation.cancel)
         read = self._reader(location, listener)
         transcript = Transcript(file, read, listener)
         host = ChatHost(transcript, tools, Compactor(model, read), runner.run, agent)
@@ -182,7 +188,7 @@ class Stage:
 
     def _model(self, declared: Declarations, settings: Settings) -> Model:
         """One object a name, so that a script goes on where another chat left it."""
-        name = self._wanted.model or declared.config.model or settings.model.default or ""
+        name = self._wanted.model or _of_file(declared) or settings.model.default or ""
         if not name:
             raise BylawError(f"no model is named; {self._naming()}")
         if name not in self._models:
@@ -197,14 +203,15 @@ class Stage:
         return "name one with `--model`, `<config model=…/>` or `[model] default`"
 
 
-def _scripted(tools: str) -> ScriptedTools | None:
-    """The script of `--tools`, if there is one."""
-    if not tools:
-        return None
-    kind, _, path = tools.partition(":")
-    if kind != "script" or not path:
-        raise BylawError(f"`--tools` takes `script:FILE`, not `{brief(tools)}`")
-    return ScriptedTools(path)
+def _of_file(declared: Declarations) -> str:
+    """The model of `<config>`; files from before there were providers name one of OpenAI."""
+    name = declared.config.model
+    return f"openai:{name}" if name and ":" not in name else name
+
+
+def _locations(library: Library) -> list[str]:
+    """Where the rule files lie that a model must not change."""
+    return [found.location for book in library.books for found in book.files]
 
 
 def _options(declared: Declarations) -> Options:

@@ -13,7 +13,7 @@ from bylaw.model.visible import brief
 from bylaw.model.vocabulary import CallStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from bylaw.hosts.chat.messages import ToolSpec
     from bylaw.hosts.chat.tools.base import Tool
@@ -51,14 +51,21 @@ class Toolbox:
     """Tools; with a script every result comes from there.
 
     `one_by_one`: a script's results have an order, so its calls are not run side by side.
+    `cancel` ends the commands that are running, for good.
     """
 
-    def __init__(self, tools: Iterable[Tool], script: Script | None = None) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        script: Script | None = None,
+        cancel: Callable[[], None] = lambda: None,
+    ) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             for name in (tool.spec.name, *tool.also):
                 self._tools.setdefault(name, tool)
         self._script = script
+        self.cancel = cancel
         self.specs: tuple[ToolSpec, ...] = tuple(
             {tool.spec.name: tool.spec for tool in self._tools.values()}.values()
         )
@@ -70,6 +77,16 @@ class Toolbox:
         if tool is None:
             return ()
         return tuple(one for one in (tool.spec.name, *tool.also) if one != name)
+
+    def seen(self, name: str, args: Mapping[str, JSON]) -> dict[str, JSON]:
+        """The arguments as rules see them: under every name that the tool takes them by."""
+        tool = self._tools.get(name)
+        named = dict(args)
+        for pair in tool.synonyms if tool is not None else ():
+            given = [name for name in pair if name in args]
+            if len(given) == 1:
+                named |= dict.fromkeys(pair, args[given[0]])
+        return named
 
     def run(self, name: str, args: Mapping[str, JSON]) -> Result:
         """Run a tool; whatever goes wrong is its result, never the end of the chat."""

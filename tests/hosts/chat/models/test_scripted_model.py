@@ -13,9 +13,9 @@ NOTHING = Request(messages=())
 def script(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def write(*lines, begun=0):
+    def write(*lines):
         (tmp_path / "turns.jsonl").write_text("\n".join(lines))
-        return ScriptedModel("turns.jsonl", begun)
+        return ScriptedModel("turns.jsonl")
 
     return write
 
@@ -45,15 +45,6 @@ class TestTurns:
             Reply(calls=(Call("call-2-1", "a", "{}"), Call("mine", "b", "{}"))),
             Reply(),
         ]
-
-    def test_some_were_said_before(self, script):
-        lines = ['{"text": "one"}', '{"text": "two", "tool_calls": [{"name": "a"}]}']
-
-        assert turns(script(*lines, begun=1)) == [
-            Reply(text="two", calls=(Call("call-2-1", "a", "{}"),))
-        ]
-        assert turns(script(*lines, begun=2)) == []
-        assert turns(script(*lines, begun=9)) == []
 
     def test_an_empty_script_has_ended(self, script):
         assert turns(script("")) == []

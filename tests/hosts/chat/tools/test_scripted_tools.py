@@ -61,15 +61,6 @@ def test_a_tool_may_take_its_time(script):
     assert time.monotonic() - begun >= 0.05
 
 
-def test_results_that_were_given_before_are_left_out(script):
-    tools = ScriptedTools(script(*({"tool": tool, "result": n} for n in range(3) for tool in "ab")))
-    tools.skip({"a": 2, "b": 9, "c": 1})
-    assert tools.run("a", {}) == 2
-    for tool in "abc":
-        with pytest.raises(ToolError):
-            tools.run(tool, {})
-
-
 def test_no_result_is_given_twice(script):
     tools = ScriptedTools(script(*({"tool": "a", "result": n} for n in range(200))))
     given = []

@@ -25,16 +25,16 @@ _CALL_KEYS = ("args", "id", "name")
 
 
 class ScriptedModel:
-    """`begun` is how many turns were said before; the whole file is checked at once."""
+    """One turn a line; the whole file is checked at once."""
 
     summarises = False
     hands_back = False
 
-    def __init__(self, path: str, begun: int = 0) -> None:
+    def __init__(self, path: str) -> None:
         self.name = f"script:{path}"
         self._turns = _turns(path)
-        self._said = begun
-        self.ended = begun >= len(self._turns)
+        self._said = 0
+        self.ended = not self._turns
 
     def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:  # noqa: ARG002 - a script hears nothing
         """The next turn; ScriptEndedError after the last."""

@@ -32,6 +32,8 @@ class Tool(Protocol):
     also: tuple[str, ...]
     """Other names that rules may use: that of its declaration, and normalised ones such as
     `file.read`, `file.write`, `shell`."""
+    synonyms: tuple[tuple[str, str], ...]
+    """Other names of arguments, each with the real one; rules see both."""
 
     def run(self, args: Mapping[str, JSON]) -> JSON:
         """The result; ToolError if it failed. Called from several threads at once."""

@@ -10,7 +10,6 @@ from bylaw.dialects.chatmd.declarations import CommandTool as DeclaredCommand
 from bylaw.hosts.chat.tools.agent import AgentTool
 from bylaw.hosts.chat.tools.built_in import BUILT_IN_NAMES, built_in
 from bylaw.hosts.chat.tools.command import CommandTool
-from bylaw.hosts.chat.tools.files import Files
 from bylaw.model.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -19,26 +18,30 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.declarations import Declarations
     from bylaw.dialects.chatmd.declarations import Tool as Declared
     from bylaw.hosts.chat.tools.base import Tool
+    from bylaw.hosts.chat.tools.files import Files
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
+    from bylaw.runtime.watched.result import Cancellation
 
 
 class ToolMaker:
-    """Makes the tools of chats in one root; `tell` hears of those that there are not."""
+    """Makes the tools of a chat that work on `files`; `tell` hears of those that there are not."""
 
     def __init__(
         self,
-        root: str,
+        files: Files,
         settings: CommandSettings,
         trust: Callable[[], Trust],
         run_agent: Callable[[str, str], str],
         tell: Callable[[str], None],
+        cancellation: Cancellation | None = None,
     ) -> None:
-        self._root = root
+        self._files = files
         self._settings = settings
         self._trust = trust
         self._run_agent = run_agent
         self._tell = tell
+        self._cancellation = cancellation
 
     def tools_of(self, declared: Declarations) -> Iterator[Tool]:
         """Every tool that Bylaw runs; of others a warning was given when the file was read."""
@@ -50,11 +53,12 @@ class ToolMaker:
     def _made(self, one: Declared) -> Tool | None:
         match one:
             case DeclaredCommand():
-                return CommandTool(one, self._root, self._settings, self._trust)
+                root, cancelled = self._files.root, self._cancellation
+                return CommandTool(one, root, self._settings, self._trust, cancelled)
             case DeclaredAgent(name=name, path=path, description=said):
                 return AgentTool(name, path, said, self._run_agent)
             case BuiltInTool(name=name):
-                made = built_in(one, Files(self._root), self._trust)
+                made = built_in(one, self._files, self._trust)
                 if made is None:
                     help_ = did_you_mean(name, BUILT_IN_NAMES)
                     self._tell(f"there is no built-in tool `{name}`; {help_}")

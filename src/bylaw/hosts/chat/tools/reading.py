@@ -69,7 +69,7 @@ class ReadFile(CheckedTool[ReadArguments]):
     """
 
     also: tuple[str, ...] = ("get_contents", "file.read")
-    synonyms = (("path", "file"),)
+    synonyms: tuple[tuple[str, str], ...] = (("path", "file"),)
 
     def __init__(
         self, files: Files, roots: Sequence[NamedFolder], trust: Callable[[], Trust]

@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from itertools import islice
 from threading import Lock
 from typing import Annotated
 
@@ -47,12 +46,6 @@ class ScriptedTools:
         for one in _results(path):
             self._left[one.tool].append(one)
         self._taking = Lock()
-
-    def skip(self, used: Mapping[str, int]) -> None:
-        """So many results of each tool were given before."""
-        with self._taking:
-            for tool, count in used.items():
-                self._left[tool] = deque(islice(self._left[tool], count, None))
 
     def run(self, name: str, args: Mapping[str, JSON]) -> JSON:  # noqa: ARG002 - a script hears nothing
         """The next result of a tool; ToolError if there is none, or if it is an error."""

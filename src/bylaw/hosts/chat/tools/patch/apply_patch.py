@@ -47,7 +47,7 @@ class PatchArguments(Arguments, frozen=True, kw_only=True):
 class ApplyPatch(WritingTool[PatchArguments]):
     """Changes files as a patch says."""
 
-    synonyms = (("input", "patch"),)
+    synonyms: tuple[tuple[str, str], ...] = (("input", "patch"),)
 
     def __init__(self, files: Files) -> None:
         super().__init__(files, "apply_patch", DESCRIPTION, PatchArguments)
