@@ -106,6 +106,8 @@ def _argument(line: str, at: int) -> tuple[Given, int]:
 
 
 def _value(line: str, at: int) -> tuple[JSON | Word, int]:
+    if at == len(line):
+        raise CallError("the call is not closed with `)`")
     word = _WORD.match(line, at)
     if word is not None:
         text = word[0]
@@ -132,13 +134,15 @@ def _behind_blanks(line: str, at: int) -> int:
 
 
 def near_calls(line: str) -> Iterator[str]:
-    """Lines that might have been meant (AC-A27): the slash, or the parentheses, are missing."""
+    """Lines that might have been meant (AC-A27): the slash, or the parentheses, are missing.
+
+    A line without both is prose, or every word that is also the name of a command would be one.
+    """
     text = line.strip()
     if not text.startswith("/"):
         yield f"/{text}"
-        text = f"/{text}"
-    elif text != line:
-        yield text
-    name, _, rest = text.partition(" ")
+        return
+    yield text
+    name, *rest = text.split(maxsplit=1)
     if "(" not in name:
-        yield f"{name}({rest.strip()})"
+        yield f"{name}({''.join(rest)})"

@@ -9,7 +9,7 @@ from bylaw.dialects.context.arguments import bound
 from bylaw.dialects.context.calls import CallError, near_calls, read_call
 from bylaw.dialects.context.payload import Payload
 from bylaw.dialects.context.symbols import Symbol
-from bylaw.dialects.context.values import StateRef, evaluate
+from bylaw.dialects.context.values import StateRef, TooLongError, evaluate
 from bylaw.model.codes.context import INVALID_COMMAND
 from bylaw.model.decision import Match
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet
@@ -64,7 +64,11 @@ class Sets:
             return state_value(self.document, view, ref.name, self.module)
 
         setting = self.setting
-        value = evaluate(setting.value, look_up)
+        try:
+            value = evaluate(setting.value, look_up)
+        except TooLongError as wrong:
+            message = f"`{setting.name}` cannot be set: {wrong}"
+            raise GuardError(INVALID_COMMAND.name, message) from None
         return (StateSet(space=space_of(setting.module), name=setting.name, value=value),)
 
 
@@ -213,16 +217,22 @@ class MistakePayload:
 
 @dataclass(frozen=True)
 class FaultPayload:
-    """The payload of a call that does not fit its command, or of a check that broke."""
+    """The payload of a call that does not fit its command, or of a check that broke.
+
+    Whatever broke, `code` is one of the language: there are no others (AC-133).
+    """
+
+    code: str
+    block_type: str
 
     def make(self, view: View, match: Match) -> str:
         """The text."""
         values = match.values
         return Payload(
-            code=str(values["code"]),
+            code=self.code,
             message=str(values["error"]),
-            block_type=COMMAND,
-            id=str(values["rule"]).rpartition(".")[2],
+            block_type=self.block_type,
+            id=str(values["rule"]).partition(".")[2],
             responses=view.slate.enabled.responses,
             workflows=view.slate.enabled.workflows,
         ).text()

@@ -13,6 +13,7 @@ from bylaw.dialects.context.checks import (
     ToolCheck,
 )
 from bylaw.dialects.context.commands import (
+    COMMAND,
     CallGuard,
     CallMistake,
     Effects,
@@ -22,6 +23,7 @@ from bylaw.dialects.context.commands import (
     Suggestion,
 )
 from bylaw.dialects.context.declared import CheckType, Constraints
+from bylaw.model.codes.context import CONFLICT, INVALID_COMMAND
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault, Writes
 from bylaw.model.rule import (
     EnabledGate,
@@ -54,11 +56,11 @@ _TOOL = Trigger(kinds=(Kind.TOOL_BEFORE,), rounds=Rounds.FIRST)
 
 CHECKING = Procedure(
     order=(SortKey.RANK, SortKey.FILE, SortKey.SOURCE),
-    flow=Flow.ALL,
+    flow=Flow.FIRST,  # one error is the whole output of a turn (AC-126, AC-132)
     guard_error=GuardFault.HALT,
     failed_step=StepFault.HALT,
     writes=Writes.TOGETHER,
-    fault_reason=FaultPayload(),
+    fault_reason=FaultPayload(CONFLICT.name, "PROTOCOL"),
 )
 
 
@@ -96,7 +98,7 @@ def _calling(document: Document) -> Procedure:
         writes=Writes.TOGETHER,
         split_lines=True,
         line_key=called_name,
-        fault_reason=FaultPayload(),
+        fault_reason=FaultPayload(INVALID_COMMAND.name, COMMAND),
         closing=(
             _built_in("call", CallMistake(document), Verdict.HALT, MistakePayload()),
             _built_in("near", NearMiss(document), Verdict.WARN, Suggestion()),

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.model.visible import visible_in_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 HEADER = "ERROR: ai-context-language"
 RESPONSE_ID = "ai_context_error"
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+# What YAML 1.1 or 1.2 would not read as a text stands in quotes.
+_PLAIN = re.compile(r"(?!(?i:null|true|false|yes|no|on|off|y|n)$)[A-Za-z_][A-Za-z0-9_.-]*")
 # Neither a fence nor a table, whatever a message quotes (AC-134).
 _HIDDEN = str.maketrans({"`": "\\u0060", "|": "\\u007c"})
 
@@ -75,8 +78,20 @@ def _word(text: str) -> str:
 def _quoted(text: str) -> str:
     """As YAML and JSON both read it, on one line."""
     plain = text.replace("`", "'")
-    return json.dumps(plain, ensure_ascii=False).translate(_HIDDEN)
+    return visible_in_json(json.dumps(plain, ensure_ascii=False)).translate(_HIDDEN)
 
 
-# What every error holds, and no more.
-SAMPLE = Payload(code="CONFLICT", message="").text()
+# They have in common what every error holds, and no more.
+SAMPLES = (
+    Payload(code="CONFLICT", message="").text(),
+    Payload(code="UNKNOWN_ID", message="there is none", id="x", hint="write it").text(),
+)
+_FORM = re.compile(
+    rf'{HEADER}\ncode: [A-Z_]+\nmessage: "[^\n]*"\ndetails:(?: {{}}|(?:\n  [a-z_]+: [^\n]+)+)'
+    r'(?:\nhint: "[^\n]*")?'
+)
+
+
+def is_payload(text: str) -> bool:
+    """Whether a text has the form of a payload, with nothing before, between or behind."""
+    return _FORM.fullmatch(text) is not None

@@ -13,7 +13,7 @@ from bylaw.dialects.context.document import (
     conflict,
 )
 from bylaw.dialects.context.output import broken
-from bylaw.dialects.context.payload import RESPONSE_ID, SAMPLE
+from bylaw.dialects.context.payload import RESPONSE_ID, SAMPLES
 from bylaw.dialects.context.symbols import Kind, Symbol, Table
 from bylaw.dialects.context.types import (
     STRING,
@@ -74,7 +74,8 @@ class Typing:
         """Errors must always be printable: what is demanded of them, they satisfy (AC-A26)."""
         if symbol.name != RESPONSE_ID:
             return
-        why = next(broken(SAMPLE, symbol.what.constraints), "")
+        wrong = (why for one in SAMPLES for why in broken(one, symbol.what.constraints))
+        why = next(wrong, "")
         if why:
             message = f"no error satisfies these constraints of `{RESPONSE_ID}`: {why}"
             self._wrong(message, symbol.what.place)

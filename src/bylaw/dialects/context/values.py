@@ -30,6 +30,10 @@ class ValueTextError(Exception):
     """A reference that is none."""
 
 
+class TooLongError(Exception):
+    """A template gives more than it may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A value as it is written."""
@@ -112,10 +116,19 @@ def evaluate(value: Value, look_up: Callable[[Ref], JSON]) -> JSON:
         case Literal():
             return value.value
         case Template():
-            return "".join(
-                part if isinstance(part, str) else as_string(look_up(part)) for part in value.parts
-            )
+            return _joined(value, look_up)
     return look_up(value)
+
+
+def _joined(template: Template, look_up: Callable[[Ref], JSON]) -> str:
+    texts: list[str] = []
+    room = MAX_TEXT
+    for part in template.parts:
+        texts.append(part if isinstance(part, str) else as_string(look_up(part)))
+        room -= len(texts[-1])
+        if room < 0:
+            raise TooLongError(f"a template gives more than {MAX_TEXT:,} characters")
+    return "".join(texts)
 
 
 def as_string(value: JSON) -> str:
