@@ -41,7 +41,7 @@ class Screen:
                 self._say(Style.FRAME, f"→ {visible(block.tool)} {words}{by}")
             case BlockKind.RESPONSE:
                 self._say(Style.BAD if block.failed else Style.FAINT, f"← {words}{by}")
-            case _ if block.synthetic:
+            case _ if block.synthetic and not block.halts:  # which was shown as the answer
                 self._say(Style.FAINT, f"[{block.role}{by}] {words}")
 
     def note(self, text: str) -> None:

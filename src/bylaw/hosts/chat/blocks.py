@@ -38,7 +38,7 @@ class Block:
 
     `text` is what was said, the arguments of a call, or a response. `call` is the id of a call
     and of its response. `via_rule` names the rule that made the block, `synthetic` whether any
-    did. `element` and `source` are where it stands.
+    did; one that `halts` ended its turn. `element` and `source` are where it stands.
     """
 
     kind: BlockKind
@@ -52,6 +52,7 @@ class Block:
     failed: bool = False
     synthetic: bool = False
     via_rule: str = ""
+    halts: bool = False
 
     @property
     def by_model(self) -> bool:
@@ -102,6 +103,7 @@ def _read(element: Element, source: SourceFile, inline: Inline) -> Block | None:
         failed=kind is BlockKind.RESPONSE and element.value("status") == ERROR,
         synthetic=element.value("synthetic") == "true",
         via_rule=element.value("via_rule"),
+        halts=element.value("halt") == "true",
     )
 
 

@@ -42,7 +42,7 @@ class Running(NamedTuple):
 
 
 class Caller:
-    """Sees to the calls of a message; `halted` is what a rule ended the turn with, if so."""
+    """Sees to the calls of a message; `halted` is the answer that ended the turn, if one did."""
 
     def __init__(
         self,
@@ -56,14 +56,17 @@ class Caller:
         self._submit = submit
         self._passes = passes
         self._running: deque[Running] = deque()
-        self.halted = ""
+        self.halted: Answer | None = None
 
     def answer_all(self, calls: Iterable[Block]) -> None:
         """Every call gets exactly one response."""
         pool = ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="tool")
         try:
             for call in calls:
-                self._take(call, pool)
+                if self.halted is None:
+                    self._take(call, pool)
+                else:
+                    self._refuse(call, "the turn was halted before this call")
             self._drain()
         except BaseException:
             self._tools.cancel()  # nobody waits for them any more
@@ -103,7 +106,7 @@ class Caller:
         reasons = "\n".join(reason.text for reason in answer.deciding.reasons)
         rule = next((reason.rule for reason in answer.deciding.reasons), "")
         if answer.verdict is Verdict.HALT:
-            self.halted = reasons
+            self.halted = answer
         self._answer(call.call, failure(reasons), rule)
 
     def _refuse(self, call: Block, why: str) -> None:

@@ -15,6 +15,7 @@ from bylaw.runtime.model_facts import with_model_facts
 if TYPE_CHECKING:
     from bylaw.hosts.base import Loop
     from bylaw.hosts.chat.blocks import Block
+    from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.runtime.answer import Answer
@@ -41,8 +42,12 @@ class Channel:
 
     def passes(self, event: Event) -> bool:
         """Whether the rules would let it pass now, without a word."""
-        decision = self._loop.runtime.preview(self._stamped(event))
+        decision = self.preview(event)
         return decision.verdict is Verdict.ALLOW and not decision.plans
+
+    def preview(self, event: Event) -> Decision:
+        """What the rules would say now; nothing is recorded."""
+        return self._loop.runtime.preview(self._stamped(event))
 
     def recover(self) -> None:
         """See to what an earlier process left undone."""

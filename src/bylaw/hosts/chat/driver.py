@@ -8,16 +8,22 @@ next thing happens.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.content import text_of
 from bylaw.dialects.chatmd.syntax.nodes import Element
+from bylaw.engine.causes import MAX_CHAIN
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
+from bylaw.hosts.chat.contract import ERROR_RESPONSE
+from bylaw.hosts.chat.contract import RULE as RENDERED
+from bylaw.hosts.chat.contract import UID as RENDERED_UID
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
-from bylaw.hosts.chat.transcript import call, message
+from bylaw.hosts.chat.transcript import call, halt, message
+from bylaw.model.decision import Decision
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
@@ -29,35 +35,41 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.channel import Channel
+    from bylaw.hosts.chat.contract import Contract
     from bylaw.hosts.chat.messages import Options, Reply
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
     from bylaw.hosts.chat.transcript import Transcript
+    from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outfit:
+    """What a chat works with; it `withholds` outputs if a rule may keep one back.
+
+    Then nothing is shown before it was judged. `max_blocks` is how often a stop is blocked.
+    """
+
+    model: Model
+    tools: Toolbox
+    options: Options
+    run_agent: Callable[[str, str], str]
+    call_ids: CallIds
+    contract: Contract
+    max_blocks: int
+    withholds: bool
 
 
 class Driver:
     """Runs a chat; `owes_turn` says whether the model has something to answer."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        transcript: Transcript,
-        model: Model,
-        tools: Toolbox,
-        options: Options,
-        max_blocks: int,
-        run_agent: Callable[[str, str], str],
-        call_ids: CallIds,
-    ) -> None:
+    def __init__(self, channel: Channel, transcript: Transcript, outfit: Outfit) -> None:
         self.channel = channel
         self.transcript = transcript
-        self.model = model
-        self.tools = tools
-        self._options = options
-        self._max_blocks = max_blocks
-        self._run_agent = run_agent
-        self._call_ids = call_ids
+        self.model = outfit.model
+        self.tools = outfit.tools
+        self._outfit = outfit
         self._blocked = 0
         self.owes_turn = False
         # The turn that a process left open is gone on with, and its rules are not asked again.
@@ -94,23 +106,53 @@ class Driver:
 
     def prompt(self, text: str) -> None:
         """A person says something, unless a rule keeps it back."""
-        if self._kept_back(self.channel.submit(Prompt(text=text))):
+        before = self.channel.session().slate
+        answer = self.channel.submit(Prompt(text=text))
+        if answer.verdict is not Verdict.HALT and self._kept_back(answer):
             return
         (block,) = self.transcript.add(message(Role.USER, text))
-        self.channel.submit(Message(role=Role.USER, text=block.text))
-        self._blocked = 0
-        self.owes_turn = True
+        self._heard(block, answer, before)
 
     def told(self, block: Block, *, before: bool = False) -> None:
         """A block that a person wrote into the file; `before`: its event is recorded already."""
         said = block.role is Role.USER and not block.synthetic
-        if said and not before and self._kept_back(self.channel.submit(Prompt(text=block.text))):
+        if not said or before:
+            self.owes_turn |= said
+            if not before:
+                self.channel.submit(Message(role=block.role, text=block.text))
+            self._ask_agents(block)
+            return
+        slate = self.channel.session().slate
+        answer = self.channel.submit(Prompt(text=block.text))
+        if answer.verdict is not Verdict.HALT and self._kept_back(answer):
             self.stopped = "a rule keeps back what the file says last; take it out of the file"
             return
-        self.owes_turn |= said
-        if not before:
-            self.channel.submit(Message(role=block.role, text=block.text))
+        self._heard(block, answer, slate)
+
+    def _heard(self, block: Block, answer: Answer, before: Slate) -> None:
+        """What a person said stands in the file: it is history, and it is answered."""
+        self.channel.submit(Message(role=Role.USER, text=block.text))
+        self._blocked = 0
+        if answer.verdict is Verdict.HALT:
+            self._halt(answer.deciding)
+            return
+        self.owes_turn = True
+        news = self._outfit.contract.news(before, self.channel.session().slate)
+        if news:
+            (told,) = self.transcript.add(message(Role.DEVELOPER, news, RENDERED))
+            self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=(RENDERED_UID,)))
         self._ask_agents(block)
+
+    def _halt(self, decision: Decision) -> str:
+        """A rule ends the turn: what it says is the answer, and nothing else is."""
+        reasons = [one for one in decision.reasons if one.verdict is decision.verdict]
+        text = "\n".join(reason.text for reason in reasons)
+        self.transcript.listener.text(text + "\n")
+        (block,) = self.transcript.add(halt(text, reasons[0].rule))
+        cause = tuple(dict.fromkeys(reason.uid for reason in reasons))[:MAX_CHAIN]
+        self.channel.submit(Message(role=Role.ASSISTANT, text=block.text, cause=cause))
+        self.owes_turn = False
+        return block.text
 
     def _ask_agents(self, block: Block) -> None:
         """What an `<agent>` inside a message answers is a block of its own, so that it is seen."""
@@ -118,7 +160,7 @@ class Driver:
             if isinstance(element, Element) and element.name == "agent":
                 src, given = element.value("src"), text_of(element, block.source)
                 try:
-                    role, text = Role.USER, self._run_agent(src, given)
+                    role, text = Role.USER, self._outfit.run_agent(src, given)
                 except BylawError as problem:
                     role, text = Role.DEVELOPER, f"the agent {src} failed: {problem}"
                 (written,) = self.transcript.add(message(role, text, f"agent:{src}"))
@@ -132,23 +174,44 @@ class Driver:
         request = Request(
             messages=messages_of(self.transcript.blocks),
             tools=self.tools.specs,
-            options=self._options,
+            options=self._outfit.options,
         )
-        reply = self.model.reply(request, self.transcript.listener.text)
+        reply = self.model.reply(request, self._hear)
         self.turns += 1
         self.usage = self.usage.plus(reply.usage)
+        if self._is_withheld(reply):
+            return
         calls = self._write(reply)
         caller = Caller(self.transcript, self.tools, self.channel.submit, self.channel.passes)
         caller.answer_all(calls)
-        self.finish(reply.text, goes_on=bool(calls), halted=caller.halted)
+        if caller.halted is None:
+            self.finish(reply.text, goes_on=bool(calls))
+        else:
+            text = self._halt(caller.halted.deciding)
+            self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
 
-    def finish(self, text: str, *, goes_on: bool, halted: str = "") -> None:
+    def _hear(self, piece: str) -> None:
+        if not self._outfit.withholds:
+            self.transcript.listener.text(piece)
+
+    def _is_withheld(self, reply: Reply) -> bool:
+        """An output is judged before anybody sees it; what is not released is only recorded."""
+        if not self._outfit.withholds:
+            return False
+        ends = TurnEnd(text=reply.text)
+        decision = Decision() if reply.calls else self.channel.preview(ends)
+        if decision.verdict < Verdict.ASK:
+            self.transcript.listener.text(reply.text)
+            return False
+        self._halt(decision)
+        self.channel.submit(ends)
+        return True
+
+    def finish(self, text: str, *, goes_on: bool) -> None:
         """The turn is over; if nothing was called, the person is next."""
-        self._kept_back(self.channel.submit(TurnEnd(text=text)))
+        self._kept_back(self.channel.submit(TurnEnd(text=text, final=not goes_on)))
         self.owes_turn = goes_on
-        if halted:
-            self.stopped = halted
-        elif not goes_on:
+        if not goes_on:
             self._hand_back(text)
 
     def _begin(self) -> bool:
@@ -162,7 +225,9 @@ class Driver:
         if reply.cut:
             self.transcript.listener.note(f"the answer is not complete: {reply.cut}")
         written = [message(Role.ASSISTANT, reply.text)] if reply.text or not reply.calls else []
-        calls = (call(self._call_ids.take(one.id), one.tool, one.arguments) for one in reply.calls)
+        calls = (
+            call(self._outfit.call_ids.take(one.id), one.tool, one.arguments) for one in reply.calls
+        )
         blocks = self.transcript.add(*written, *calls)
         if blocks:
             said = blocks[0].text if reply.text else ""
@@ -172,7 +237,7 @@ class Driver:
     def _hand_back(self, text: str) -> None:
         """The model is done; rules may want it to go on, a limited number of times."""
         answer = self.channel.submit(AgentStop(text=text))
-        if answer.verdict < Verdict.ASK or self._blocked >= self._max_blocks:
+        if answer.verdict < Verdict.ASK or self._blocked >= self._outfit.max_blocks:
             return
         self._blocked += 1
         self.owes_turn = True

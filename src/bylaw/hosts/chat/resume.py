@@ -107,7 +107,8 @@ def _stands_behind(block: Block, at: int, name: str) -> bool:
 
 def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
     last = max((place for place, block in enumerate(blocks) if block.by_model), default=-1)
-    return [block for block in blocks[last + 1 :] if block.role is Role.USER]
+    behind = blocks[last + 1 :]
+    return [block for block in behind if block.role is Role.USER and not block.synthetic]
 
 
 def _answer_interrupted(driver: Driver, *, known: bool) -> None:
@@ -177,7 +178,7 @@ def _finish_turn(driver: Driver) -> None:
     blocks = driver.transcript.blocks
     replies = [block for block in blocks if block.by_model]
     called = bool(replies) and replies[-1].kind is BlockKind.CALL
-    driver.owes_turn = called or bool(_behind_last_reply(blocks))
+    driver.owes_turn = _owes_turn(driver)
     if not driver.channel.session().turns.open or driver.channel.agent:
         return
     if replies_in(blocks) > driver.transcript.file.replies:
@@ -186,6 +187,27 @@ def _finish_turn(driver: Driver) -> None:
     else:
         driver.in_turn = True
         driver.owes_turn = True
+
+
+def _owes_turn(driver: Driver) -> bool:
+    """Whether the model has something to answer.
+
+    The record knows it; without one, a person who spoke last waits for an answer.
+    """
+    last = next(filter(_is_said, reversed(driver.transcript.blocks)), None)
+    if last is None or last.halts:
+        return False
+    if last.kind is BlockKind.CALL:
+        return True
+    session, file = driver.channel.session(), driver.transcript.file
+    if file.known < 0 or file.edited:
+        return last.role is Role.USER
+    return session.turns.begun == session.turns.before_prompt and last.role is Role.USER
+
+
+def _is_said(block: Block) -> bool:
+    by_person = block.role is Role.USER and not block.synthetic
+    return by_person or block.by_model or block.halts
 
 
 def _text_before(blocks: Sequence[Block], call: Block) -> str:

@@ -25,7 +25,8 @@ from bylaw.hosts.chat.channel import Channel
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.driver import Driver
+from bylaw.hosts.chat.contract import Contract, may_withhold
+from bylaw.hosts.chat.driver import Driver, Outfit
 from bylaw.hosts.chat.inline import InlineReader
 from bylaw.hosts.chat.listener import Aside
 from bylaw.hosts.chat.messages import Options
@@ -140,16 +141,17 @@ class Stage:
         )
         switches = Switchboard(books, self._switches.disabled)
         channel = Channel(loop, session, agent, switches, settings.model)
-        return Driver(
-            channel,
-            transcript,
-            model,
-            tools,
-            _options(declared),
-            settings.stop.max_blocks,
-            runner.run,
-            self._call_ids,
+        outfit = Outfit(
+            model=model,
+            tools=tools,
+            options=_options(declared),
+            run_agent=runner.run,
+            call_ids=self._call_ids,
+            contract=Contract.of(library),
+            max_blocks=settings.stop.max_blocks,
+            withholds=may_withhold(books),
         )
+        return Driver(channel, transcript, outfit)
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
         """The books in force, and the file's own; what is wrong with that one ends the chat."""

@@ -49,6 +49,11 @@ def message(role: Role, text: str, rule: str = "") -> Written:
     return Written(_ELEMENTS[role], text, _made_by(rule))
 
 
+def halt(text: str, rule: str) -> Written:
+    """What a rule ends a turn with, in place of the assistant's answer."""
+    return Written(_ELEMENTS[Role.ASSISTANT], text, {"halt": "true"} | _made_by(rule))
+
+
 def call(call_id: str, tool: str, arguments: str, rule: str = "") -> Written:
     """A call of a tool."""
     named = {"function_name": tool, "tool_call_id": call_id}

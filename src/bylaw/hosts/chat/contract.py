@@ -1,0 +1,61 @@
+"""The context documents in force → what the model of a chat is told when they enable something.
+
+What is enforced is also told: whenever a command replaces what is enabled, the chat gets a block
+that says what now holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.context.payload import RESPONSE_ID
+from bylaw.dialects.context.reading import read_document
+from bylaw.dialects.context.render import rendered
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.dialects.context.document import Document
+    from bylaw.model.procedure import Book
+    from bylaw.model.slate import Slate
+    from bylaw.runtime.loading import Library
+
+CONTEXT = "context"
+RULE = "render"
+UID = "context:builtin#render"
+# The response of an error: nothing is checked in it again.
+ERROR_RESPONSE = RESPONSE_ID
+
+
+class Contract:
+    """What a chat's context documents demand; nothing if it has none."""
+
+    def __init__(self, document: Document | None = None) -> None:
+        self._document = document
+
+    @classmethod
+    def of(cls, library: Library) -> Contract:
+        """The contract of the books in force; a broken one denies by itself and tells nothing."""
+        for loaded in library.books:
+            if loaded.dialect.name == CONTEXT and not loaded.broken:
+                return cls(read_document([file.source for file in loaded.texts.values()]))
+        return cls()
+
+    def news(self, before: Slate, now: Slate) -> str:
+        """What the model must know now, if something else is enabled than before."""
+        if self._document is None or before.enabled == now.enabled:
+            return ""
+        return rendered(self._document, now).rstrip("\n")
+
+
+def may_withhold(books: Iterable[Book]) -> bool:
+    """Whether a rule of these books can keep an output from being released."""
+    return any(
+        Kind.TURN_END in rule.on.kinds and rule.judgement.verdict >= Verdict.ASK
+        for book in books
+        for group in book.groups
+        for rule in group.rules
+        if rule.judgement is not None
+    )
