@@ -264,6 +264,8 @@ REFUSED = [
     ("- a\nb: c\n", codes.YAML_SYNTAX, "b: c"),
     ("  a: 1\nb: 2\n", codes.YAML_SYNTAX, "b: 2"),
     ("a: b\n- c # x\n", codes.YAML_SYNTAX, "- c"),
+    ("a: b\nprose here\n\nc: d\n", codes.YAML_SYNTAX, "prose here"),
+    ("a: b\nprose at the end\n\n", codes.YAML_SYNTAX, "prose at the end"),
     ("a\nkey\nb: c\n", codes.YAML_SYNTAX, ":"),
     ("a: ]\n", codes.YAML_SYNTAX, "]"),
     ("[}?", codes.YAML_SYNTAX, "?"),

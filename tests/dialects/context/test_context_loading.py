@@ -62,6 +62,22 @@ class TestPhases:
         )  # fmt: skip
 
 
+class TestPlaces:
+    """AC-129: an error names the block, its id and the line"""
+
+    def test_an_unknown_key_stands_in_something_with_a_name(self):
+        rule = "[{id: r, check: {preset: no_browsing}, severity: warn}]"
+        protocols = block("PROTOCOL", "protocols:", f"  - {{id: p, rules: {rule}}}")
+
+        assert told(module(protocols)) == ("SCHEMA_VIOLATION", "PROTOCOL", "p.r", 6)
+        assert told(module(state("Int", "colour: red"))) == ("SCHEMA_VIOLATION", "STATE", "s", 7)
+
+    def test_prose_in_a_body_has_its_own_line(self):
+        text = module(block("ENUM", "name: E", "and prose", "", "values: [a]"))
+
+        assert told(text) == ("PARSE_ERROR", "ENUM", "", 6)
+
+
 class TestUniqueness:
     """AC-049 to AC-056, AC-A15"""
 

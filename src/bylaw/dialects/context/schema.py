@@ -48,16 +48,16 @@ CHECK_FIELDS = {
 
 def read_module(fields: Fields) -> Module | None:
     """The header of a module."""
-    fields.closed(("name", "description"))
     name = fields.symbol("name")
+    fields.closed(("name", "description"))
     description = fields.text("description")
     return None if name is None else Module(name, description)
 
 
 def read_enum(module: Module, fields: Fields) -> None:
     """`[[ENUM]]`."""
-    fields.closed(("name", "values"), ("description",))
     name, values = fields.symbol("name"), fields.names("values")
+    fields.closed(("name", "values"), ("description",))
     if name is not None and name.text in (*PRIMITIVES, *GENERICS):
         message = f"`{name.text}` is a type of the language"
         fields.phase.add(SCHEMA_VIOLATION, message, name.place, "give the enum another name")
@@ -82,8 +82,8 @@ def _check_values(fields: Fields, values: tuple[Name, ...]) -> None:
 
 def read_state(module: Module, fields: Fields) -> None:
     """`[[STATE]]`."""
-    fields.closed(("name", "type"), (DEFAULT,))
     name = fields.symbol("name")
+    fields.closed(("name", "type"), (DEFAULT,))
     type_ = _type(fields)
     if name is not None and type_ is not None:
         module.states.append(State(name, type_, fields.node_of(DEFAULT), fields.place()))
@@ -105,8 +105,8 @@ def _type(fields: Fields) -> Name | None:
 
 def read_command(module: Module, fields: Fields) -> None:
     """`[[COMMAND]]`."""
-    fields.closed(("name",), ("description", "args", "reads_state", "writes_state", "effects"))
     name = fields.symbol("name")
+    fields.closed(("name",), ("description", "args", "reads_state", "writes_state", "effects"))
     kind, parameters = _signature(fields)
     enable, assignments = _effects(fields)
     command = Command(
@@ -180,8 +180,8 @@ def read_responses(module: Module, fields: Fields) -> None:
     """`[[RESPONSE]]`."""
     fields.closed(("responses",))
     for item in fields.mappings("responses"):
-        item.closed(("id",), ("description", "constraints"))
         name = item.symbol("id")
+        item.closed(("id",), ("description", "constraints"))
         constraints = item.mapping("constraints")
         limits = Constraints() if constraints is None else _constraints(constraints)
         if name is not None:
@@ -209,8 +209,8 @@ def read_workflows(module: Module, fields: Fields) -> None:
     """`[[WORKFLOW]]`."""
     fields.closed(("workflows",))
     for item in fields.mappings("workflows"):
-        item.closed(("id", "steps"), ("description",))
         name = item.symbol("id")
+        item.closed(("id", "steps"), ("description",))
         steps = tuple(_steps(item))
         if name is not None:
             module.workflows.append(Workflow(name, steps, item.text("description")))
@@ -232,8 +232,8 @@ def read_protocols(module: Module, fields: Fields) -> None:
     """`[[PROTOCOL]]`."""
     fields.closed(("protocols",))
     for item in fields.mappings("protocols"):
-        item.closed(("id", "rules"), ("description",))
         name = item.symbol("id")
+        item.closed(("id", "rules"), ("description",))
         rules = tuple(_rules(item))
         if name is not None:
             module.protocols.append(Protocol(name, rules, item.text("description")))
@@ -241,10 +241,10 @@ def read_protocols(module: Module, fields: Fields) -> None:
 
 def _rules(item: Fields) -> Iterator[Rule]:
     for rule in item.mappings("rules"):
-        rule.closed(("id", "check"))
         protocol, rule.id = rule.id, ""
         name = rule.symbol("id")
         rule.id = f"{protocol}.{rule.id}" if rule.id else protocol
+        rule.closed(("id", "check"))
         check = rule.mapping("check")
         if name is None or check is None:
             continue

@@ -137,6 +137,8 @@ def explain(problem: yaml.MarkedYAMLError, text: str, opened: int | None) -> Fin
         return _tab(text, at)
     if (start := _unquoted_start(text, at, begun)) is not None:
         return _unquoted(text, start)
+    if "expected ':'" in said:  # libyaml notices at the line behind it
+        return _syntax(said, text, begun, None)
     return _syntax(said, text, at, _begin_of_interest(said, begun, opened))
 
 
