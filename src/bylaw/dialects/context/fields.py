@@ -70,7 +70,7 @@ class Fields:
             self.phase.add(SCHEMA_VIOLATION, message, name.place, hint)
             return None
         self.id = self.id or name.text
-        return name
+        return Name(name.text, self.place(name.place.span))
 
     def name(self, key: str) -> Name | None:
         """A text with its place."""
