@@ -34,7 +34,7 @@ class ToolCheck:
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """The checks of a complete output."""
+    """The checks of an output."""
 
     check: Check
     document: Document
@@ -42,7 +42,8 @@ class OutputCheck:
     def test(self, view: View) -> Match | None:
         """What is violated."""
         event = judged_output(view)
-        if event is None:
+        # What must not be in an output must not be in a part of it either: people see each.
+        if event is None or not (event.final or self.check.type is CheckType.FORBID_BLOCK):
             return None
         why = self._why(view, event)
         return Match({WHY: why}) if why else None
@@ -74,16 +75,18 @@ class ConstraintCheck:
     def test(self, view: View) -> Match | None:
         """All that an output breaks."""
         event = judged_output(view)
-        if event is None or used_response(view, event, self.document) != self.response:
+        if event is None or not event.final:
+            return None
+        if used_response(view, event, self.document) != self.response:
             return None
         found = "; ".join(broken(event.text, self.constraints))
         return Match({WHY: found}) if found else None
 
 
 def judged_output(view: View) -> TurnEnd | None:
-    """An output that is complete and is not itself the payload of an error (AC-125)."""
+    """An output, or a part of one, that is not itself the payload of an error (AC-125)."""
     event = view.event
-    if not isinstance(event, TurnEnd) or not event.final:
+    if not isinstance(event, TurnEnd):
         return None
     is_error = event.response == RESPONSE_ID and is_payload(event.text)
     return None if is_error else event
