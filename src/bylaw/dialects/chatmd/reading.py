@@ -10,7 +10,7 @@ from bylaw.dialects.chatmd.imports import expanded
 from bylaw.dialects.chatmd.placing import Places
 from bylaw.dialects.chatmd.policy_reader import read_policies
 from bylaw.dialects.chatmd.rules_reader import read_rules, read_settings
-from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.dialects.chatmd.written import WrittenFile
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 
 def read_file(file: RuleFile) -> Reading:
     """Everything but expressions, which are checked when rules are made of them."""
-    document, found = parse(file.source)
+    document, found = parse_once(file.source)
     placed, wrong_imports = expanded(document, file.beside)
     declared, wrong_tools = read_declarations(placed)
     findings = Findings([*found, *wrong_imports, *wrong_tools])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.source import BOM
 
@@ -23,7 +23,7 @@ KEPT = frozenset(
 
 def rule_text(source: SourceFile) -> str:
     """That part at its place; all of a text that cannot be read."""
-    document, findings = parse(source)
+    document, findings = parse_once(source)
     if has_errors(findings):
         return source.text
     pieces, at = [], 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.declarations import read_declarations
 from bylaw.dialects.chatmd.imports import expanded
-from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.chat.agents import AgentRunner
@@ -175,7 +175,7 @@ class Stage:
         return read_declarations(self._placed(source, location))[0]
 
     def _placed(self, source: SourceFile, location: str) -> list[tuple[Element, SourceFile]]:
-        document, _ = parse(source)
+        document, _ = parse_once(source)
         return expanded(document, Surroundings().of(location))[0]
 
     def _reader(self, location: str, listener: Listener) -> Callable[[SourceFile], list[Block]]:
