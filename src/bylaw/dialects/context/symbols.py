@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 T = TypeVar("T")
+MAX_HINTED = 3
 # A wrong name and the known ones → a hint.
 Near: TypeAlias = "Callable[[str, Iterable[str]], str]"
 
@@ -79,13 +80,12 @@ class Table(Generic[T]):
         if not same:
             return self._unknown(reference, near)
         if module and all(symbol.module != module for symbol in same):
-            hint = f"write `{same[0].qualified}`"
             message = f"the {self.kind} `{brief(reference)}` is one of another module"
-            return Unresolved(REFERENCE_ERROR, message, hint)
+            return Unresolved(REFERENCE_ERROR, message, _one_of(_candidates(same)))
         if len(same) > 1:
-            candidates = tuple(sorted(symbol.qualified for symbol in same))
             message = f"the {self.kind} `{brief(reference)}` is one of several modules"
-            return Unresolved(AMBIGUOUS_ID, message, f"write `{candidates[0]}`", candidates)
+            candidates = _candidates(same)
+            return Unresolved(AMBIGUOUS_ID, message, _one_of(candidates), candidates)
         return same[0]
 
     def _unknown(self, reference: str, near: Near) -> Unresolved:
@@ -105,3 +105,13 @@ class Table(Generic[T]):
         message = found.message.replace(f" {self.kind} ", f" {what or self.kind} ", 1)
         phase.add(found.code, message, name.place, found.hint, found.candidates)
         return None
+
+
+def _candidates(symbols: Iterable[Symbol[T]]) -> tuple[str, ...]:
+    """In an order that does not depend on that of modules or files (AC-103)."""
+    return tuple(sorted(symbol.qualified for symbol in symbols))
+
+
+def _one_of(candidates: tuple[str, ...]) -> str:
+    shown = " or ".join(f"`{name}`" for name in candidates[:MAX_HINTED])
+    return f"write {shown}" + (" …" if len(candidates) > MAX_HINTED else "")
