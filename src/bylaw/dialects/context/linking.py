@@ -16,7 +16,7 @@ from bylaw.dialects.context.document import (
 from bylaw.dialects.context.presets import PRESETS
 from bylaw.dialects.context.schema import ENABLED_KINDS, TEXT_KINDS
 from bylaw.dialects.context.symbols import Kind, Symbol, Table
-from bylaw.dialects.context.types import MAX_LISTED, EnumType, parse_type, resolved
+from bylaw.dialects.context.types import BUILT_IN, MAX_LISTED, EnumType, parse_type, resolved
 from bylaw.dialects.context.values import (
     ArgumentRef,
     Literal,
@@ -108,7 +108,8 @@ class Linked:
         """The type that a text names; it was found to be one by its form."""
 
         def enum(written: TypeText) -> EnumType | None:
-            found = self.enums.resolve(Name(written.name, name.place), module, self._phase, "type")
+            wanted = Name(written.name, name.place)
+            found = self.enums.resolve(wanted, module, self._phase, "type", BUILT_IN)
             if found is None or not written.of:
                 return None if found is None else found.what
             message = f"`{brief(written.name)}` holds no other types"

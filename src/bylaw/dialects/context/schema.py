@@ -23,7 +23,8 @@ from bylaw.dialects.context.declared import (
     StepKind,
     Workflow,
 )
-from bylaw.dialects.context.types import GENERICS, PRIMITIVES, TypeTextError, parse_type
+from bylaw.dialects.context.types import BUILT_IN, TypeTextError, parse_type
+from bylaw.dialects.yaml import Sequence
 from bylaw.model.codes.context import SCHEMA_VIOLATION
 from bylaw.model.visible import brief
 
@@ -58,7 +59,7 @@ def read_enum(module: Module, fields: Fields) -> None:
     """`[[ENUM]]`."""
     name, values = fields.symbol("name"), fields.names("values")
     fields.closed(("name", "values"), ("description",))
-    if name is not None and name.text in (*PRIMITIVES, *GENERICS):
+    if name is not None and name.text in BUILT_IN:
         message = f"`{name.text}` is a type of the language"
         fields.phase.add(SCHEMA_VIOLATION, message, name.place, "give the enum another name")
     if values is not None:
@@ -70,7 +71,7 @@ def read_enum(module: Module, fields: Fields) -> None:
 
 def _check_values(fields: Fields, values: tuple[Name, ...]) -> None:
     node = fields.node_of("values")
-    if not values and node is not None:
+    if isinstance(node, Sequence) and not node.items:
         fields.wrong("an enum needs at least one value", node.span)
     seen: set[str] = set()
     for value in values:

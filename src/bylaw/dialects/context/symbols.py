@@ -11,7 +11,7 @@ from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from bylaw.dialects.context.declared import Name
     from bylaw.dialects.context.problems import Phase
@@ -94,12 +94,17 @@ class Table(Generic[T]):
         hint = near(reference, known)
         return Unresolved(UNKNOWN_ID, message, hint if hint.startswith("did") else "")
 
-    def resolve(self, name: Name, module: str, phase: Phase, what: str = "") -> Symbol[T] | None:
+    def resolve(
+        self, name: Name, module: str, phase: Phase, what: str = "", built_in: Sequence[str] = ()
+    ) -> Symbol[T] | None:
         """As `find`; what is wrong is noted at the place of the reference.
 
-        `what` is how the thing is called there, if not by its kind.
+        `what` is how the thing is called there, if not by its kind; `built_in` is what else could
+        have been meant.
         """
-        found = self.find(name.text, module, phase.near)
+        found = self.find(
+            name.text, module, lambda wrong, known: phase.near(wrong, [*known, *built_in])
+        )
         if isinstance(found, Symbol):
             return found
         message = found.message.replace(f" {self.kind} ", f" {what or self.kind} ", 1)
