@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from bylaw.cli.check import print_report, report_format
+from bylaw.cli.context_fmt import fmt
 from bylaw.cli.context_moment import at_moment, files_argument, moment_options
+from bylaw.cli.context_repl import repl
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS, Verbs
 from bylaw.cli.output import always_json, emit, text_or_json, write
@@ -147,3 +149,7 @@ def render(*, files: tuple[str, ...], messages: tuple[str, ...], session: str, j
     document, conversation = at_moment(files, messages, session, journal)
     write(rendered(document, conversation.slate))
     return 0
+
+
+command.add_command(fmt)
+command.add_command(repl)

@@ -4,18 +4,45 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from stat import S_ISREG
 
-from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.paths import as_bytes, folder_of, real_path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-def write_whole(folder: int, name: str, data: bytes, *, lasting: bool = True) -> None:
+def replace_file(path: str, data: bytes) -> None:
+    """Give a file that a person named another content; OSError or ValueError leave it as it was.
+
+    A link stays one. The file is as open to others as it was.
+    """
+    path = real_path(path)
+    name = path.rpartition("/")[2]
+    folder = os.open(as_bytes(folder_of(path)), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        old = os.stat(as_bytes(name), dir_fd=folder, follow_symlinks=False)
+        if not S_ISREG(old.st_mode):
+            raise ValueError("it is no regular file")
+        if not os.access(as_bytes(name), os.W_OK, dir_fd=folder):
+            raise PermissionError  # replacing it would go round what it forbids
+        write_whole(folder, name, data, like=old)
+    finally:
+        os.close(folder)
+
+
+def write_whole(
+    folder: int,
+    name: str,
+    data: bytes,
+    *,
+    lasting: bool = True,
+    like: os.stat_result | None = None,
+) -> None:
     """Put a file of this user in the place of the old one; OSError leaves that as it was.
 
     A lasting one is whole also after the power failed.
     """
-    temporary = write_beside(folder, name, data, lasting=lasting)
+    temporary = write_beside(folder, name, data, lasting=lasting, like=like)
     try:
         rename(folder, temporary, name)
         if lasting:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from bylaw.model.slate import Enabled
     from bylaw.tools.context.conversation import Answer
+    from bylaw.tools.context.formatting import Formatted
     from bylaw.tools.context.variables import Variable
 
 HEADINGS = ("variable", "type", "value")
@@ -53,6 +54,21 @@ def render_enabled(enabled: Enabled) -> str:
     """A line for each kind of which something is enabled."""
     lines = [f"{kind}: {shown(', '.join(names))}" for kind, names in _kinds(enabled) if names]
     return "".join(f"{line}\n" for line in lines or [NOTHING_ENABLED])
+
+
+def formatted_as_data(files: Sequence[Formatted], *, with_text: bool) -> dict[str, object]:
+    """The files, and whether their text is another one in canonical form."""
+    plain = [{"path": one.path, "changed": one.changed} for one in files]
+    if with_text:
+        return {
+            "files": [{**data, "text": one.text} for data, one in zip(plain, files, strict=True)]
+        }
+    return {"files": plain}
+
+
+def render_changed(files: Sequence[Formatted], word: str) -> str:
+    """A line for each file that is not in canonical form."""
+    return "".join(f"{word}: {shown(one.path)}\n" for one in files if one.changed)
 
 
 def _row(one: Variable) -> tuple[str, ...]:
