@@ -25,13 +25,19 @@ MAX_NAME = 200
 
 
 class Fields:
-    """One mapping of a block; `id` is that of the thing it is about, once that is known."""
+    """One mapping of a block; `id` is that of the thing it is about, once that is known.
 
-    def __init__(self, node: Mapping, block: Block, phase: Phase, id_: str = "") -> None:
+    `part` is the key that it is the value of, inside of such a thing.
+    """
+
+    def __init__(
+        self, node: Mapping, block: Block, phase: Phase, id_: str = "", part: str = ""
+    ) -> None:
         self.node = node
         self.block = block
         self.phase = phase
         self.id = id_
+        self._part = part if id_ else ""
         self._values = {str(pair.key.value): pair for pair in node.pairs}
 
     def closed(self, required: Many[str], optional: Many[str] = ()) -> Fields:
@@ -48,7 +54,8 @@ class Fields:
         return self
 
     def _what(self) -> str:
-        return f"`{self.block.type}`" + (f" `{brief(self.id)}`" if self.id else "")
+        part = f"`{self._part}` of " if self._part else ""
+        return f"{part}`{self.block.type}`" + (f" `{brief(self.id)}`" if self.id else "")
 
     def has(self, key: str) -> bool:
         """Whether the key is there."""
@@ -121,7 +128,7 @@ class Fields:
         """The items of a list of mappings."""
         for node in self.items(key):
             if isinstance(node, Mapping):
-                yield Fields(node, self.block, self.phase, self.id)
+                yield Fields(node, self.block, self.phase, self.id, key)
             else:
                 self.wrong(f"`{key}` must hold keys and values", node.span)
 
@@ -131,7 +138,7 @@ class Fields:
         if node is None:
             return None
         if isinstance(node, Mapping):
-            return Fields(node, self.block, self.phase, self.id)
+            return Fields(node, self.block, self.phase, self.id, key)
         self.wrong(f"`{key}` must hold keys and values", node.span)
         return None
 
