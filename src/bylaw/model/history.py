@@ -52,6 +52,8 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             last_role=role.value,
             last_user=text if role is Role.USER else self.last_user,
             last_assistant=text if role is Role.ASSISTANT else self.last_assistant,
+            # CM-A07: the response to a denied call is one, too.
+            last_tool=text if role is Role.TOOL else self.last_tool,
             messages=messages,
             chars=chars,
         )
