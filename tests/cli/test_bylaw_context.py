@@ -353,15 +353,6 @@ def test_fmt_cannot_write_a_pipe(folder):
     assert told == "error: cannot write `pipe.md`: it is no regular file\n"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-def test_fmt_does_not_go_round_a_file_that_is_only_to_be_read(folder):
-    (folder / "doc.md").chmod(0o444)
-    result = run(folder, "fmt", "doc.md", "--write")
-    assert result.returncode == 1
-    assert "cannot write `doc.md`: permission denied" in result.stderr
-    assert (folder / "doc.md").read_text() == DOC
-
-
 # ---- repl
 
 

@@ -23,7 +23,7 @@ def replace_file(path: str, data: bytes) -> None:
         old = os.stat(as_bytes(name), dir_fd=folder, follow_symlinks=False)
         if not S_ISREG(old.st_mode):
             raise ValueError("it is no regular file")
-        if not os.access(as_bytes(name), os.W_OK, dir_fd=folder):
+        if not os.access(as_bytes(name), os.W_OK, dir_fd=folder, effective_ids=True):
             raise PermissionError  # replacing it would go round what it forbids
         write_whole(folder, name, data, like=old)
     finally:
