@@ -95,8 +95,7 @@ class _Message:
 
     def _text_tag(self, mark: Mark) -> int:
         """A tag that is known elsewhere."""
-        whole = _WHOLE_TAG.match(self._scan.text, mark.end)
-        if whole and not self._warned:
+        if not self._warned and (whole := _WHOLE_TAG.match(self._scan.text, mark.end)):
             self._warn(Span(mark.start, whole.end()), mark.name)
         if mark.name != self._name or mark.name in _NEVER_NEST:
             return mark.end
