@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.content import pieces
 from bylaw.dialects.chatmd.syntax.nodes import Element
+from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.messages import Image
 from bylaw.model.vocabulary import Role
 
@@ -59,6 +60,11 @@ class Block:
         """Whether the model itself wrote it."""
         return self.role is Role.ASSISTANT and not self.synthetic
 
+    @property
+    def by_person(self) -> bool:
+        """Whether a person said it."""
+        return self.role is Role.USER and not self.synthetic
+
 
 _ROLES = {
     "user": Role.USER,
@@ -81,6 +87,12 @@ def read_blocks(
     """The blocks of elements, each with the text in which it stands."""
     read = (_read(element, source, inline) for element, source in placed)
     return [block for block in read if block is not None]
+
+
+def own_blocks(source: SourceFile) -> list[Block]:
+    """The blocks that stand in a text itself, without what they refer to."""
+    document, _ = parse(source)
+    return read_blocks((element, source) for element in document.elements)
 
 
 def _read(element: Element, source: SourceFile, inline: Inline) -> Block | None:

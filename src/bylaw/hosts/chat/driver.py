@@ -115,7 +115,7 @@ class Driver:
 
     def told(self, block: Block, *, before: bool = False) -> None:
         """A block that a person wrote into the file; `before`: its event is recorded already."""
-        said = block.role is Role.USER and not block.synthetic
+        said = block.by_person
         if not said or before:
             self.owes_turn |= said
             if not before:

@@ -84,8 +84,8 @@ def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
 def _refuse_orphans(blocks: Sequence[Block], name: str) -> None:
     found = orphans(blocks)
     if found:
-        message_ = f"`{name}`: the response `{found[0].call}` answers no call that stands before it"
-        raise BylawError(message_)
+        wrong = f"the response `{found[0].call}` answers no call that stands before it"
+        raise BylawError(f"`{name}`: {wrong}")
 
 
 def _new_blocks(driver: Driver, *, known: bool) -> list[Block]:
@@ -108,7 +108,7 @@ def _stands_behind(block: Block, at: int, name: str) -> bool:
 def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
     last = max((place for place, block in enumerate(blocks) if block.by_model), default=-1)
     behind = blocks[last + 1 :]
-    return [block for block in behind if block.role is Role.USER and not block.synthetic]
+    return [block for block in behind if block.by_person]
 
 
 def _answer_interrupted(driver: Driver, *, known: bool) -> None:
@@ -206,8 +206,7 @@ def _owes_turn(driver: Driver) -> bool:
 
 
 def _is_said(block: Block) -> bool:
-    by_person = block.role is Role.USER and not block.synthetic
-    return by_person or block.by_model or block.halts
+    return block.by_person or block.by_model or block.halts
 
 
 def _text_before(blocks: Sequence[Block], call: Block) -> str:

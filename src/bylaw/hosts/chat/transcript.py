@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.dialects.chatmd.syntax.write import block as block_text
-from bylaw.hosts.chat.blocks import ERROR, no_inline, read_blocks
+from bylaw.hosts.chat.blocks import ERROR, own_blocks
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import Role
 
@@ -92,14 +91,8 @@ class Transcript:
         text = "".join(one.as_text for one in written)
         self.file.append(text if self._ends_line else "\n" + text)
         self._ends_line = True
-        added = _read_back(self.file.name, text)
+        added = own_blocks(SourceFile(self.file.name, text))
         self.blocks += added
         for block in added:
             self.listener.block(block)
         return added
-
-
-def _read_back(name: str, text: str) -> list[Block]:
-    source = SourceFile(name, text)
-    document, _ = parse(source)
-    return read_blocks(((element, source) for element in document.elements), no_inline)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.chat.blocks import own_blocks
 from bylaw.hosts.chat.compaction.extract import extract
 from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.hosts.chat.compaction.keeping import staying
 from bylaw.hosts.chat.compaction.relevance import relevant
 from bylaw.hosts.chat.compaction.reminder import is_reminder, reminder
-from bylaw.hosts.chat.compaction.rewriting import Rewriting, own_blocks
+from bylaw.hosts.chat.compaction.rewriting import Rewriting
 from bylaw.hosts.chat.compaction.summary import summarised
 from bylaw.hosts.chat.compaction.units import History
 from bylaw.hosts.chat.compaction.wishes import Strategy, read_keep, read_strategy

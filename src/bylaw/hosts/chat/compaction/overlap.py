@@ -4,7 +4,7 @@
 
 `overlap` is how many words a unit has in common with what is being worked on, of the words of the
 one that has fewer; words that most units have do not count. `recency` is 1 for the newest unit.
-Only whole numbers are added, so that the order in which words come cannot matter.
+Words are counted, not weighed, so that the order in which they come cannot matter.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
-
-from bylaw.model.vocabulary import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +37,7 @@ def scores(units: Sequence[list[Block]], focus: Iterable[Block]) -> list[float]:
     return [
         OVERLAP * _overlap(own - common, sought)
         + RECENCY * number / len(units)
-        + BY_PERSON * any(_by_person(block) for block in unit)
+        + BY_PERSON * any(block.by_person for block in unit)
         for number, (unit, own) in enumerate(zip(units, words, strict=True), 1)
     ]
 
@@ -58,7 +56,3 @@ def _common(units: list[set[str]]) -> set[str]:
 
 def _overlap(own: set[str], sought: set[str]) -> float:
     return len(own & sought) / max(min(len(own), len(sought)), FEWEST_WORDS)
-
-
-def _by_person(block: Block) -> bool:
-    return block.role is Role.USER and not block.synthetic

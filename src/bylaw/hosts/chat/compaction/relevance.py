@@ -50,7 +50,7 @@ def _focus(history: History, going: set[int]) -> list[Block]:
     for place, block in enumerate(history.blocks):
         if block.kind is not BlockKind.MESSAGE:
             continue
-        if block.role is Role.USER and not block.synthetic:
+        if block.by_person:
             people.append(place)
         if history.unit_at[place] not in going and block.role in (Role.USER, Role.ASSISTANT):
             kept.append(place)

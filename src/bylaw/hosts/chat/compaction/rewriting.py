@@ -9,21 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.hosts.chat.blocks import read_blocks
+from bylaw.hosts.chat.blocks import own_blocks
 from bylaw.hosts.chat.compaction.archive import archived, runs
 from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.model.source import SourceFile
 
 if TYPE_CHECKING:
-    from bylaw.dialects.chatmd.syntax.nodes import Document
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.compaction.archive import Run
     from bylaw.hosts.chat.compaction.units import History
-
-
-def own_blocks(source: SourceFile) -> list[Block]:
-    """The blocks that stand in a file itself, without what they refer to."""
-    return _blocks(parse(source)[0])
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Rewriting:
     @cached_property
     def runs(self) -> list[Run]:
         """Where archives are to stand."""
-        return runs(self._document, frozenset(self._messages), frozenset(self._standing))
+        return runs(parse(self.source)[0], frozenset(self._messages), frozenset(self._standing))
 
     @cached_property
     def text(self) -> str:
@@ -63,13 +57,9 @@ class Rewriting:
         return [*blocks[:at], *self._stand_in_blocks(), *blocks[at:]]
 
     @cached_property
-    def _document(self) -> Document:
-        return parse(self.source)[0]
-
-    @cached_property
     def _standing(self) -> dict[int, str]:
         """Every element of the file that makes a block: where it begins, and its text."""
-        return {block.element.span.start: _written(block) for block in _blocks(self._document)}
+        return {block.element.span.start: _written(block) for block in own_blocks(self.source)}
 
     @cached_property
     def _messages(self) -> Counter[int]:
@@ -91,10 +81,6 @@ class Rewriting:
         before = [text for at, text in kept if at < last]
         behind = [text for at, text in kept if at >= last]
         return [*before, *map(_written, self._stand_in_blocks()), *behind]
-
-
-def _blocks(document: Document) -> list[Block]:
-    return read_blocks((element, document.source) for element in document.elements)
 
 
 def _written(block: Block) -> str:
