@@ -3,6 +3,7 @@
 import pytest
 from context_documents import DOC, block, codes, loaded, module, payload, problems, told
 
+from bylaw.dialects.context.lowering import lowered
 from bylaw.dialects.context.types import MAX_INT, MAX_TYPE_CHARS
 
 
@@ -196,3 +197,29 @@ class TestNames:
     def test_a_name_that_nobody_can_read(self):
         assert loaded(module(state("Int", name="s" * 200)))
         assert codes(module(state("Int", name="s" * 201))) == ["SCHEMA_VIOLATION"]
+
+
+class TestRules:
+    """AC-176 to AC-186"""
+
+    def test_every_rule_has_a_name_of_its_own(self):
+        text = module(
+            block("RESPONSE", "responses: [{id: p, constraints: {must_include: [x]}}]"),
+            block(
+                "PROTOCOL",
+                "protocols: [{id: p, rules: [{id: c, check: {preset: no_file_output}}]}]",
+            ),
+            command("{enable: {protocols: [p]}}", name="p"),
+        )
+        groups = lowered(loaded(text), {})
+        rules = [rule for group in groups for rule in group.rules]
+
+        assert len(rules) == 7
+        assert len({rule.uid for rule in rules}) == len(rules)
+        assert [rule.about["check"] for rule in rules if "check" in rule.about] == [
+            "forbid_block FILE",
+            "forbid_block ARTIFACT",
+            "forbid_block DOWNLOAD",
+            "forbid_tool python_user_visible.exec",
+            "forbid_tool container.download",
+        ]

@@ -151,11 +151,13 @@ class _Lowering:
 
     def _check(self, qualified: str, protocol: str, rule: RuleForm, check: Check) -> Rule:
         id_ = f"{qualified}.{rule.id}"
+        # A preset is several checks, each a rule of its own.
+        unique = f"{id_}/{check.about}" if rule.preset else id_
         forbids_tool = check.type is CheckType.FORBID_TOOL
         guard: Guard = ToolCheck(check) if forbids_tool else OutputCheck(check, self._document)
         reason = HaltPayload("PROTOCOL", f"{protocol}.{rule.id}", rule.place.line)
         return Rule(
-            uid=uid_of(NAME, rule.place.source.path, id_),
+            uid=uid_of(NAME, rule.place.source.path, unique),
             id=id_,
             origin=self._origin(rule.place),
             on=_TOOL if forbids_tool else _OUTPUT,
@@ -163,14 +165,15 @@ class _Lowering:
             gates=(EnabledGate(EnabledSet.PROTOCOLS, qualified),),
             guard=guard,
             judgement=Judgement(Verdict.HALT, reason),
-            about={"check": f"{check.type} {check.about}", "preset": rule.preset},
+            about=_said({"check": f"{check.type} {check.about}", "preset": rule.preset}),
         )
 
     def _constraints(self, qualified: str, symbol: Symbol[ResponseForm]) -> Rule:
         form = symbol.what
+        unique = f"{qualified}/constraints"  # a command may have the name of the response
         reason = HaltPayload("RESPONSE", symbol.name, form.place.line)
         return Rule(
-            uid=uid_of(NAME, form.place.source.path, qualified),
+            uid=uid_of(NAME, form.place.source.path, unique),
             id=qualified,
             origin=self._origin(form.place),
             on=_OUTPUT,
@@ -188,5 +191,8 @@ class _Lowering:
 
 def _about(form: CommandForm) -> dict[str, str]:
     arguments = ", ".join(f"{one.name}: {one.type}" for one in form.parameters)
-    about = {"description": form.description, "arguments": arguments}
+    return _said({"description": form.description, "arguments": arguments})
+
+
+def _said(about: dict[str, str]) -> dict[str, str]:
     return {key: text for key, text in about.items() if text}
