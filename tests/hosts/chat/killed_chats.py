@@ -59,10 +59,10 @@ KINDS = ("timer", "anywhere", "file", "rewrite", "journal", "torn", "tool", "mod
 LONGEST_S = 0.4
 # Where a process may kill itself, and in how many calls and returns there, C functions included.
 PLACES = {
-    "anywhere": (lambda code: OURS.search(code.co_filename), 40_000),
-    "file": (lambda code: code.co_filename.endswith("hosts/chat/chat_file.py"), 1_000),
-    "rewrite": (lambda code: code.co_name in {"rewrite", "_replaced"}, 100),
-    "journal": (lambda code: "runtime/journal/" in code.co_filename, 10_000),
+    "anywhere": (lambda code: OURS.search(code.co_filename), 120_000),
+    "file": (lambda code: code.co_filename.endswith("hosts/chat/chat_file.py"), 2_000),
+    "rewrite": (lambda code: code.co_name in {"rewrite", "_replaced"}, 60),
+    "journal": (lambda code: "runtime/journal/" in code.co_filename, 50_000),
 }
 OURS = re.compile("bylaw/(hosts|runtime)/")
 
@@ -199,7 +199,7 @@ def tools(kind, chance):
 def lies_in_wait(kind, chance):
     """Be killed from inside: at any place, or at one of some part of the program."""
     if kind == "torn":
-        tear(chance.randrange(12), chance.random())
+        tear(chance.randrange(30), chance.random())
         return
     if kind not in PLACES:
         return

@@ -34,7 +34,7 @@ def killed(turns, kinds, *folders):
     halves = [folders[0::2], folders[1::2]]
     command = [sys.executable, HERE / "killed_chats.py", str(turns), ",".join(kinds)]
     running = [Popen([*command, *half], stdout=PIPE, stderr=PIPE) for half in halves]
-    done = [process.communicate(timeout=300) for process in running]
+    done = [process.communicate(timeout=900) for process in running]
     assert [errors.decode() for _, errors in done] == ["", ""]
     counts = [[Counter(json.loads(line)) for line in out.splitlines()] for out, _ in done]
     return [
