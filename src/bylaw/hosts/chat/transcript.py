@@ -39,8 +39,12 @@ class Written:
 
     @property
     def as_text(self) -> str:
-        """As it stands in the file."""
-        return block_text(self.name, self.attributes, self.text)
+        """As it stands in the file; a name that no attribute can hold loses its backslashes."""
+        try:
+            return block_text(self.name, self.attributes, self.text)
+        except ValueError:
+            plain = {name: value.replace("\\", "_") for name, value in self.attributes.items()}
+            return block_text(self.name, plain, self.text)
 
 
 def message(role: Role, text: str, rule: str = "") -> Written:
