@@ -142,4 +142,3 @@ def _offer_completions(document: Document) -> None:
     readline.set_completer(complete)
     is_libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
-
