@@ -175,6 +175,13 @@ def test_a_list_that_is_too_wide_stands_below():
     assert form(text) == body("name: E", "values:", *(f"  - {one}" for one in values), type_="ENUM")
 
 
+def test_what_is_empty_has_no_place_below():
+    text = body("type: Map<String,List<Int>>", f"default: {{{'k' * 90}: [], b: []}}", "name: s")
+    assert form(text) == body(
+        "name: s", "type: Map<String, List<Int>>", "default:", f"  {'k' * 90}: []", "  b: []"
+    )
+
+
 def test_numbers_and_flags_have_one_form():
     assert form(body("name: s", "type: Int", "default: 0x10")) == body(
         "name: s", "type: Int", "default: 16"

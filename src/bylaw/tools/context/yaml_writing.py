@@ -128,6 +128,8 @@ class BodyWriter:
             return inline(self._value_of(node))
         if isinstance(node, Mapping):
             return "" if node.pairs else "{}"
+        if not node.items:
+            return "[]"
         if self._comments.are_within(node):
             return ""
         text = self._flow(node)
