@@ -36,6 +36,7 @@ HOMES = {
     **dict.fromkeys(("requires", "validate", "quota", "cooldown"), "tool"),
     "check": "validate",
 }
+ANY_TOOL = "*"
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _BOOLEANS = {"true": True, "false": False}
 Choice = TypeVar("Choice", bound=StrEnum)

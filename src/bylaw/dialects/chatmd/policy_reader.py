@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.elements import ANY_TOOL
 from bylaw.dialects.chatmd.formulas import read_formula
 from bylaw.dialects.chatmd.syntax.nodes import Element
 from bylaw.dialects.chatmd.written import (
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.chatmd.elements import ElementReader
     from bylaw.dialects.chatmd.written import Constraint
-
-_ANY_TOOL = "*"
 
 
 def read_policies(blocks: Sequence[ElementReader]) -> Iterator[WrittenConstraint]:
@@ -47,7 +46,7 @@ def read_policies(blocks: Sequence[ElementReader]) -> Iterator[WrittenConstraint
 def _tool(tool: ElementReader) -> str:
     tool.close(("name",))
     name = tool.tool_name("name")
-    if name == _ANY_TOOL:
+    if name == ANY_TOOL:
         headline = "a policy has no wildcard: `*` is no tool"
         help_ = 'name the tool, or write a rule on `event="pre_tool_call"`'
         tool.refuse(codes.WILDCARD_IN_POLICY, headline, tool.place("name"), help_)

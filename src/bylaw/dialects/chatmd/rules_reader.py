@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bylaw.dialects.chatmd.action_reader import read_action
+from bylaw.dialects.chatmd.elements import ANY_TOOL
 from bylaw.dialects.chatmd.formulas import read_formula
 from bylaw.dialects.chatmd.written import EventName, WrittenRule
 from bylaw.model.codes import chatmd_rules as codes
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.written import Action
     from bylaw.model.codes import Code
 
-ANY_TOOL = "*"
 MAX_ACTIONS, MAX_CALLS, TRACE = "max_actions_per_event", "max_calls_per_event", "trace"
 ON_ATTRIBUTES = (
     *("id", "event", "tool", "if", "priority", "once", "cooldown_turns", "cooldown_ms"),

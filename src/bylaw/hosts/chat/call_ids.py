@@ -9,6 +9,7 @@ from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.names import ARCHIVE
 from bylaw.dialects.chatmd.syntax.nodes import Element
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 # So the calls of rules are named; a model must not take the name of one that is to come.
 OF_RULES = "rule-"
-ARCHIVE = "archive"
 
 
 class CallIds:

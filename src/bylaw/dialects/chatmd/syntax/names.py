@@ -18,4 +18,6 @@ OURS = frozenset(("rules", "policy"))
 STRUCTURED = frozenset((*OURS, "tool", "shell_access"))
 # Inside rules and policy these hold text.
 BODIES = frozenset(("insert", "agent", "call"))
-KNOWN = frozenset((*MESSAGES, *INLINE, *LEAVES, *STRUCTURED, "summary", "script", "archive"))
+# Its content is read as at the top.
+ARCHIVE = "archive"
+KNOWN = frozenset((*MESSAGES, *INLINE, *LEAVES, *STRUCTURED, "summary", "script", ARCHIVE))

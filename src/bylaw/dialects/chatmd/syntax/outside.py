@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.syntax.names import KNOWN
+from bylaw.dialects.chatmd.syntax.names import ARCHIVE, KNOWN
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element
 from bylaw.model.codes.chatmd import CHATMD_TEXT_OUTSIDE
 from bylaw.model.source import BOM, Span
@@ -35,7 +35,7 @@ def warn_of_text(scan: Scan, children: Iterable[Node]) -> None:
 
 
 def _warn_inside(scan: Scan, element: Element) -> None:
-    if element.name == "archive":
+    if element.name == ARCHIVE:
         warn_of_text(scan, element.children)
 
 

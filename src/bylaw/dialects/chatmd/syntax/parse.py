@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.chatmd.syntax.blocks import read_block
 from bylaw.dialects.chatmd.syntax.bodies import read_script
 from bylaw.dialects.chatmd.syntax.messages import read_message
-from bylaw.dialects.chatmd.syntax.names import IDLE_AT_TOP, LEAVES, OURS, STRUCTURED
+from bylaw.dialects.chatmd.syntax.names import ARCHIVE, IDLE_AT_TOP, LEAVES, OURS, STRUCTURED
 from bylaw.dialects.chatmd.syntax.nodes import Document
 from bylaw.dialects.chatmd.syntax.opened import Opened
 from bylaw.dialects.chatmd.syntax.outside import warn_of_text
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import SourceFile
 
-# Its content is read as at the top.
-ARCHIVE = "archive"
 _WHOLE_FILE = Tag("", (), Span(0, 0), closed=False)
 
 

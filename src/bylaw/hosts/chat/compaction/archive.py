@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.syntax.names import MESSAGES
+from bylaw.dialects.chatmd.syntax.names import ARCHIVE, MESSAGES
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Text
 from bylaw.dialects.chatmd.syntax.write import block as block_text
 from bylaw.model.source import Span
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.chatmd.syntax.nodes import Document, Node
 
-_NAME = "archive"
 _REASONING = "reasoning"
-_END = f"\n</{_NAME}>"
+_END = f"\n</{ARCHIVE}>"
 
 
 @dataclass(slots=True)
@@ -90,4 +89,4 @@ def archived(text: str, found: Iterable[tuple[Run, int]], rule: str, behind: str
 
 def _start(rule: str, messages: int) -> str:
     marks = {"synthetic": "true", "via_rule": rule, "messages": str(messages)}
-    return block_text(_NAME, marks, "").removesuffix(f"</{_NAME}>\n") + "\n"
+    return block_text(ARCHIVE, marks, "").removesuffix(f"</{ARCHIVE}>\n") + "\n"
