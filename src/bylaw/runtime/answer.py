@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Answer:
     """An event as it was recorded, its decision, how its steps ended, and what it caused.
 
-    `verdict` and `reasons` are those that the host answers with: of the stronger round.
+    `verdict` and `deciding` are what the host answers with: of the stronger round.
     `problem` says why nothing could be recorded, if so.
     """
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 MAX_CHAT_BYTES = 256 << 20
-# A note holds one block at most, and that holds at most a tool's result.
+# A note holds what is appended at once, in base64; the longest of it is a turn of the model.
 MAX_NOTE_BYTES = 64 << 20
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
@@ -36,7 +36,7 @@ _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBL
 class Note(Struct, frozen=True, omit_defaults=True):
     """What is known of a file: its length and digest, and what was about to be written.
 
-    `pending` is a block that may have been appended, `rewrite` the digest of a text that may have
+    `pending` are blocks that may have been appended, `rewrite` the digest of a text that may have
     taken the file's place. `replies` is how often the model had answered when the turn began, and
     `rewrite_replies` how often by the count of that text. `untold` is where what a person wrote
     begins of which not all is told by events, -1 if nowhere; its events come behind `told_after`.
@@ -55,10 +55,11 @@ class Note(Struct, frozen=True, omit_defaults=True):
 class ChatFile:
     """An open ChatMD file, which no other chat can have open at the same time.
 
-    `source` is what it held when it was opened or written anew; `known` how many bytes of that
-    were there when it was last left, or -1 if nothing is known of it; `edited` whether those are
-    not the same any more; `cut` how many bytes of a torn block were taken off. `begun` is the
-    number of the event behind which what is not known may have been told, -1 if it was not.
+    `source` is what it held when it was opened or written anew; `known` up to which byte of that
+    nothing is new to the rules, or -1 if nothing is known of it; `edited` whether what was there
+    when it was last left is not the same any more; `cut` how many bytes of a torn block were taken
+    off. `begun` is the number of the event behind which what is new may have been told, -1 if it
+    was not.
     """
 
     def __init__(self, path: str, root: str, name: str) -> None:

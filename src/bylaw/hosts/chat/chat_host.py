@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bylaw.engine.causes import MAX_CHAIN, denial_message
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.chat.blocks import BlockKind
-from bylaw.hosts.chat.compaction.compactor import CompactionError
+from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.effects import AgentRun, HistoryCompact, Log, MessageInsert, ToolCall
 from bylaw.model.errors import BylawError
@@ -61,7 +61,7 @@ class ChatHost:
         agent: str = "",
     ) -> None:
         self._transcript = transcript
-        self._name = agent
+        self._agent_name = agent
         self._tools = tools
         self._compactor = compactor
         self._run_agent = run_agent
@@ -89,7 +89,7 @@ class ChatHost:
         return {op: partial(self._perform, method) for op, method in methods.items()}
 
     def _perform(self, method: Performer, due: Due, event: Event) -> StepOutcome:
-        return method(due, event) if event.agent == self._name else GONE
+        return method(due, event) if event.agent == self._agent_name else GONE
 
     def _insert(self, due: Due, _event: Event) -> StepOutcome:
         step = due.step
@@ -145,7 +145,7 @@ class ChatHost:
 
     def call_begins(self, before: ToolBefore, rule: str) -> None:
         """The call of a rule is a block like any other."""
-        if before.agent != self._name:
+        if before.agent != self._agent_name:
             return
         self._transcript.add(call(before.call, before.tool, as_text(dict(before.args)), rule))
 
@@ -165,7 +165,7 @@ class ChatHost:
         return last is not None and last.kind is BlockKind.CALL
 
     def too_deep(self, due: Due) -> str:
-        """CM-A32."""
+        """The chat is told that a step was refused, and the text is given back (CM-A32)."""
         text = (
             f"{due.step.op} of rule {due.plan.rule} was not performed:"
             f" a chain of rules has at most {MAX_CHAIN} links"

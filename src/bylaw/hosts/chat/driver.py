@@ -67,8 +67,6 @@ class Driver:
     def __init__(self, channel: Channel, transcript: Transcript, outfit: Outfit) -> None:
         self.channel = channel
         self.transcript = transcript
-        self.model = outfit.model
-        self.tools = outfit.tools
         self._outfit = outfit
         self._blocked = 0
         self.owes_turn = False
@@ -83,7 +81,7 @@ class Driver:
         while not self.stopped:
             if self._goes_on():
                 self.turn()
-            elif not self.model.hands_back or (said := ask()) is None:
+            elif not self._outfit.model.hands_back or (said := ask()) is None:
                 return
             else:
                 self.prompt(said)
@@ -91,14 +89,14 @@ class Driver:
     def answer(self) -> None:
         """Turns until nothing is called any more; BylawError if the model says nothing."""
         while self.owes_turn and not self.stopped:
-            if self.model.ended:
+            if self._outfit.model.ended:
                 raise ScriptEndedError("the script of the model has ended")
             self.turn()
 
     def _goes_on(self) -> bool:
-        if self.model.ended:
+        if self._outfit.model.ended:
             return False
-        return self.owes_turn or not self.model.hands_back
+        return self.owes_turn or not self._outfit.model.hands_back
 
     def end(self) -> None:
         """The person is done."""
@@ -113,24 +111,26 @@ class Driver:
         (block,) = self.transcript.add(message(Role.USER, text))
         self._heard(block, answer, before)
 
-    def told(self, block: Block, *, before: bool = False) -> None:
-        """A block that a person wrote into the file; `before`: its event is recorded already."""
-        said = block.by_person
-        if not said or before:
-            self.owes_turn |= said
-            if not before:
+    def told(self, block: Block, *, recorded: bool = False) -> None:
+        """A block that a person wrote into the file; `recorded`: its event is, already."""
+        if recorded or not block.by_person:
+            self.owes_turn |= block.by_person
+            if not recorded:
                 self.channel.submit(Message(role=block.role, text=block.text))
             self._ask_agents(block)
             return
-        slate = self.channel.session().slate
+        before = self.channel.session().slate
         answer = self.channel.submit(Prompt(text=block.text))
         if answer.verdict is not Verdict.HALT and self._kept_back(answer):
             self.stopped = "a rule keeps back what the file says last; take it out of the file"
             return
-        self._heard(block, answer, slate)
+        self._heard(block, answer, before)
 
     def _heard(self, block: Block, answer: Answer, before: Slate) -> None:
-        """What a person said stands in the file: it is history, and it is answered."""
+        """What a person said stands in the file: it is history, and it is answered.
+
+        `before` is what was enabled when it was said.
+        """
         self.channel.submit(Message(role=Role.USER, text=block.text))
         self._blocked = 0
         if answer.verdict is Verdict.HALT:
@@ -173,16 +173,17 @@ class Driver:
         self.in_turn = False
         request = Request(
             messages=messages_of(self.transcript.blocks),
-            tools=self.tools.specs,
+            tools=self._outfit.tools.specs,
             options=self._outfit.options,
         )
-        reply = self.model.reply(request, self._hear)
+        reply = self._outfit.model.reply(request, self._hear)
         self.turns += 1
         self.usage = self.usage.plus(reply.usage)
-        if self._is_withheld(reply):
+        if self._withhold(reply):
             return
         calls = self._write(reply)
-        caller = Caller(self.transcript, self.tools, self.channel.submit, self.channel.passes)
+        tools, channel = self._outfit.tools, self.channel
+        caller = Caller(self.transcript, tools, channel.submit, channel.passes)
         caller.answer_all(calls)
         if caller.halted is None:
             self.finish(reply.text, goes_on=bool(calls))
@@ -194,8 +195,11 @@ class Driver:
         if not self._outfit.withholds:
             self.transcript.listener.text(piece)
 
-    def _is_withheld(self, reply: Reply) -> bool:
-        """An output is judged before anybody sees it; what is not released is only recorded."""
+    def _withhold(self, reply: Reply) -> bool:
+        """Judge a final output before anybody sees it; one that is not released is only recorded.
+
+        What is said beside calls is no final output, and is released as it is.
+        """
         if not self._outfit.withholds:
             return False
         ends = TurnEnd(text=reply.text)
@@ -209,7 +213,7 @@ class Driver:
 
     def finish(self, text: str, *, goes_on: bool) -> None:
         """The turn is over; if nothing was called, the person is next."""
-        self._kept_back(self.channel.submit(TurnEnd(text=text, final=not goes_on)))
+        self._tell_reasons(self.channel.submit(TurnEnd(text=text, final=not goes_on)))
         self.owes_turn = goes_on
         if not goes_on:
             self._hand_back(text)
@@ -246,7 +250,11 @@ class Driver:
             self.channel.submit(Message(role=Role.DEVELOPER, text=reason.text))
 
     def _kept_back(self, answer: Answer) -> bool:
-        """Whether a rule refuses; the person is told why, and of what rules only warn."""
+        """Whether a rule refuses; the person is told why."""
+        self._tell_reasons(answer)
+        return answer.verdict >= Verdict.ASK
+
+    def _tell_reasons(self, answer: Answer) -> None:
+        """The person is told what rules object to, also where they only warn."""
         for reason in answer.deciding.reasons:
             self.transcript.listener.note(f"{reason.rule}: {reason.text}")
-        return answer.verdict >= Verdict.ASK

@@ -74,7 +74,7 @@ def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
             size += len(source.text[at : block.element.span.start].encode())
             at = block.element.span.start
             file.telling(size, driver.channel.session().seq)
-        driver.told(block, before=told)
+        driver.told(block, recorded=told)
         told = False
         if driver.stopped:
             return

@@ -5,7 +5,8 @@ from compaction_chats import RULE, blocks_of, chat, compacted, step, written
 
 from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.blocks import read_blocks
-from bylaw.hosts.chat.compaction.compactor import CompactionError, Compactor
+from bylaw.hosts.chat.compaction.compactor import Compactor
+from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.hosts.chat.compaction.wishes import Keep, Strategy, read_keep, read_strategy
 from bylaw.hosts.chat.transcript import call, message, response
 from bylaw.model.source import SourceFile

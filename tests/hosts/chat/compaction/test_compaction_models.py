@@ -8,7 +8,8 @@ from compaction_chats import RULE, Summariser, blocks_of, chat, compacted, step,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.chat.compaction.compactor import CompactionError, Compactor
+from bylaw.hosts.chat.compaction.compactor import Compactor
+from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.hosts.chat.compaction.judge import MAX_JUDGED
 from bylaw.hosts.chat.compaction.summary import MAX_MATERIAL_CHARS, MAX_SUMMARY_CHARS
 from bylaw.hosts.chat.messages import Call, Reply

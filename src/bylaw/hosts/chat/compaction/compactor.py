@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.chat.blocks import own_blocks
 from bylaw.hosts.chat.compaction.extract import extract
-from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.hosts.chat.compaction.keeping import staying
 from bylaw.hosts.chat.compaction.relevance import relevant
 from bylaw.hosts.chat.compaction.reminder import is_reminder, reminder
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.models.base import Model
     from bylaw.model.effects import HistoryCompact
     from bylaw.model.source import SourceFile
-
-__all__ = ["Compaction", "CompactionError", "Compactor"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
