@@ -27,6 +27,11 @@ YAML_TYPES = (
 )
 TEXT_TYPES = ("COMMANDS", "ENGINEERING", "CHECKLISTS", "GUIDELINES")
 BLOCK_TYPES = (*YAML_TYPES, *TEXT_TYPES)
+# AC-040: where kinds disagree, the first one wins; protocols hold whatever is before them (AC-A21).
+PRECEDENCE = (
+    *("RESPONSE", "WORKFLOW", "PROTOCOL", "ENGINEERING", "CHECKLISTS", "GUIDELINES"),
+    *("COMMAND", "STATE", "ENUM"),
+)
 # AC-A06: this is a marker, whatever its name. A byte order mark is no part of the first line.
 MARKER = re.compile(
     r"^(?:\A\ufeff)?[^\S\n]*(?P<marker>\[\[(?P<end>/?)(?P<type>[A-Za-z_]+)\]\])[^\S\n]*$",

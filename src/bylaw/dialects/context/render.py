@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.declared import CheckType, StepKind
+from bylaw.dialects.context.framing import PRECEDENCE
 from bylaw.dialects.context.standing import standing
 from bylaw.model.visible import clipped, visible, visible_in_json
 
@@ -30,6 +31,10 @@ NOTHING = "Nothing is enabled."
 ENFORCED = (
     "It replaces what was in force before. Calls of tools and outputs are checked: one that breaks"
     " a rule below is halted, and an error is shown instead."
+)
+PRECEDED = (
+    "Where kinds disagree, the first of these wins, and protocols always hold:"
+    f" {', '.join(PRECEDENCE)}."
 )
 MAX_DESCRIPTION = 300
 MAX_VALUE = 500
@@ -61,7 +66,7 @@ def rendered(document: Document, slate: Slate) -> str:
     ]
     lines = [
         HEADER,
-        ENFORCED if parts else NOTHING,
+        *((ENFORCED, PRECEDED) if parts else (NOTHING,)),
         *parts,
         *_part("State", _state(document, slate)),
     ]
