@@ -225,6 +225,36 @@ def test_comments_in_lists():
     )
 
 
+def test_comments_in_lists_in_lists():
+    text = body(
+        "name: s",
+        "type: List<List<Map<String, Int>>>",
+        "default:",
+        "-",
+        "  - {a: 1} # one",
+        "-  # two",
+        "# three",
+        "  - b: 2",
+        "- [{c: 3}] # four",
+    )
+    once = body(
+        "name: s",
+        "type: List<List<Map<String, Int>>>",
+        "default:",
+        "  -",
+        "    - a: 1  # one",
+        "  # two",
+        "  # three",
+        "  -",
+        "    - b: 2",
+        "  # four",
+        "  -",
+        "    - c: 3",
+    )
+    assert form(text) == once
+    assert form(once) == once
+
+
 def test_markers_move_to_the_beginning_of_their_line():
     text = " [[MODULE]]\t\nname: m\ndescription: d\n\n\n  [[GUIDELINES]]\n   as it is\n [[/GUIDELINES]] \n\t[[/MODULE]]"
     assert form(text) == (

@@ -26,6 +26,7 @@ class _Entry(NamedTuple):
     start: int
     end: int
     key: int  # the identity of the pair or item
+    is_collection: bool = False
 
 
 class Comments:
@@ -82,11 +83,16 @@ class Comments:
         here = self._entries[begun:end]
         whole: _Entry | None = None
         for entry in here:
-            if entry.end <= at and (whole is None or entry.start >= whole.end):
+            is_outer = whole is None or entry.start >= whole.end
+            if entry.end <= at and is_outer and not self._has_own_lines(entry):
                 whole = entry
         if whole is not None:
             return whole.key
         return here[-1].key if here else None
+
+    def _has_own_lines(self, entry: _Entry) -> bool:
+        """Whether it is written in lines of its own: a comment behind one is about that line."""
+        return entry.is_collection and self._text[entry.start] not in "[{"
 
     def _line_start(self, at: int) -> int:
         return max(self._text.rfind("\n", 0, at), self._text.rfind("\r", 0, at)) + 1
@@ -100,7 +106,7 @@ def _entries(node: Node) -> Iterator[_Entry]:
             yield from _entries(pair.value)
     elif isinstance(node, Sequence):
         for item in node.items:
-            yield _Entry(item.span.start, item.span.end, id(item))
+            yield _Entry(item.span.start, item.span.end, id(item), not isinstance(item, Scalar))
             yield from _entries(item)
 
 
