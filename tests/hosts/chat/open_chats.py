@@ -1,5 +1,8 @@
 """Chats for tests: a model that is a function, tools that are functions, everything else real."""
 
+import os
+import signal
+import traceback
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
@@ -11,6 +14,9 @@ from bylaw.hosts.chat.request import messages_of
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.source import SourceFile
 from bylaw.model.values import as_text
+from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.journal.reading import STORED, stored
+from bylaw.runtime.journal.store import Journal
 
 NAME = "test:model"
 
@@ -116,3 +122,32 @@ def blocks_of(text):
 def rebuilt(text):
     """The request that a text stands for."""
     return messages_of(blocks_of(text))
+
+
+def killed(work):
+    """Do the work in a process of its own, which is killed in the middle of it."""
+    pid = os.fork()
+    if not pid:
+        try:
+            work()
+        except BaseException:  # noqa: BLE001 - nothing of a test must go on in this process
+            traceback.print_exc()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def events(path, *kinds):
+    """What the journal beside a file holds, of these kinds."""
+    with JournalReader(f"{path.parent}/.bylaw/state/journal.db") as reader:
+        found = [stored(row).record.event for row in reader.each(f"{STORED} ORDER BY r.seq")]
+    return [event for event in found if not kinds or event.kind in kinds]
+
+
+def session_of(path):
+    """The session of the chat of a file, as its journal has it."""
+    with Journal(f"{path.parent}/.bylaw/state/journal.db") as journal:
+        return journal.session(f"chat:{path.name}")

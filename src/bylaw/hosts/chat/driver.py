@@ -241,6 +241,9 @@ class Driver:
     def _hand_back(self, text: str) -> None:
         """The model is done; rules may want it to go on, a limited number of times."""
         answer = self.channel.submit(AgentStop(text=text))
+        if answer.problem:  # nobody can say whether rules want it
+            self._tell_reasons(answer)
+            return
         if answer.verdict < Verdict.ASK or self._blocked >= self._outfit.max_blocks:
             return
         self._blocked += 1
