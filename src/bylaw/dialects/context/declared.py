@@ -143,11 +143,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of a protocol: a concrete check, or a preset that stands for several."""
+    """A rule of a protocol: a concrete check, or a preset that stands for several.
+
+    `about` is what the check is about, or the preset, where it stands.
+    """
 
     name: Name
-    check: Check | None
-    preset: Name | None = None
+    check: CheckType | None
+    about: Name
 
 
 @dataclass(frozen=True, slots=True)

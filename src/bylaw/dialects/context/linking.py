@@ -132,23 +132,23 @@ class Linked:
 
     def _rule(self, rule: Rule, module: str) -> RuleForm:
         checks = tuple(self._checks(rule, module))
-        preset = "" if rule.preset is None else rule.preset.text
+        preset = rule.about.text if rule.check is None else ""
         return RuleForm(rule.name.text, checks, preset, rule.name.place)
 
     def _checks(self, rule: Rule, module: str) -> Iterator[Check]:
-        if rule.preset is not None:
-            if rule.preset.text not in PRESETS:
-                message = f"there is no preset `{brief(rule.preset.text)}`"
-                hint = self._phase.near(rule.preset.text, PRESETS)
-                self._phase.add(UNKNOWN_ID, message, rule.preset.place, hint)
-            yield from PRESETS.get(rule.preset.text, ())
-        elif rule.check is not None and rule.check.type is CheckType.REQUIRE_RESPONSE_ID:
-            wanted = Name(rule.check.about, rule.name.place)
-            found = self.responses.resolve(wanted, module, self._phase)
+        about = rule.about
+        if rule.check is None:
+            if about.text not in PRESETS:
+                message = f"there is no preset `{brief(about.text)}`"
+                hint = self._phase.near(about.text, PRESETS)
+                self._phase.add(UNKNOWN_ID, message, about.place, hint)
+            yield from PRESETS.get(about.text, ())
+        elif rule.check is CheckType.REQUIRE_RESPONSE_ID:
+            found = self.responses.resolve(about, module, self._phase)
             if found is not None:
-                yield Check(rule.check.type, found.qualified)
-        elif rule.check is not None:
-            yield rule.check
+                yield Check(rule.check, found.qualified)
+        else:
+            yield Check(rule.check, about.text)
 
     def _workflow(self, module: Module, workflow: Workflow) -> Symbol[WorkflowForm]:
         name = module.name.text

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.context.declared import (
     ArgumentKind,
     Assignment,
-    Check,
     CheckType,
     Command,
     Constraints,
@@ -250,26 +249,26 @@ def _rules(item: Fields) -> Iterator[Rule]:
         if name is None or check is None:
             continue
         name = Name(name.text, rule.place(name.place.span))
-        if check.has("preset") and not check.has("type"):
-            check.closed(("preset",))
-            yield Rule(name, None, check.name("preset"))
-        else:
-            yield Rule(name, _check(check))
+        type_, about = _check(check)
+        if about is not None:
+            yield Rule(name, type_, about)
 
 
-def _check(fields: Fields) -> Check | None:
-    if fields.has("preset"):
+def _check(fields: Fields) -> tuple[CheckType | None, Name | None]:
+    """Its type, None for a preset, and what it is about."""
+    if fields.has("preset") and fields.has("type"):
         fields.wrong("a check has a `type` or a `preset`, not both", None, "delete one of them")
-        return None
-    type_ = fields.choice("type", [one.value for one in CheckType])
+        return None, None
+    if fields.has("preset"):
+        return None, fields.closed(("preset",)).name("preset")
     if not fields.has("type"):
         fields.wrong("a check needs a `type` or a `preset`", None)
-    if not type_:
-        return None
-    needed = CHECK_FIELDS[CheckType(type_)]
-    fields.closed(("type", needed))
-    about = fields.name(needed)
-    return None if about is None else Check(CheckType(type_), about.text)
+    written = fields.choice("type", [one.value for one in CheckType])
+    if not written:
+        return None, None
+    type_ = CheckType(written)
+    needed = CHECK_FIELDS[type_]
+    return type_, fields.closed(("type", needed)).name(needed)
 
 
 READERS: dict[str, Callable[[Module, Fields], None]] = {
