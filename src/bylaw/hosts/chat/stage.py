@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.declarations import read_declarations
 from bylaw.dialects.chatmd.imports import expanded
+from bylaw.dialects.chatmd.procedures import NAME as CHATMD
 from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
@@ -67,8 +68,6 @@ if TYPE_CHECKING:
     from bylaw.runtime.configuration import Configuration
     from bylaw.runtime.journal.store import Journal
     from bylaw.runtime.settings import Settings
-
-CHATMD = "chatmd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,33 +124,33 @@ class Stage:
         trust = partial(self._trust, library)  # asked again before anything is started
         settings = trust().in_force(self._configuration.settings)
         declared = self._declarations(file.source, location)
-        runner = AgentRunner(self, location, session, agent)
+        run_agent = AgentRunner(self, location, session, agent).run
         model = self._model(declared, settings)
         files = Files(self.root, protection(self.root, settings.protect, _locations(library)))
         maker = ToolMaker(
-            files, settings.command, trust, runner.run, listener.note, self._cancellation
+            files, settings.command, trust, run_agent, listener.note, self._cancellation
         )
         tools = Toolbox(maker.tools_of(declared), self._script, self._cancellation.cancel)
         read = self._reader(location, listener)
         transcript = Transcript(file, read, listener)
-        host = ChatHost(transcript, tools, Compactor(model, read), runner.run, agent)
-        books = library.in_force()
-        loop = Loop(
-            host, RuleSet(books), rules_with_texts(library.books), self._journal, self._scripts
-        )
-        switches = Switchboard(books, self._switches.disabled)
-        channel = Channel(loop, session, agent, switches, settings.model)
+        host = ChatHost(transcript, tools, Compactor(model, read), run_agent, agent)
+        switches = Switchboard(library.in_force(), self._switches.disabled)
+        channel = Channel(self._loop(host, library), session, agent, switches, settings.model)
         outfit = Outfit(
             model=model,
             tools=tools,
             options=_options(declared),
-            run_agent=runner.run,
+            run_agent=run_agent,
             call_ids=self._call_ids,
             contract=Contract.of(library),
             max_blocks=settings.stop.max_blocks,
-            withholds=may_withhold(books),
+            withholds=may_withhold(library.in_force()),
         )
         return Driver(channel, transcript, outfit)
+
+    def _loop(self, host: ChatHost, library: Library) -> Loop:
+        rules, texts = RuleSet(library.in_force()), rules_with_texts(library.books)
+        return Loop(host, rules, texts, self._journal, self._scripts)
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
         """The books in force, and the file's own; what is wrong with that one ends the chat."""
