@@ -29,5 +29,8 @@ class Scribe(Protocol):
         Asked again after a process died, which may have answered it.
         """
 
+    def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
+        """The call of a rule was not made, and no denial has answered it."""
+
     def too_deep(self, due: Due) -> str:
         """A step was refused because its chain of rules is too long; the text that says so."""

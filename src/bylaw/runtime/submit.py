@@ -235,6 +235,7 @@ class _Submission:
         judged = self._submit(before)
         answer.caused.append(judged)
         if judged.verdict >= Verdict.ASK:
+            self._refuse(answer, due, judged)
             return StepOutcome(EffectStatus.REFUSED, {"error": why_denied(judged)}), 0
         outcome, ms = perform(due, judged.event, self._runtime.performers)
         ended = call_ended(judged.event, outcome, ms)
@@ -244,6 +245,17 @@ class _Submission:
             response = Message(role=Role.TOOL, text=text)
             self._cause(answer, in_answer(response, answer.event, due.plan.uid), due.number)
         return outcome, ms
+
+    def _refuse(self, answer: Answer, due: Due, judged: Answer) -> None:
+        """Answer the call of a rule that was refused without a denial, which answers itself."""
+        scribe = self._runtime.scribe
+        if scribe is None or denial_message(judged.event, judged.decision) is not None:
+            return
+        assert isinstance(judged.event, ToolBefore)
+        text = why_denied(judged)
+        scribe.call_refused(judged.event, text, due.plan.rule)
+        response = Message(role=Role.TOOL, text=text)
+        self._cause(answer, in_answer(response, answer.event, due.plan.uid), due.number)
 
     def _cause(self, answer: Answer, event: Event, step: int) -> None:
         self._made += 1

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bylaw.model.event import Message
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
-from bylaw.runtime.journal.reading import STORED, stored
+from bylaw.runtime.journal.reading import events_since
 from bylaw.runtime.model_facts import with_model_facts
 
 if TYPE_CHECKING:
@@ -59,10 +59,8 @@ class Channel:
 
     def has_told(self, block: Block, since: int) -> bool:
         """Whether the event of a message is recorded behind that of a number."""
-        wanted = f"{STORED} WHERE r.session = ? AND r.seq > ? AND r.kind = ?"
-        rows = self._loop.journal.query(wanted, (self.session_id, since, Kind.MESSAGE))
-        told = [one.record.event for one in map(stored, rows) if one.record]
         said = (block.role, block.text)
+        told = events_since(self._loop.journal, self.session_id, since, Kind.MESSAGE)
         return any(
             isinstance(event, Message) and (event.role, event.text) == said and not event.cause
             for event in told

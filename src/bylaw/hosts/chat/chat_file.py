@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MAX_CHAT_BYTES = 256 << 20
 # A note holds what is appended at once, in base64; the longest of it is a turn of the model.
 MAX_NOTE_BYTES = 64 << 20
+MAX_BLOCK_BYTES = MAX_NOTE_BYTES // 2  # as text of a note it takes a third more
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -104,6 +105,8 @@ class ChatFile:
         """Add blocks at the end; a kill leaves all of it or, at the next opening, nothing."""
         self._refuse_other_hands()
         data = text.encode()
+        if len(data) > MAX_BLOCK_BYTES or self._length + len(data) > MAX_CHAT_BYTES:
+            raise BylawError(f"`{self.name}` would become too large; nothing was written")
         self._keep(replace(self._now(), pending=data))
         try:
             _write_all(self._descriptor, data)

@@ -164,6 +164,10 @@ class ChatHost:
         last = next((block for block in blocks if block.call == call_id), None)
         return last is not None and last.kind is BlockKind.CALL
 
+    def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
+        """Every call has a response."""
+        self._transcript.add(response(before.call, text, failed=True, rule=rule))
+
     def too_deep(self, due: Due) -> str:
         """The chat is told that a step was refused, and the text is given back (CM-A32)."""
         text = (

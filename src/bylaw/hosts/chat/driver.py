@@ -9,7 +9,7 @@ next thing happens.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from bylaw.dialects.chatmd.syntax.content import text_of
 from bylaw.dialects.chatmd.syntax.nodes import Element
@@ -32,6 +32,7 @@ from bylaw.model.vocabulary import Role
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bylaw.dialects.chatmd.syntax.nodes import Node
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.channel import Channel
@@ -155,16 +156,28 @@ class Driver:
         return block.text
 
     def _ask_agents(self, block: Block) -> None:
-        """What an `<agent>` inside a message answers is a block of its own, so that it is seen."""
-        for element in block.element.children:
-            if isinstance(element, Element) and element.name == "agent":
-                src, given = element.value("src"), text_of(element, block.source)
-                try:
-                    role, text = Role.USER, self._outfit.run_agent(src, given)
-                except BylawError as problem:
-                    role, text = Role.DEVELOPER, f"the agent {src} failed: {problem}"
-                (written,) = self.transcript.add(message(role, text, f"agent:{src}"))
-                self.channel.submit(Message(role=role, text=written.text))
+        """What an `<agent>` inside a message answers is a block of its own, so that it is seen.
+
+        One that a process asked before it died is not asked again.
+        """
+        agents = [one for one in block.element.children if _is_agent(one)]
+        answered = self._behind(block) if agents else []
+        for element in agents:
+            src = element.value("src")
+            if f"agent:{src}" in answered:
+                answered.remove(f"agent:{src}")
+                continue
+            try:
+                role, text = Role.USER, self._outfit.run_agent(src, text_of(element, block.source))
+            except BylawError as problem:
+                role, text = Role.DEVELOPER, f"the agent {src} failed: {problem}"
+            (written,) = self.transcript.add(message(role, text, f"agent:{src}"))
+            self.channel.submit(Message(role=role, text=written.text))
+
+    def _behind(self, block: Block) -> list[str]:
+        """Which rules and agents have written behind a block."""
+        places = [place for place, one in enumerate(self.transcript.blocks) if one is block]
+        return [one.via_rule for one in self.transcript.blocks[places[0] :]] if places else []
 
     def turn(self) -> None:
         """One answer of the model, with everything that it calls."""
@@ -261,3 +274,7 @@ class Driver:
         """The person is told what rules object to, also where they only warn."""
         for reason in answer.deciding.reasons:
             self.transcript.listener.note(f"{reason.rule}: {reason.text}")
+
+
+def _is_agent(node: Node) -> TypeGuard[Element]:
+    return isinstance(node, Element) and node.name == "agent"

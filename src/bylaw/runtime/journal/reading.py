@@ -16,6 +16,8 @@ from bylaw.runtime.journal.chain import Header
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bylaw.model.vocabulary import Kind
+
 _EVENT: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _DECISION = msgspec.json.Decoder(Decision)
 _COLUMNS = "seq, session, at, kind, verdict, event, decision, rules, version, redacted"
@@ -102,3 +104,14 @@ def _record(row: tuple[Any, ...]) -> Record:
 def _header(row: tuple[Any, ...]) -> Header:
     fields = (*row[:-3], bool(row[-3]))
     return Header(*fields)
+
+
+def events_since(rows: Rows, session: str, seq: int, kind: Kind) -> Iterator[Event]:
+    """The events of a kind that a session recorded behind a number, as far as they can be read."""
+    found = rows.query(
+        f"{STORED} WHERE r.session = ? AND r.seq > ? AND r.kind = ? ORDER BY r.seq",
+        (session, seq, kind),
+    )
+    for one in map(stored, found):
+        if one.record is not None:
+            yield one.record.event
