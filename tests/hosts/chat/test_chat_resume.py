@@ -452,6 +452,30 @@ class TestOpenTurns:
 
         assert [event.text for event in events(path, Kind.MESSAGE)] == ["hi", "one"]
 
+    def test_what_is_left_of_an_agent_is_not_done_in_the_chat_that_ran_it(self, path):
+        rules = "".join(
+            f'<on id="{name}" event="pre_tool_call"><insert role="developer">{name}</insert></on>'
+            for name in ("first", "second")
+        )
+        helper = path.with_name("helper.txt")
+        helper.write_text(f'<rules max_actions_per_event="2">{rules}</rules>')
+        path.write_text('<user>ask <agent src="helper.txt">do it</agent></user>\n')
+
+        def work():
+            with mock.patch.object(ChatHost, "_insert", die):
+                run(path, saying(calling(("a", "t"))), tools={"t": lambda _: "ok"})
+
+        killed(work)
+        heard = run(path, saying("by the agent", "one"))
+
+        assert heard.notes == []
+        assert texts(path)[1:] == ["by the agent", "one"]
+        outcomes = [(event.status.value, event.result) for event in events(path, Kind.EFFECT)]
+        assert outcomes[:2] == [
+            ("failed", {"error": "interrupted"}),
+            ("failed", {"error": "the chat of the agent is over"}),
+        ]
+
 
 def fill(channel):
     """From now on the journal takes nothing more."""
@@ -462,16 +486,13 @@ def fill(channel):
 
 
 class TestNoRoom:
-    def test_a_file_that_cannot_be_written_to(self, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("rules")
-        file = folder / "chat.chatmd"
-        file.write_text("<user>hi</user>\n")
-        file.chmod(0o444)
-        folder.chmod(0o777)
-        with as_somebody_else(folder), pytest.raises(LoadError) as refused:
-            run(file, saying("one"))
-
-        assert "cannot" in refused.value.diagnostics[0].headline
+    def test_a_file_that_cannot_be_written_to(self, path):
+        path.chmod(0o444)
+        refused = pytest.raises(
+            BylawError, match=r"^cannot write `chat\.chatmd`: permission denied$"
+        )
+        with as_somebody_else(path.parent), refused:
+            chat_file.ChatFile(str(path), str(path.parent), path.name)
 
     def test_a_full_disk(self, path):
         """As the file cannot grow; what fits is written, the rest is told."""

@@ -244,6 +244,8 @@ class ChatFile:
 def _opened(path: str, name: str) -> int:
     try:
         descriptor = os.open(as_bytes(path), _APPENDING)
+    except PermissionError as wrong:
+        raise _cannot("write", name, wrong) from None
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
     problem = _problem_with(descriptor, name)
