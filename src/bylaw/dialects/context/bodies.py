@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml import Node
     from bylaw.model.codes import Code
 
+MAX_BODY = 100_000  # characters: nobody writes more into one block, and YAML takes its time
 _CODES: dict[str, Code] = {
     **dict.fromkeys(
         (
@@ -40,6 +41,10 @@ def body_of(block: Block, yaml_phase: Phase, schema_phase: Phase) -> Node | None
     if block.type not in YAML_TYPES:
         return None
     span = block.header if block.type == MODULE else block.body
+    if span.end - span.start > MAX_BODY:
+        message = f"the body of a block has at most {MAX_BODY:,} characters"
+        yaml_phase.add(PARSE_ERROR, message, block.place(), "make several blocks of it")
+        return None
     try:
         node = load_yaml(block.source, span)
     except LoadError as refused:

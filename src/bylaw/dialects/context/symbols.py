@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, UNKNOWN_ID
@@ -103,7 +104,7 @@ class Table(Generic[T]):
         have been meant.
         """
         found = self.find(
-            name.text, module, lambda wrong, known: phase.near(wrong, [*known, *built_in])
+            name.text, module, lambda wrong, known: phase.near(wrong, chain(known, built_in))
         )
         if isinstance(found, Symbol):
             return found
