@@ -8,14 +8,19 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from open_chats import blocks_of, calling, events, run, saying, session_of
 
 from bylaw.hosts.chat.calling import MAX_AT_ONCE
+from bylaw.hosts.chat.channel import Channel
 from bylaw.hosts.chat.resume import INTERRUPTED
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
+from bylaw.model.codes.journal import JOURNAL_UNUSABLE
 from bylaw.model.vocabulary import CallStatus, Kind, Role
+from bylaw.runtime.answer import not_recorded
+from bylaw.runtime.journal.errors import JournalError
 from model_server import model_server, openai_stream
 
 BYLAW = Path(sys.executable).with_name("bylaw")
@@ -246,6 +251,23 @@ class TestTrouble:
         ((_, text),) = results(path)
         assert text.startswith("Error: `sleep 100`: ")
         assert "trust" in text
+
+    def test_a_call_that_cannot_be_recorded_is_answered_in_its_place(self, path):
+        """While another one runs; the journal fails just then."""
+        late = threading.Event()
+
+        def submit(channel, event):
+            if event.kind is Kind.TOOL_BEFORE and event.call == "b":
+                late.set()
+                return not_recorded(event, JournalError(JOURNAL_UNUSABLE, "the disk is full"))
+            return whole(channel, event)
+
+        whole = Channel.submit
+        tools = {"t": lambda _: late.wait(30) and "a"}
+        with mock.patch.object(Channel, "submit", submit):
+            run(path, saying(calling(("a", "t"), ("b", "t"))), tools=tools)
+
+        assert results(path) == [("a", "a"), ("b", "Error: not recorded: the disk is full")]
 
     @pytest.mark.parametrize("arguments", ["", "{", "[]", '"x"', "null", '{"a": 1, "a": 2}', "NaN"])
     def test_arguments_that_are_no_object(self, path, arguments):

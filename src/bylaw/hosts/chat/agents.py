@@ -52,7 +52,10 @@ class AgentRunner:
         path = self._copy(name, prompt)
         with ChatFile(path, self._stage.root, name) as file:
             driver = self._stage.driver(file, location, session=self._session, agent=agent)
-            driver.prompt(given)
+            if given.strip():
+                driver.prompt(given)
+            else:  # its prompt says it all
+                driver.owes_turn = True
             driver.answer()
             file.forget()
             return _last_words(driver.transcript.blocks, driver.stopped, src)

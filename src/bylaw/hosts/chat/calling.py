@@ -107,6 +107,7 @@ class Caller:
         rule = next((reason.rule for reason in answer.deciding.reasons), "")
         if answer.verdict is Verdict.HALT:
             self.halted = answer
+        self._drain()  # in call order
         self._answer(call.call, failure(reasons), rule)
 
     def _refuse(self, call: Block, why: str) -> None:
