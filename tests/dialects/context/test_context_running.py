@@ -16,6 +16,8 @@ from bylaw.model.procedure import Book, Group
 from bylaw.model.rule import Origin, Rule, Trigger
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import Kind
+from bylaw.tools.context.conversation import Conversation, Result
+from bylaw.tools.context.documents import read_contract
 
 WORDS = module(
     block("STATE", "name: a\ntype: String\ndefault: ab"),
@@ -174,3 +176,13 @@ def test_arguments_nest_only_so_deep(depth, why):
     (payload,) = answers(Contract(TAKES).say(f"/take({'[' * depth}{']' * depth})"))
 
     assert why in payload
+
+
+def test_nothing_stands_beside_an_error(tmp_path):
+    """AC-132: not even the warning for a line above it."""
+    file = tmp_path / "contract.md"
+    file.write_text(WORDS)
+    answer = Conversation(read_contract([str(file)])).say("status()\n/nope()\nstatus()")
+
+    assert answer.result is Result.ERROR
+    assert is_payload(answer.output)
