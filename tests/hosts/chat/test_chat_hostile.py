@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from open_chats import blocks_of, calling, chat, rebuilt, run, saying
+from open_chats import blocks_of, calling, chat, events, rebuilt, run, saying
 
 from bylaw.cli.chat_screen import JsonLines, Screen
 from bylaw.hosts.chat.blocks import BlockKind
@@ -19,7 +19,7 @@ from bylaw.hosts.chat.messages import Call, Reply
 from bylaw.hosts.chat.tools.base import MAX_RESULT_CHARS
 from bylaw.model.errors import BylawError
 from bylaw.model.values import as_text
-from bylaw.model.vocabulary import Role
+from bylaw.model.vocabulary import Kind, Role
 
 BYLAW = Path(sys.executable).with_name("bylaw")
 HARM = [
@@ -132,6 +132,16 @@ class TestPayloads:
         assert seen[-1] == {written(key): written(value) for key, value in args.items()}
         assert written(text) in spoken or not written(text)
         assert not any(role is Role.SYSTEM for _, role, _ in said(path))
+
+    def test_half_a_character_hides_nothing_from_rules(self, path):
+        values = ["\ud800", {"x": "\ud800"}, "\x00"]
+        calls = [(f"c{n}", "t", {"n": n}) for n in range(3)]
+        run(path, saying(calling(*calls)), ["\udfff"], tools={"t": lambda args: values[args["n"]]})
+
+        ended = events(path, Kind.TOOL_AFTER)
+        assert [event.result for event in ended] == ["\ufffd", None, "\ufffd"]
+        assert ended[1].error.startswith("Error: `t` broke: ")
+        assert [event.text for event in events(path, Kind.PROMPT)] == ["hi", "\ufffd"]
 
     def test_a_rule_that_repeats_a_payload(self, path):
         path.write_text(

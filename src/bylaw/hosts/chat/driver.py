@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from bylaw.dialects.chatmd.syntax.content import text_of
 from bylaw.dialects.chatmd.syntax.nodes import Element
+from bylaw.dialects.chatmd.syntax.write import writable
 from bylaw.engine.causes import MAX_CHAIN
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
@@ -105,6 +106,7 @@ class Driver:
 
     def prompt(self, text: str) -> None:
         """A person says something, unless a rule keeps it back."""
+        text = writable(text)
         before = self.channel.session().slate
         answer = self.channel.submit(Prompt(text=text))
         if answer.verdict is not Verdict.HALT and self._kept_back(answer):

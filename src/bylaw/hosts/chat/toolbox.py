@@ -92,13 +92,13 @@ class Toolbox:
         """Run a tool; whatever goes wrong is its result, never the end of the chat."""
         try:
             value = self._value(name, args)
+            text = result_text(value)
         except ToolTimeoutError as late:
             return failure(str(late), CallStatus.TIMEOUT)
         except ToolError as problem:
             return failure(str(problem))
         except Exception as broken:  # noqa: BLE001 - a tool that breaks has failed
             return failure(f"`{brief(name)}` broke: {type(broken).__name__}: {broken}")
-        text = result_text(value)
         return Result(text, value if text == as_text(value) else text)
 
     def _value(self, name: str, args: Mapping[str, JSON]) -> JSON:

@@ -5,7 +5,11 @@ from bylaw.hosts.chat.tools.result_text import result_text
 
 
 def test_text_stays_as_it_is():
-    assert result_text(" a\n\x00é\n") == " a\n\x00é\n"
+    assert result_text(" a\n\x1bé\n") == " a\n\x1bé\n"
+
+
+def test_what_no_file_can_hold_is_replaced():
+    assert result_text("a\x00b\ud800") == "a\ufffdb\ufffd"
 
 
 def test_other_values_are_compact_json():

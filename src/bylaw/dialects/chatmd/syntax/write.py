@@ -44,11 +44,12 @@ def block(name: str, attributes: Mapping[str, str], text: str) -> str:
     hold, one that ends in a backslash and has white space, `<` or `>` in it or begins with a
     quote. A backslash before the closing quote would keep the value open.
     """
-    written = "".join(f" {key}={_value(_writable(value))}" for key, value in attributes.items())
-    return f"<{name}{written}>{_content(_writable(text))}</{name}>\n"
+    written = "".join(f" {key}={_value(writable(value))}" for key, value in attributes.items())
+    return f"<{name}{written}>{_content(writable(text))}</{name}>\n"
 
 
-def _writable(text: str) -> str:
+def writable(text: str) -> str:
+    """A text as a file can hold it."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 

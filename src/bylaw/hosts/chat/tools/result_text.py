@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.write import writable
 from bylaw.hosts.chat.tools.base import MAX_RESULT_CHARS
 from bylaw.model.values import as_text
 
@@ -14,8 +15,8 @@ _ROOM_FOR_NOTE = 100
 
 
 def result_text(value: JSON) -> str:
-    """Text as it is, anything else as compact JSON; the middle of a long one is left out."""
-    text = as_text(value)
+    """Text as a file can hold it, anything else as JSON; the middle of a long one is left out."""
+    text = writable(as_text(value))
     if len(text) <= MAX_RESULT_CHARS:
         return text
     half = (MAX_RESULT_CHARS - _ROOM_FOR_NOTE) // 2
