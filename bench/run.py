@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+import chat
 import chatmd_parse
 import decide
 import guards
@@ -26,6 +27,7 @@ SECTIONS = {
     "ChatMD text": chatmd_parse.run,
     "Lua conditions": lua.run,
     "journal": submit.run,
+    "chats": chat.run,
     "load": load.run,
     "start": start.run,
 }
