@@ -80,6 +80,17 @@ def _chats():
     return [block.encode() for text in texts for block in re.findall(_BLOCK, text)]
 
 
+def _contexts():
+    """Of every case that shows a document of the context language."""
+    cases = [
+        case
+        for path in sorted((SPEC / "context").glob("*.md"))
+        for case in read_page(SourceFile.decode(path.name, path.read_bytes())).cases
+    ]
+    texts = {file.text for case in cases for file in case.files if file.word == "context"}
+    return [text.encode() for text in sorted(texts)]
+
+
 def _documents():
     return [path.read_bytes() for path in sorted((TESTS / "data" / "seeds").iterdir())]
 
@@ -94,5 +105,6 @@ _REAL = {
     "toml_rules": _rule_files,
     "chatmd": lambda: [*_pages(), *_documents()],
     "chatmd_rules": _chats,
+    "context": lambda: [*_contexts(), *_documents()],
     "toml": lambda: [(TESTS.parent / "pyproject.toml").read_bytes(), *_documents()],
 }

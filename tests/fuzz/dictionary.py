@@ -87,6 +87,24 @@ WORDS = {
         "&lt; &quot; &amp; /> > < </ <!-- --> RAW| |RAW {\"q\": } {} null ' \"", _NUMBERS, _TEXTS, _OPERATORS, _CALLS,
         raw=(b" ", b"\n", b"\n    ", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b' if="', b'"'),
     ),
+    "context": words(
+        "[[MODULE]] [[/MODULE]] [[ENUM]] [[/ENUM]] [[STATE]] [[/STATE]] [[COMMAND]] [[/COMMAND]] [[RESPONSE]] [[/RESPONSE]]",
+        "[[WORKFLOW]] [[/WORKFLOW]] [[PROTOCOL]] [[/PROTOCOL]] [[LANGUAGE_SPEC]] [[/LANGUAGE_SPEC]] [[GUIDELINES]] [[/GUIDELINES]]",
+        "name: type: default: values: description: args: kind: positional named effects: enable: set_state: value: reads_state:",
+        "writes_state: responses: workflows: protocols: id: rules: check: preset: steps: ref: constraints: structure: sections:",
+        "must_include: formatting: allow_code_blocks: forbid_tables: tool: block_type: response_id: forbid_tool require_tool",
+        "forbid_block require_block require_response_id no_browsing no_code_execution require_code_execution no_file_output",
+        "Bool Int String List< Set< Map<String, > List<Set<Int>> emit_response enforce_protocol m.x a.b $arg0 $arg1 $state.mode",
+        "${$arg0} ${ $ } $level version: 0.4.20 true false null & * ! <<: --- ... { } [ ] , : - | > # 'x' \"\\u2028\" 1.5",
+        _NUMBERS, _TEXTS,
+        raw=(b"\n", b"\n  ", b"\n- ", b": ", b"\t", b"\r\n", b"\r", b"\0", b"\xef\xbb\xbf", b"\xff", b"\xc2\xa0", b"[["),
+    ),
+    "context_calls": words(
+        "/set( /m.set( /named( /go() /m.go() /n.go() /x.go() set( go() go /go /set /m..go() l= x= y= ) ( , = [ ] { } : / a b-c",
+        'true_ two_words true false null 7 -1 1.5 1e5 "x" "${$arg0}" "\\u0000" "\\ud800" {"k":[[1]]} {"k":[[1,1]]} []',
+        "ERROR: ai-context-language code: details: [[FILE]] | - ```", _NUMBERS, _TEXTS,
+        raw=(b" ", b"\n", b"\n/go()\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff", b"\xc2\xa0", b"\xe2\x80\xa8", b" " * 3_000),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -148,6 +166,15 @@ FRAMES = {
         b"<rules><on event='pre_tool_call'><call tool='t'>%</call></on></rules>",
         b"<rules><on event='turn_start'><set var='n' value='%'/></on></rules>",
         b"<policy><tool name='X'><validate><check if='%' message='%'/></validate></tool></policy>",
+    ),
+    "context": (
+        b"%\n%", b"[[MODULE]]\nname: m\ndescription: d\n%\n[[/MODULE]]\n",
+        b"[[MODULE]]\nname: m\ndescription: d\n[[ENUM]]\nname: E\nvalues: [a, b]\n[[/ENUM]]\n[[STATE]]\n%\n[[/STATE]]\n[[/MODULE]]\n",
+        b"[[MODULE]]\nname: m\ndescription: d\n[[COMMAND]]\nname: c\neffects: {set_state: [{name: s, value: '%'}]}\n[[/COMMAND]]\n[[/MODULE]]\n",
+        b"[[LANGUAGE_SPEC]]\n%\n[[/LANGUAGE_SPEC]]\n%",
+    ),
+    "context_calls": (
+        b"%\n%", b"/set(%)", b"/set(a, %)", b"/named(l=%)", b"/%()", b"set(%)", b"/set %", b' /set(a, "%")',
     ),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from chatmd_rules_target import chatmd_rules
 from chatmd_target import chatmd
+from context_target import context, context_calls
 from invariants import check_diagnostics, check_span, refused
 from rule_file_target import toml_rules
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
@@ -352,6 +353,8 @@ TARGETS = {
     "toml_rules": toml_rules,
     "chatmd": chatmd,
     "chatmd_rules": chatmd_rules,
+    "context": context,
+    "context_calls": context_calls,
     "events": events,
     "facts": facts,
     "pages": pages,
