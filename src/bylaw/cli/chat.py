@@ -45,7 +45,8 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
     other books of the repository. A chat that ended, or was killed, goes on where it was.
 
     On a terminal it asks for the next message; a file that ends with a <user> message is
-    answered first. In a pipe, standard input is one message. Command tools run only if
+    answered first. In a pipe, standard input is one message (not
+    with a script, which goes on by itself). Command tools run only if
     `bylaw trust` or --trust allows it; else they are refused, and the model is told.
 
     \b

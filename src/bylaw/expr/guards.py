@@ -26,6 +26,7 @@ from bylaw.expr.tree import (
 from bylaw.model.codes import expressions as codes
 from bylaw.model.errors import load_error
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.visible import MAX_BRIEF, brief
 
 if TYPE_CHECKING:
     from bylaw.model.errors import LoadError
@@ -300,4 +301,7 @@ class _Parser:
         if not token.is_op(".", "[", "("):
             return
         what, help_ = _POSTFIX[str(token.value)]
+        if token.is_op("."):
+            begin = self.source.text.rfind("\n", 0, token.span.start) + 1
+            what += f": `{brief(self.source.text[begin : token.span.start][-MAX_BRIEF:])}` has none"
         raise load_error(codes.UNSUPPORTED_SYNTAX, what, self.source, token.span, help=help_)

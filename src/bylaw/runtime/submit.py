@@ -32,7 +32,7 @@ from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.answer import Answer, not_recorded
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.needs import NO_GATHERERS
-from bylaw.runtime.performing import NO_PERFORMERS, perform
+from bylaw.runtime.performing import NO_PERFORMERS, carried_out, perform
 from bylaw.runtime.recording import DENIAL, Recorder, is_open
 from bylaw.runtime.recovery import unfinished, untold
 from bylaw.runtime.step_events import call_ended, comes_of, effect_done, why_denied
@@ -237,7 +237,7 @@ class _Submission:
         if judged.verdict >= Verdict.ASK:
             self._refuse(answer, due, judged)
             return StepOutcome(EffectStatus.REFUSED, {"error": why_denied(judged)}), 0
-        outcome, ms = perform(due, judged.event, self._runtime.performers)
+        outcome, ms = carried_out(due, judged.event, self._runtime.performers)
         ended = call_ended(judged.event, outcome, ms)
         answer.caused.append(self._submit(ended))
         if scribe is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.marks import RAW, RAW_END
 from bylaw.dialects.chatmd.written import Formula, Unreadable
 from bylaw.expr.guards import parse_object
 from bylaw.model.codes.chatmd_rules import BAD_CALL_BODY
@@ -69,5 +70,14 @@ def _without_comments(reader: ElementReader) -> Formula:
             at = found.end()
     pieces.append(source.text[at:end])
     places += range(at, end + 1)
-    body = "".join(pieces)
+    return _without_raw("".join(pieces), places, source)
+
+
+def _without_raw(body: str, places: list[int], source: SourceFile) -> Formula:
+    """What stands between the marks of RAW, if the whole body does."""
+    inner = body.strip()
+    if inner.startswith(RAW) and inner.endswith(RAW_END) and len(inner) >= len(RAW + RAW_END):
+        begin = body.index(RAW) + len(RAW)
+        end = body.rindex(RAW_END)
+        body, places = body[begin:end], places[begin : end + 1]
     return Formula(SourceFile(source.path, body), Embedded(source, places))

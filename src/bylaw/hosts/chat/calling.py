@@ -1,8 +1,8 @@
 """The calls of one assistant message → their responses, judged, run and written in call order.
 
-Calls run side by side. A call that the rules would not simply let pass while others are under way
-waits until those have ended, and is judged then: so a tool that must come after another can be
-called in the same message.
+Calls run side by side, but for those that change files. A call that the rules would not simply let
+pass while others are under way waits until those have ended, and is judged then: so a tool that
+must come after another can be called in the same message.
 """
 
 from __future__ import annotations
@@ -96,8 +96,10 @@ class Caller:
         self._running.append(Running(before, monotonic_ns(), job))
 
     def _may_join(self, before: ToolBefore) -> bool:
-        full = len(self._running) >= MAX_AT_ONCE
-        return not full and not self._tools.one_by_one and self._passes(before)
+        if len(self._running) >= MAX_AT_ONCE or self._tools.one_by_one:
+            return False
+        tools = [before.tool, *(running.before.tool for running in self._running)]
+        return not any(map(self._tools.writes, tools)) and self._passes(before)
 
     def _denied(self, call: Block, answer: Answer) -> None:
         """A denial has answered the call; what a person or a payload would, is answered here."""

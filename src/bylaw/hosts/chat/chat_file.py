@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bylaw.hosts.chat.torn import torn_at
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.source import EncodingError, SourceFile
 from bylaw.runtime.paths import as_bytes
@@ -69,7 +70,7 @@ class ChatFile:
         self._note_name = f"chat-{sha256(as_bytes(path)).hexdigest()[:32]}.json"
         self._descriptor = _opened(path, name)
         try:
-            data = self._recovered(_read(self._descriptor, name))
+            data = self._mended(self._recovered(_read(self._descriptor, name)))
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -222,6 +223,20 @@ class ChatFile:
             os.ftruncate(self._descriptor, note.length)
             return before
         return data
+
+    def _mended(self, data: bytes) -> bytes:
+        """The file without a block that was torn some other way; the piece is kept aside."""
+        shortened = self.edited and len(data) < self._note.length
+        source = SourceFile(self.name, data.decode(errors="ignore"))
+        at = torn_at(source, shortened=shortened)
+        if at is None:
+            return data
+        kept = source.text[:at].encode()
+        with state_folder(self._root) as folder:
+            folder.write(f"{self._note_name}.torn", data[len(kept) :])
+        os.ftruncate(self._descriptor, len(kept))
+        self.cut += len(data) - len(kept)
+        return kept
 
     def _spare(self, digest: str) -> str:
         """Where a new text is written before it takes the place of the old one."""

@@ -114,9 +114,10 @@ def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
 def _answer_interrupted(driver: Driver, *, known: bool) -> None:
     """No call is begun twice, and none is left without a response."""
     transcript, channel = driver.transcript, driver.channel
-    pending = {one.call for one in channel.session().calls.pending}
+    calls = channel.session().calls
+    made = {one.call for one in calls.pending} | {one.call for one in calls.tools}
     for block in unanswered(transcript.blocks):
-        begun = block.call in pending or not known
+        begun = block.call in made or not known
         text = failure(INTERRUPTED if begun else NOT_BEGUN).text
         (written,) = transcript.add(response(block.call, text, failed=True, rule=block.via_rule))
         if not block.synthetic:  # no rule acts on what it caused, and who caused this is lost

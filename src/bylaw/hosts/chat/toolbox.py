@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 
+# The normalised name of every tool that changes files.
+WRITES = "file.write"
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What came of a call: the text that stands in the file, and the value that rules read."""
@@ -77,6 +81,11 @@ class Toolbox:
         if tool is None:
             return ()
         return tuple(one for one in (tool.spec.name, *tool.also) if one != name)
+
+    def writes(self, name: str) -> bool:
+        """Whether a tool changes files: then the order of calls is the order of changes."""
+        tool = self._tools.get(name)
+        return tool is not None and WRITES in tool.also
 
     def seen(self, name: str, args: Mapping[str, JSON]) -> dict[str, JSON]:
         """The arguments as rules see them: under every name that the tool takes them by."""

@@ -32,7 +32,7 @@ REFUSED = "the model refused"
 FILTERED = "the provider's filter stopped it"
 NO_ROOM = "the context window is full"
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.:/-]")
+_UNSAFE = re.compile(r"[^\w.:/-]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
