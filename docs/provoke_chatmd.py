@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.chatmd.declarations import read_declarations
 from bylaw.dialects.chatmd.imports import expanded
 from bylaw.dialects.chatmd.syntax.parse import parse
+from bylaw.dialects.chatmd.whole_messages import check_messages
 from bylaw.model.source import SourceFile
 from bylaw.runtime.beside import Surroundings
 
@@ -29,7 +30,7 @@ def chatmd(example: Example) -> Sequence[Diagnostic]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, EMPTY).touch()
         placed, of_imports = expanded(document, Surroundings().of(f"{folder}/{CHAT}"))
-    return [*found, *of_imports, *read_declarations(placed)[1]]
+    return [*found, *of_imports, *read_declarations(placed)[1], *check_messages(placed)]
 
 
 READERS: dict[str, Callable[[Example], Sequence[Diagnostic]]] = {"chatmd": chatmd}

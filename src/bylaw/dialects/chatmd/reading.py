@@ -11,6 +11,7 @@ from bylaw.dialects.chatmd.placing import Places
 from bylaw.dialects.chatmd.policy_reader import read_policies
 from bylaw.dialects.chatmd.rules_reader import read_rules, read_settings
 from bylaw.dialects.chatmd.syntax.once import parse_once
+from bylaw.dialects.chatmd.whole_messages import check_messages
 from bylaw.dialects.chatmd.written import WrittenFile
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def read_file(file: RuleFile) -> Reading:
     document, found = parse_once(file.source)
     placed, wrong_imports = expanded(document, file.beside)
     declared, wrong_tools = read_declarations(placed)
-    findings = Findings([*found, *wrong_imports, *wrong_tools])
+    wrong_messages = check_messages(placed)
+    findings = Findings([*found, *wrong_imports, *wrong_tools, *wrong_messages])
     written = _written(placed, findings)
     return Reading(written, declared, findings, Places(document, placed))
 

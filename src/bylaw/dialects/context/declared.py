@@ -1,26 +1,28 @@
-"""What the blocks of a document declare, as written: names, references and values with places."""
+"""What the blocks of a document declare, as written: names, references and values with places.
+
+There may be many thousands; all of it is a tree, so nobody has to look for cycles.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from bylaw.dialects.context.problems import Place
     from bylaw.dialects.yaml import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True, gc=False):
     """A name or a reference, and where it stands."""
 
     text: str
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Enum:
+class Enum(Struct, frozen=True, gc=False):
     """A type of its own with its values."""
 
     name: Name
@@ -28,8 +30,7 @@ class Enum:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True, gc=False):
     """One variable; without a default it has that of its type."""
 
     name: Name
@@ -45,16 +46,14 @@ class ArgumentKind(StrEnum):
     NAMED = "named"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True, gc=False):
     """An argument of a command."""
 
     name: Name
     type: Name
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True, gc=False):
     """One item of `set_state`."""
 
     name: Name
@@ -62,8 +61,7 @@ class Assignment:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True, gc=False):
     """What a call does; `reads` and `writes` are None where they are not declared."""
 
     name: Name
@@ -76,8 +74,7 @@ class Command:
     assignments: tuple[Assignment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Constraints:
+class Constraints(Struct, frozen=True, gc=False):
     """What an output that uses a response must satisfy."""
 
     sections: tuple[str, ...] = ()
@@ -86,8 +83,7 @@ class Constraints:
     forbid_tables: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True, gc=False):
     """A response by its id."""
 
     name: Name
@@ -105,8 +101,7 @@ class StepKind(StrEnum):
     ENFORCE_ENGINEERING = "enforce_engineering"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True, gc=False):
     """One step; what it refers to, if anything."""
 
     kind: StepKind
@@ -114,8 +109,7 @@ class Step:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(Struct, frozen=True, gc=False):
     """Steps in their order."""
 
     name: Name
@@ -133,16 +127,14 @@ class CheckType(StrEnum):
     REQUIRE_RESPONSE_ID = "require_response_id"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True, gc=False):
     """A concrete check and what it is about: a tool, a type of block, a response."""
 
     type: CheckType
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True, gc=False):
     """A rule of a protocol: a concrete check, or a preset that stands for several.
 
     `about` is what the check is about, or the preset, where it stands.
@@ -153,8 +145,7 @@ class Rule:
     about: Name
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(Struct, frozen=True, gc=False):
     """Rules that hold while it is enabled."""
 
     name: Name
@@ -162,8 +153,7 @@ class Protocol:
     description: str = ""
 
 
-@dataclass(slots=True)
-class Module:
+class Module(Struct, gc=False):
     """A module with everything that its blocks declare, in the order of the text."""
 
     name: Name

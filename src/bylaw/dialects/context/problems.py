@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from bylaw.model.diagnostic import Diagnostic, Severity
 from bylaw.model.suggest import did_you_mean
 
@@ -19,8 +21,7 @@ MAX_PROBLEMS = 100  # of a phase: those that stand first
 MAX_HINTS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True, gc=False):
     """Where something stands: its text, its block and the id that it has there."""
 
     source: SourceFile
@@ -32,6 +33,10 @@ class Place:
     def line(self) -> int:
         """The line in its file, from 1."""
         return self.source.position(self.span.start).line
+
+    def at(self, span: Span) -> Place:
+        """Another piece of the same thing."""
+        return Place(self.source, span, self.block_type, self.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.document import (
@@ -87,7 +86,7 @@ class Typing:
             default = state.default.to_python()  # type: ignore[assignment]  # checked below
             why = mismatch(default, type_)
             if why:
-                place = replace(state.place, span=state.default.span)
+                place = state.place.at(state.default.span)
                 self._wrong(f"the default of `{symbol.name}` does not fit: {why}", place)
         elif isinstance(type_, EnumType):
             message = f"`{symbol.name}` is of an enum and needs a `default`"

@@ -1,9 +1,13 @@
-"""What a YAML text is made of: scalars, sequences, mappings, each with its span in the source."""
+"""What a YAML text is made of: scalars, sequences, mappings, each with its span in the source.
+
+A text may have a hundred thousand of them. They form a tree, so nobody has to look for cycles.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.model.source import Span
@@ -12,8 +16,7 @@ Value: TypeAlias = "bool | int | float | str | None"
 Plain: TypeAlias = "Value | list[Plain] | dict[Value, Plain]"
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True, gc=False):
     """One value; `plain` says that it stands without quotes and is no block of text."""
 
     value: Value
@@ -25,8 +28,7 @@ class Scalar:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True, gc=False):
     """A list; the span ends with its last item or bracket."""
 
     items: tuple[Node, ...]
@@ -37,16 +39,14 @@ class Sequence:
         return [item.to_python() for item in self.items]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True, gc=False):
     """A key with its value."""
 
     key: Scalar
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Struct, frozen=True, gc=False):
     """Keys with values in the order of the text; no two keys are equal."""
 
     pairs: tuple[Pair, ...]

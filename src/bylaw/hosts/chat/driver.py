@@ -24,7 +24,6 @@ from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, halt, message
-from bylaw.model.decision import Decision
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
     from bylaw.hosts.chat.transcript import Transcript
+    from bylaw.model.decision import Decision
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
@@ -211,19 +211,23 @@ class Driver:
             self.transcript.listener.text(piece)
 
     def _withhold(self, reply: Reply) -> bool:
-        """Judge a final output before anybody sees it; one that is not released is only recorded.
+        """Judge an output before anybody sees it; one that is not released is only recorded.
 
-        What is said beside calls is no final output, and is released as it is.
+        What is said beside calls is not final. If it is kept back, so are its calls, and the
+        turn ends with the payload.
         """
         if not self._outfit.withholds:
             return False
-        ends = TurnEnd(text=reply.text)
-        decision = Decision() if reply.calls else self.channel.preview(ends)
+        decision = self.channel.preview(TurnEnd(text=reply.text, final=not reply.calls))
         if decision.verdict < Verdict.ASK:
-            self.transcript.listener.text(reply.text)
+            if reply.text:
+                self.transcript.listener.text(reply.text)
             return False
-        self._halt(decision)
-        self.channel.submit(ends)
+        text = self._halt(decision)
+        if reply.calls:
+            self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
+        else:
+            self.channel.submit(TurnEnd(text=reply.text))
         return True
 
     def finish(self, text: str, *, goes_on: bool) -> None:

@@ -112,6 +112,14 @@ CHATMD_BAD_TOOL = Code(
     "Keep one of the attributes, and give the tool a name.",
     _chatmd('<tool name="lint" command="ruff check" agent="lint.chatmd"/>\n'),
 )
+CHATMD_BAD_MESSAGE = Code(
+    "chatmd-bad-message",
+    "a message that could not be sent: it lacks what says whose it is",
+    "A `<msg>` has a `role`; a `<tool_call>` names its tool and has an id; a `<tool_response>` has "
+    "the id of its call. Without them a message would be left out, or be taken for another.",
+    "Write the attribute that is missing.",
+    _chatmd('<msg role="alien">hello</msg>\n'),
+)
 CHATMD_NOT_RUN = Code(
     "chatmd-not-run",
     "an element that Bylaw reads and does not run",
