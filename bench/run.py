@@ -8,6 +8,7 @@ import sys
 
 import chat
 import chatmd_parse
+import context
 import decide
 import guards
 import load
@@ -25,6 +26,7 @@ SECTIONS = {
     "TOML rules": toml_decide.run,
     "path patterns": patterns.run,
     "ChatMD text": chatmd_parse.run,
+    "context language": context.run,
     "Lua conditions": lua.run,
     "journal": submit.run,
     "chats": chat.run,
