@@ -214,6 +214,39 @@ class TestTorn:
         assert run(path, saying("two")).notes == []
         assert texts(path) == ["hi", "one", "closed", "two"]
 
+    @pytest.mark.parametrize(
+        "half", ["<assistant>I sa", "<tool_response tool_call_id=", "<assistant"]
+    )
+    def test_what_a_person_wrote_is_never_cut_whatever_it_looks_like(self, path, half):
+        run(path, saying("one"))
+        append(path, half)
+        before = path.read_bytes()
+        if half != "<assistant":  # that is only text
+            with pytest.raises(LoadError):
+                run(path, saying())
+        assert path.read_bytes() == before
+
+    @pytest.mark.parametrize("record", [True, False])
+    @pytest.mark.parametrize(
+        ("whole", "slip"),
+        [
+            ("turn 2</assistant>", "turn 2</asistant>"),
+            ("turn 2</assistant>", "turn 2<assistant>"),
+            ("<b>3\n|RAW\n</assistant>", "<b>3\n|RAW\n</asistant>"),
+        ],
+    )
+    def test_a_slip_in_the_middle_is_refused_and_costs_nothing(self, path, whole, slip, record):
+        turns = [f"turn {n}" + "<b>3" * (n == 3) for n in range(8)]
+        run(path, saying(*turns), ["go on"] * 7)
+        before = path.read_text()
+        assert whole in before
+        path.write_text(before.replace(whole, slip))
+        if not record:
+            shutil.rmtree(path.parent / ".bylaw")
+        with pytest.raises(LoadError):
+            run(path, saying("x"))
+        assert path.read_text() == before.replace(whole, slip)
+
     @pytest.mark.parametrize("end", ["\n", "", "\r\n", "\n\n \n"])
     @pytest.mark.parametrize("begin", ["", "\ufeff"])
     def test_every_byte_of_a_person_stays(self, path, begin, end):
@@ -331,7 +364,8 @@ class TestOpenTurns:
         done = path.parent / "done"
 
         def slow(_):
-            done.write_text("begun")
+            with done.open("a") as stream:
+                stream.write("begun ")
             die()
 
         def work():
@@ -339,9 +373,9 @@ class TestOpenTurns:
 
         killed(work)
         model = saying("one")
-        heard = run(path, model, tools={"slow": lambda _: "again"})
+        heard = run(path, model, tools={"slow": lambda _: pytest.fail("again")})
 
-        assert done.read_text() == "begun"
+        assert "begun" in done.read_text()
         assert heard.notes == []
         results = texts(path, Role.TOOL)
         assert INTERRUPTED in results[0]

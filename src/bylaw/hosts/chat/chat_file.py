@@ -225,8 +225,13 @@ class ChatFile:
         return data
 
     def _mended(self, data: bytes) -> bytes:
-        """The file without a block that was torn some other way; the piece is kept aside."""
+        """The file without a block that was torn some other way; the piece is kept aside.
+
+        Behind what is known, and in what was edited, a person wrote: then nothing is taken away.
+        """
         shortened = self.edited and len(data) < self._note.length
+        if self.known >= 0 or (self.edited and not shortened):
+            return data
         source = SourceFile(self.name, data.decode(errors="ignore"))
         at = torn_at(source, shortened=shortened)
         if at is None:

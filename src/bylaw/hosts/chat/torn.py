@@ -1,6 +1,7 @@
 """A text that does not load → where its last block was torn, if that is all that is wrong.
 
-Only blocks that a chat writes itself are taken for torn; what a person left unfinished is theirs.
+A torn block is the beginning of what a chat writes, and nothing stands behind it. Whatever else is
+wrong was made by a person, and is theirs to mend: nothing of it is taken away.
 """
 
 from __future__ import annotations
@@ -9,48 +10,64 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.marks import RAW, RAW_END
 from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.dialects.chatmd.syntax.parse import parse
-from bylaw.model.diagnostic import has_errors
+from bylaw.model.diagnostic import Severity, has_errors
 from bylaw.model.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_TRIES = 50
-_OURS = re.compile(r"^<(?:assistant|tool_call|tool_response|reasoning)\b", re.MULTILINE)
-_ANY = re.compile(
-    r"^<(?:assistant|tool_call|tool_response|reasoning|user|system|developer|archive)\b",
-    re.MULTILINE,
-)
-# The beginning of a tag that has no end, at the very end.
-_HALF_A_TAG = re.compile(r"^</?[a-z_]*[^<>\n]*\Z", re.MULTILINE)
+# Blocks before the first error that are tried; it lies in the torn one.
+MAX_TRIES = 3
+# What no person writes; the rest is taken for torn only if bytes are known to be gone.
+_OURS = re.compile(r"^<(?:assistant|tool_call|tool_response)\b", re.MULTILINE)
+_ANY = re.compile(r"^<(?:assistant|tool_call|tool_response|user|system|developer)\b", re.MULTILINE)
+_TAG = re.compile(r'<([a-z_]+)(?: [a-z_]+=(?:"[^"]*"|[^\s<>"]+))*>')
+_HALF_A_TAG = re.compile(r'^<[a-z_]+(?: [a-z_]+(?:=(?:"[^"]*"?|[^\s<>"]*))?)* ?\Z', re.MULTILINE)
+_BEGIN_OF_RAW = f"\n{RAW}\n"
+# Behind the mark of the end in a payload stand another end and another beginning.
+_GOES_ON = RAW_END + RAW
+_MARK = re.compile(rf"{re.escape(RAW_END)}({re.escape(_GOES_ON)})?")
 
 
 def torn_at(source: SourceFile, *, shortened: bool) -> int | None:
     """Where the torn block begins; `shortened`: bytes of the file are known to be gone."""
     text = source.text
-    if not has_errors(parse_once(source)[1]):
+    errors = [one for one in parse_once(source)[1] if one.severity is Severity.ERROR]
+    if not errors:
         found = _HALF_A_TAG.search(text)
         return found.start() if shortened and found else None
-    for at in islice(_begins(text, _ANY if shortened else _OURS), MAX_TRIES):
-        if _is_whole(text[:at]):
-            return at if _is_torn(text[at:]) else None
+    begins = _begins(text, _ANY if shortened else _OURS, errors[0].span.start)
+    for at in islice(begins, MAX_TRIES):
+        if _is_beginning(text[at:]) and _is_whole(text[:at]):
+            return at
     return None
 
 
-def _begins(text: str, tag: re.Pattern[str]) -> Iterator[int]:
-    """From the end on: the payload of a torn block may look like blocks, too."""
-    return reversed([found.start() for found in tag.finditer(text)])
+def _begins(text: str, block: re.Pattern[str], until: int) -> Iterator[int]:
+    """Where blocks begin, up to a place, from there on backwards."""
+    return reversed([found.start() for found in block.finditer(text) if found.start() <= until])
 
 
 def _is_whole(text: str) -> bool:
     return not has_errors(parse(SourceFile("", text))[1])
 
 
-def _is_torn(text: str) -> bool:
-    """Whether something is wrong with the very element with which a text begins."""
-    elements = parse(SourceFile("", text))[0].elements
-    if not elements or elements[0].span.start > 0:
-        return True  # not even its tag is there
-    return not _is_whole(text[: elements[0].span.end])
+def _is_beginning(text: str) -> bool:
+    """Whether a text is what is there of one block when its writer is stopped."""
+    tag = _TAG.match(text)
+    if tag is None:
+        return _HALF_A_TAG.fullmatch(text) is not None
+    content, end = text[tag.end() :], f"</{tag[1]}>"
+    if not content.startswith(_BEGIN_OF_RAW):
+        content, less_than, rest = content.partition("<")
+        return _is_less_than(end, less_than + rest)
+    marks = _MARK.finditer(content, len(_BEGIN_OF_RAW))
+    rest = next((content[mark.end() :] for mark in marks if not mark[1]), "")
+    return _is_less_than(f"\n{end}", rest) or _is_less_than(_GOES_ON, rest)
+
+
+def _is_less_than(whole: str, text: str) -> bool:
+    return whole.startswith(text) and text != whole
