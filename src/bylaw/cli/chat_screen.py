@@ -24,12 +24,27 @@ class Screen:
     def __init__(self) -> None:
         self._paint = Paint(in_color(sys.stdout))
         self._in_line = False
+        self._held: list[str] | None = None
+
+    def hold(self) -> None:
+        """From now on, keep what would be shown."""
+        if self._held is None:
+            self._end_line()
+            self._held = []
+
+    def release(self) -> None:
+        """Show it."""
+        held, self._held = self._held, None
+        self._write("".join(held or ()))
+
+    def drop(self) -> None:
+        """It is never shown."""
+        self._held, self._in_line = None, False
 
     def text(self, piece: str) -> None:
         """Nothing that a model says controls the terminal."""
-        write("\n".join(visible(line) for line in piece.expandtabs(4).split("\n")))
+        self._write("\n".join(visible(line) for line in piece.expandtabs(4).split("\n")))
         self._in_line = not piece.endswith("\n")
-        sys.stdout.flush()
 
     def block(self, block: Block) -> None:
         """Calls, responses and what rules wrote; the model's own words were streamed."""
@@ -55,17 +70,32 @@ class Screen:
         _to_stderr(f"{level} {rule}: {text}")
 
     def _say(self, style: Style, words: str) -> None:
-        write(self._paint(style, words) + "\n")
-        sys.stdout.flush()
+        self._write(self._paint(style, words) + "\n")
 
     def _end_line(self) -> None:
         if self._in_line:
-            write("\n")
+            self._write("\n")
             self._in_line = False
+
+    def _write(self, text: str) -> None:
+        if self._held is not None:
+            self._held.append(text)
+            return
+        write(text)
+        sys.stdout.flush()
 
 
 class JsonLines:
     """For programs: every block, when it stands in the file."""
+
+    def hold(self) -> None:
+        """A block is data as soon as it stands in the file."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    def drop(self) -> None:
+        """Nothing is held."""
 
     def text(self, piece: str) -> None:
         """A block tells it when it is whole."""

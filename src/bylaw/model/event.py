@@ -105,13 +105,15 @@ class ToolAfter(Common, frozen=True, kw_only=True, tag="tool.after"):
 class TurnEnd(Common, frozen=True, kw_only=True, tag="turn.end"):
     """A turn's output is complete and not yet released.
 
-    If not `final`, the model goes on with what its tools gave: the answer comes later.
+    If not `final`, the model goes on with what its tools gave: the answer comes later. `earlier`
+    is what it said before in the same answer.
     """
 
     kind: ClassVar[Kind] = Kind.TURN_END
     text: str = ""
     response: str = ""
     final: bool = True
+    earlier: str = ""
 
 
 class AgentStop(Common, frozen=True, kw_only=True, tag="agent.stop"):

@@ -55,9 +55,9 @@ class OutputCheck:
                 called = view.session.called_for_answer(about)
                 return "" if called else f"the tool '{about}' was not called"
             case CheckType.FORBID_BLOCK:
-                return f"the block '{about}' is forbidden" if has_block(event.text, about) else ""
+                return f"the block '{about}' is forbidden" if has_block(whole(event), about) else ""
             case CheckType.REQUIRE_BLOCK:
-                return "" if has_block(event.text, about) else f"the block '{about}' is missing"
+                return "" if has_block(whole(event), about) else f"the block '{about}' is missing"
             case CheckType.REQUIRE_RESPONSE_ID:
                 used = used_response(view, event, self.document)
                 return "" if used == about else f"the output does not use the response '{about}'"
@@ -79,7 +79,7 @@ class ConstraintCheck:
             return None
         if used_response(view, event, self.document) != self.response:
             return None
-        found = "; ".join(broken(event.text, self.constraints))
+        found = "; ".join(broken(whole(event), self.constraints))
         return Match({WHY: found}) if found else None
 
 
@@ -90,6 +90,11 @@ def judged_output(view: View) -> TurnEnd | None:
         return None
     is_error = event.response == RESPONSE_ID and is_payload(event.text)
     return None if is_error else event
+
+
+def whole(event: TurnEnd) -> str:
+    """All that was said in an answer: a model may speak, call tools, and speak again."""
+    return f"{event.earlier}\n{event.text}" if event.earlier else event.text
 
 
 def used_response(view: View, event: TurnEnd, document: Document) -> str:

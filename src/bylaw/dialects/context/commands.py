@@ -15,6 +15,7 @@ from bylaw.model.decision import Match
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet
 from bylaw.model.errors import GuardError
 from bylaw.model.slate import variable_space
+from bylaw.model.suggest import did_you_mean
 from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class CallMistake:
             return Match({"code": INVALID_COMMAND.name, "message": str(wrong)})
         if call is None:
             return None
-        found = self.document.commands.find(call.name)
+        found = self.document.commands.find(call.name, near=did_you_mean)
         assert not isinstance(found, Symbol), "its rule was asked"
         return Match(
             {

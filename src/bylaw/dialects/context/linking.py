@@ -220,7 +220,7 @@ class Linked:
         """What an enabled workflow refers to is enabled with it (AC-A39)."""
         enabled = {*linked.enabled["responses"], *linked.enabled["protocols"]}
         for name in linked.command.enable.get("workflows", ()):
-            found = self.workflows.find(name.text, linked.module, self._phase.near)
+            found = self.workflows.find(name.text, linked.module)
             missing = found.what.refs - enabled if isinstance(found, Symbol) else ()
             if missing:
                 first, *others = sorted(missing)

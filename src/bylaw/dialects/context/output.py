@@ -13,9 +13,17 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.context.declared import Constraints
 
-_FENCE = re.compile(r"^[ ]{0,3}(?:```|~~~)", re.MULTILINE)
+# Quotes and lists may hold a fence or a table, too.
+_INSIDE = r"^[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*"
+_FENCE = re.compile(_INSIDE + r"(?:```|~~~)", re.MULTILINE)
+_HTML_TABLE = re.compile(r"<table\b", re.IGNORECASE)
+_QUOTES = " \t>"
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
-_SECTION = r"^[ \t]*(?:#{{1,6}}[ \t]+|\*\*)?{}(?:\*\*)?[ \t]*(?::|\*\*|\r?$)"
+# A heading with its number and emphasis, a line that ends with a colon, a line of its own.
+_SECTION = (
+    r"^[ \t>]*(?:[-*+][ \t]+)?(?:#{{1,6}}[ \t]+)?(?:[0-9.]+[.)]?[ \t]+)?"
+    r"[*_]*{}[*_]*[ \t]*(?::|\r?$)"
+)
 
 
 def has_block(text: str, block_type: str) -> bool:
@@ -39,10 +47,11 @@ def broken(text: str, constraints: Constraints) -> Iterator[str]:
 
 
 def has_table(text: str) -> bool:
-    """Whether a row of a Markdown table is followed by its rule."""
+    """Whether a row of a Markdown table is followed by its rule, or a table of HTML begins."""
     before = ""
     for line in text.split("\n"):
-        if "|" in line and "|" in before and "-" in line and _TABLE_RULE.fullmatch(line.strip()):
+        rule = "|" in line and "|" in before and "-" in line
+        if rule and _TABLE_RULE.fullmatch(line.lstrip(_QUOTES).rstrip()):
             return True
         before = line
-    return False
+    return _HTML_TABLE.search(text) is not None

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, UNKNOWN_ID
-from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
@@ -22,6 +21,10 @@ T = TypeVar("T")
 MAX_HINTED = 3
 # A wrong name and the known ones → a hint.
 Near: TypeAlias = "Callable[[str, Iterable[str]], str]"
+
+
+def _no_hint(wrong: str, known: Iterable[str]) -> str:  # noqa: ARG001 - the names of Near
+    return ""
 
 
 class Kind(StrEnum):
@@ -71,9 +74,12 @@ class Table(Generic[T]):
             self._by_name.setdefault(symbol.name, []).append(symbol)
 
     def find(
-        self, reference: str, module: str = "", near: Near = did_you_mean
+        self, reference: str, module: str = "", near: Near = _no_hint
     ) -> Symbol[T] | Unresolved:
-        """What a reference means, inside a module or, without one, in a call."""
+        """What a reference means, inside a module or, without one, in a call.
+
+        `near` makes the hint of an unknown one; that takes time, so it is asked for.
+        """
         if "." in reference:
             found = self.by_qualified.get(reference)
             return found or self._unknown(reference, near)

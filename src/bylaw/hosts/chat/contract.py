@@ -59,3 +59,8 @@ def may_withhold(books: Iterable[Book]) -> bool:
         for rule in group.rules
         if rule.judgement is not None
     )
+
+
+def in_fixed_words(uid: str) -> bool:
+    """Whether the language of a rule fixes what a person reads, to the letter."""
+    return uid.startswith(f"{CONTEXT}:")

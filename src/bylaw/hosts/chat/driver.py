@@ -17,7 +17,7 @@ from bylaw.dialects.chatmd.syntax.write import writable
 from bylaw.engine.causes import MAX_CHAIN
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
-from bylaw.hosts.chat.contract import ERROR_RESPONSE
+from bylaw.hosts.chat.contract import ERROR_RESPONSE, in_fixed_words
 from bylaw.hosts.chat.contract import RULE as RENDERED
 from bylaw.hosts.chat.contract import UID as RENDERED_UID
 from bylaw.hosts.chat.messages import Request, Usage
@@ -71,6 +71,8 @@ class Driver:
         self.transcript = transcript
         self._outfit = outfit
         self._blocked = 0
+        # What the model said in this answer, before it called tools.
+        self._said: list[str] = []
         self.owes_turn = False
         # The turn that a process left open is gone on with, and its rules are not asked again.
         self.in_turn = False
@@ -136,20 +138,28 @@ class Driver:
         """
         self.channel.submit(Message(role=Role.USER, text=block.text))
         self._blocked = 0
+        self._said.clear()
+        # A command may have enabled something before a later line of the message failed.
+        self._tell_enabled(before)
         if answer.verdict is Verdict.HALT:
             self._halt(answer.deciding)
             return
         self.owes_turn = True
+        self._ask_agents(block)
+
+    def _tell_enabled(self, before: Slate) -> None:
+        """What is enforced is also told."""
         news = self._outfit.contract.news(before, self.channel.session().slate)
         if news:
             (told,) = self.transcript.add(message(Role.DEVELOPER, news, RENDERED))
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=(RENDERED_UID,)))
-        self._ask_agents(block)
 
     def _halt(self, decision: Decision) -> str:
         """A rule ends the turn: what it says is the answer, and nothing else is."""
         reasons = [one for one in decision.reasons if one.verdict is decision.verdict]
         text = "\n".join(reason.text for reason in reasons)
+        self._said.clear()
+        self.transcript.listener.drop()
         self.transcript.listener.text(text + "\n")
         (block,) = self.transcript.add(halt(text, reasons[0].rule))
         cause = tuple(dict.fromkeys(reason.uid for reason in reasons))[:MAX_CHAIN]
@@ -191,7 +201,9 @@ class Driver:
             tools=self._outfit.tools.specs,
             options=self._outfit.options,
         )
-        reply = self._outfit.model.reply(request, self._hear)
+        if self._outfit.withholds:
+            self.transcript.listener.hold()
+        reply = self._outfit.model.reply(request, self.transcript.listener.text)
         self.turns += 1
         self.usage = self.usage.plus(reply.usage)
         if self._withhold(reply):
@@ -202,13 +214,14 @@ class Driver:
         caller.answer_all(calls)
         if caller.halted is None:
             self.finish(reply.text, goes_on=bool(calls))
+            self._show(reply)
         else:
             text = self._halt(caller.halted.deciding)
             self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
 
-    def _hear(self, piece: str) -> None:
-        if not self._outfit.withholds:
-            self.transcript.listener.text(piece)
+    def _ends(self, text: str, *, final: bool) -> TurnEnd:
+        """The end of a turn, with what was said before in the same answer."""
+        return TurnEnd(text=text, final=final, earlier="\n".join(self._said))
 
     def _withhold(self, reply: Reply) -> bool:
         """Judge an output before anybody sees it; one that is not released is only recorded.
@@ -218,21 +231,26 @@ class Driver:
         """
         if not self._outfit.withholds:
             return False
-        decision = self.channel.preview(TurnEnd(text=reply.text, final=not reply.calls))
+        ends = self._ends(reply.text, final=not reply.calls)
+        decision = self.channel.preview(ends)
         if decision.verdict < Verdict.ASK:
-            if reply.text:
-                self.transcript.listener.text(reply.text)
             return False
         text = self._halt(decision)
-        if reply.calls:
-            self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
-        else:
-            self.channel.submit(TurnEnd(text=reply.text))
+        error = TurnEnd(text=text, response=ERROR_RESPONSE)
+        self.channel.submit(error if reply.calls else ends)
         return True
+
+    def _show(self, reply: Reply) -> None:
+        """What was held is shown once the answer is whole and nobody kept it back."""
+        if reply.calls:
+            self._said += [reply.text] if reply.text else []
+        else:
+            self._said.clear()
+            self.transcript.listener.release()
 
     def finish(self, text: str, *, goes_on: bool) -> None:
         """The turn is over; if nothing was called, the person is next."""
-        self._tell_reasons(self.channel.submit(TurnEnd(text=text, final=not goes_on)))
+        self._tell_reasons(self.channel.submit(self._ends(text, final=not goes_on)))
         self.owes_turn = goes_on
         if not goes_on:
             self._hand_back(text)
@@ -279,7 +297,10 @@ class Driver:
     def _tell_reasons(self, answer: Answer) -> None:
         """The person is told what rules object to, also where they only warn."""
         for reason in answer.deciding.reasons:
-            self.transcript.listener.note(f"{reason.rule}: {reason.text}")
+            if in_fixed_words(reason.uid):
+                self.transcript.listener.text(f"{reason.text}\n")
+            else:
+                self.transcript.listener.note(f"{reason.rule}: {reason.text}")
 
 
 def _is_agent(node: Node) -> TypeGuard[Element]:

@@ -18,6 +18,15 @@ class Listener(Protocol):
     def block(self, block: Block) -> None:
         """A block was written to the file."""
 
+    def hold(self) -> None:
+        """Show nothing of what follows before it is released."""
+
+    def release(self) -> None:
+        """Show what was held."""
+
+    def drop(self) -> None:
+        """Forget what was held: a rule keeps it back."""
+
     def note(self, text: str) -> None:
         """Something that a person should know."""
 
@@ -37,6 +46,15 @@ class Aside:
 
     def block(self, block: Block) -> None:
         """Not shown."""
+
+    def hold(self) -> None:
+        """Nothing is shown."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    def drop(self) -> None:
+        """Nothing is held."""
 
     def note(self, text: str) -> None:
         """Told, and of whom."""
