@@ -3,13 +3,21 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from context_documents import DOC, problems, told
+from context_documents import DOC, block, loaded, module, problems, told
 from hostile_documents import hostile_documents
 
+from bylaw.dialects.context.lowering import lowered
+from bylaw.dialects.context.output import has_table
 from bylaw.dialects.context.problems import MAX_PROBLEMS
+from bylaw.engine.decide import decide
+from bylaw.engine.index import RuleSet
+from bylaw.model.event import Prompt
+from bylaw.model.procedure import Book
+from bylaw.model.session import Session
 from bylaw.runtime.loading import load_paths
 
 SECONDS = 1.0  # of the process
@@ -17,6 +25,11 @@ MOST_BYTES = 512 * 1024 * 1024
 CHILD = Path(__file__).parent / "load_hostile.py"
 DOCUMENTS = list(hostile_documents())
 NAMES = [name for name, _, _ in DOCUMENTS]
+
+
+def rule_set(text):
+    groups = lowered(loaded(text), {})
+    return RuleSet([Book(dialect="context", path="a", files=(), digest="", groups=groups)])
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +51,27 @@ def outcomes(tmp_path_factory):
 def test_a_hostile_document_is_judged_at_once(name, code, outcomes):
     assert outcomes[name]["code"] == code
     assert outcomes[name]["seconds"] < SECONDS
+
+
+def test_code_in_a_message_is_no_burden():
+    """Each line is nearly a call, but of no command."""
+    commands = [block("COMMAND", f"name: c{number}") for number in range(2_000)]
+    rules = rule_set(module(*commands))
+    said = Prompt(text="\n".join(["value = call()", "call()", "/call 1"] * 3_000), seq=1, at=1)
+    start = time.process_time()
+
+    assert decide(rules, Session(), said).reasons == ()
+    assert time.process_time() - start < SECONDS
+
+
+@pytest.mark.parametrize(
+    "line", ["|-" + " " * 500_000 + "x", "|-" * 300_000 + "x", "-" * 500_000 + "|x"]
+)
+def test_a_line_that_is_nearly_the_rule_of_a_table(line):
+    start = time.process_time()
+
+    assert not has_table(f"| a |\n{line}")
+    assert time.process_time() - start < SECONDS
 
 
 def test_what_is_told_has_an_end():
