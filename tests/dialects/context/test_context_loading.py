@@ -1,10 +1,12 @@
 """Documents of the context language: phases, schemas, names, types, values, and their errors."""
 
 import pytest
-from context_documents import DOC, block, codes, loaded, module, payload, problems, told
+from context_documents import DOC, SEED, block, codes, loaded, module, payload, problems, told
 
 from bylaw.dialects.context.lowering import lowered
 from bylaw.dialects.context.types import MAX_INT, MAX_TYPE_CHARS
+from bylaw.model.codes import Code
+from bylaw.model.codes import context as context_codes
 
 
 def state(type_, *lines, name="s"):
@@ -223,3 +225,13 @@ class TestRules:
             "forbid_tool python_user_visible.exec",
             "forbid_tool container.download",
         ]
+
+
+def test_the_codes_are_those_of_the_document():
+    """AC-133"""
+    seed = SEED.read_text(encoding="utf-8")
+    listed = seed[seed.index("error_codes:") :].partition("\n\n")[0].split("\n")[1:]
+    ours = {code.name for code in vars(context_codes).values() if isinstance(code, Code)}
+
+    assert ours == {line.strip(" -") for line in listed}
+    assert len(ours) == 9
