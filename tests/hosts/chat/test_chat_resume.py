@@ -24,6 +24,7 @@ from open_chats import (
 
 from bylaw.hosts.chat import chat_file
 from bylaw.hosts.chat.chat_host import ChatHost
+from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.hosts.chat.resume import INTERRUPTED, NO_RECORD, NOT_BEGUN
 from bylaw.model.errors import BylawError, LoadError
@@ -509,6 +510,30 @@ class TestOpenTurns:
             ("failed", {"error": "interrupted"}),
             ("failed", {"error": "the chat of the agent is over"}),
         ]
+
+    @pytest.mark.parametrize("typed", [True, False])
+    def test_a_prompt_that_was_halted_is_not_answered_after_a_kill(self, path, typed):
+        context = path.parent / ".bylaw/context/m.md"
+        context.parent.mkdir(parents=True)
+        context.write_text(
+            '[[MODULE]]\nname: m\ndescription: "d"\n'
+            '[[COMMAND]]\nname: c\ndescription: "d"\n[[/COMMAND]]\n[[/MODULE]]\n'
+        )
+        path.write_text("" if typed else "<user>/nosuch()</user>\n")
+
+        def work():
+            with mock.patch.object(Driver, "_halt", die):
+                run(path, saying("answered"), ["/nosuch()"])
+
+        killed(work)
+        model = saying("answered")
+        run(path, model)
+
+        assert model.requests == []
+        assert texts(path)[0] == "/nosuch()"
+        assert typed or "UNKNOWN_ID" in texts(path)[-1]
+        run(path, model, ["and now?"])
+        assert texts(path)[-2:] == ["and now?", "answered"]
 
 
 def fill(channel):

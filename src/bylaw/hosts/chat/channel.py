@@ -9,16 +9,19 @@ from msgspec.structs import replace
 from bylaw.model.event import Message
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
-from bylaw.runtime.journal.reading import events_since
+from bylaw.runtime.journal.reading import records_since
 from bylaw.runtime.model_facts import with_model_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bylaw.hosts.base import Loop
     from bylaw.hosts.chat.blocks import Block
     from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.runtime.answer import Answer
+    from bylaw.runtime.journal.reading import Record
     from bylaw.runtime.settings.tables import ModelSettings
     from bylaw.runtime.switching import Switchboard
 
@@ -58,13 +61,25 @@ class Channel:
         return self._loop.journal.session(self.session_id)
 
     def has_told(self, block: Block, since: int) -> bool:
-        """Whether the event of a message is recorded behind that of a number."""
+        """Whether the event of a message is recorded behind that of a number.
+
+        What a rule kept back is not told: it must not be answered.
+        """
         said = (block.role, block.text)
-        told = events_since(self._loop.journal, self.session_id, since, Kind.MESSAGE)
-        return any(
+        told = (record.event for record in self._records(Kind.MESSAGE, since))
+        return not self.keeps_back() and any(
             isinstance(event, Message) and (event.role, event.text) == said and not event.cause
             for event in told
         )
+
+    def keeps_back(self) -> bool:
+        """Whether a rule kept back what the person said last."""
+        last = [record.decision.verdict for record in self._records(Kind.PROMPT)][-1:]
+        return any(verdict >= Verdict.ASK for verdict in last)
+
+    def _records(self, kind: Kind, since: int = 0) -> Iterator[Record]:
+        found = records_since(self._loop.journal, self.session_id, since, kind)
+        return (record for record in found if record.event.agent == self.agent)
 
     def _stamped(self, event: Event) -> Event:
         named = replace(event, session=self.session_id, agent=self.agent)

@@ -196,7 +196,7 @@ def _owes_turn(driver: Driver) -> bool:
     The record knows it; without one, a person who spoke last waits for an answer.
     """
     last = next(filter(_is_said, reversed(driver.transcript.blocks)), None)
-    if last is None or last.halts:
+    if last is None or last.halts or (last.by_person and driver.channel.keeps_back()):
         return False
     if last.kind is BlockKind.CALL:
         return True

@@ -106,12 +106,12 @@ def _header(row: tuple[Any, ...]) -> Header:
     return Header(*fields)
 
 
-def events_since(rows: Rows, session: str, seq: int, kind: Kind) -> Iterator[Event]:
-    """The events of a kind that a session recorded behind a number, as far as they can be read."""
+def records_since(rows: Rows, session: str, seq: int, kind: Kind) -> Iterator[Record]:
+    """The records of a kind that a session has behind a number, as far as they can be read."""
     found = rows.query(
         f"{STORED} WHERE r.session = ? AND r.seq > ? AND r.kind = ? ORDER BY r.seq",
         (session, seq, kind),
     )
     for one in map(stored, found):
         if one.record is not None:
-            yield one.record.event
+            yield one.record
