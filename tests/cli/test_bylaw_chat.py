@@ -130,7 +130,11 @@ def test_on_a_terminal_it_asks(folder, server):
         ("<user>hi</user>", [], "no model is named"),
         ("<user>hi</user>", ["--model", "opnai:x"], "did you mean `openai`?"),
         ("<user>hi</user>", ["--model", "script:none.jsonl"], "none.jsonl"),
-        ("<user>hi</user>", ["--model", "openai:x", "--tools", "x"], "`--tools` takes"),
+        (
+            "<user>hi</user>",
+            ["--model", "openai:x", "--tools", "x"],
+            "`x` names no tools: write `script:FILE`",
+        ),
         ("<user>hi", ["--model", "openai:x"], "main.chatmd:1:1"),
         ("<rules><on event='x'/></rules>", ["--model", "openai:x"], "main.chatmd:1:19"),
         (

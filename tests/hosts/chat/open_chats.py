@@ -81,6 +81,11 @@ class Heard:
     def text(self, piece):
         self.said.append(piece)
 
+    def hold(self):
+        """Everything is heard at once."""
+
+    release = drop = hold
+
     def note(self, text):
         self.notes.append(text)
 
