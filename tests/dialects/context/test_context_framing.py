@@ -3,6 +3,7 @@
 import pytest
 from context_documents import DOC, block, codes, loaded, module, problems, told
 
+from bylaw.dialects.context import detect
 from bylaw.dialects.context.framing import MARKER, MAX_BLOCKS, framed
 from bylaw.dialects.context.problems import MAX_PROBLEMS, Phase
 from bylaw.model.source import SourceFile
@@ -37,6 +38,18 @@ class TestMarkers:
         assert loaded(DOC.replace("\n", "\r\n")).initial_state() == {"m.mode": "design"}
         wrong = DOC.replace("default: design", "default: deploy")
         assert told(wrong) == told(wrong.replace("\n", "\r\n"))
+
+
+class TestDetection:
+    """Which of the Markdown files of a folder are documents."""
+
+    @pytest.mark.parametrize("text", [DOC, "[[enum]]\n", "x\n[[/Module]]\n", "\ufeff[[MODULE]]"])
+    def test_a_marker_makes_a_document(self, text):
+        assert detect(SourceFile("a.md", text))
+
+    @pytest.mark.parametrize("text", ["", "# Notes\n", "[[Home]]\n", "see [[MODULE]] there\n"])
+    def test_notes_are_none(self, text):
+        assert not detect(SourceFile("a.md", text))
 
 
 class TestNesting:

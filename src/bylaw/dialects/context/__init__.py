@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Loaded, WhenBroken
-from bylaw.dialects.context.framing import MARKER
+from bylaw.dialects.context.framing import BLOCK_TYPES, MARKER
 from bylaw.dialects.context.lowering import CHECKS, NAME, lowered, no_rules
 from bylaw.dialects.context.problems import DocumentError
 from bylaw.dialects.context.reading import read_document
@@ -37,8 +37,9 @@ when_broken = WhenBroken(
 
 
 def detect(source: SourceFile) -> bool:
-    """Whether it has a marker of a block."""
-    return MARKER.search(source.text) is not None
+    """Whether it has a marker of a block; a link of a wiki alone on its line is none."""
+    markers = MARKER.finditer(source.text)
+    return any(found["type"].upper() in BLOCK_TYPES for found in markers)
 
 
 def rule_text(source: SourceFile) -> str:
