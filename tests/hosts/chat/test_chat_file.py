@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from bylaw.hosts.chat import chat_file
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.model.errors import BylawError, LoadError
 
@@ -129,3 +130,26 @@ def test_what_is_no_file_is_refused(tmp_path, kind):
         os.mkfifo(path)
     with pytest.raises(LoadError):
         opened(path)
+
+
+@pytest.mark.parametrize("limit", ["MAX_CHAT_BYTES", "MAX_BLOCK_BYTES"])
+def test_a_file_that_could_not_be_opened_again_is_not_written(path, limit, monkeypatch):
+    before = path.read_bytes()
+    with opened(path) as file:
+        monkeypatch.setattr(chat_file, limit, len(before) + 10)
+        with pytest.raises(BylawError, match="would become too large; nothing was written"):
+            file.append("<assistant>" + "x" * 30)
+        if limit == "MAX_CHAT_BYTES":
+            with pytest.raises(BylawError, match="would become too large; nothing was written"):
+                file.rewrite("x" * 100, 0)
+    assert path.read_bytes() == before
+    with opened(path) as file:
+        assert (file.edited, file.cut) == (False, 0)
+
+
+def test_a_file_that_is_no_text_can_be_opened_once_it_is(path):
+    path.write_bytes(b"<user>\xff</user>\n")
+    with pytest.raises(BylawError, match="is no UTF-8 text"):
+        opened(path)
+    path.write_bytes(b"<user>x</user>\n")
+    opened(path).close()  # nobody holds it any more

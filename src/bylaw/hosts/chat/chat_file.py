@@ -71,12 +71,12 @@ class ChatFile:
         self._descriptor = _opened(path, name)
         try:
             data = self._mended(self._recovered(_read(self._descriptor, name)))
+            self.source = _decoded(name, data)
         except BaseException:
             os.close(self._descriptor)
             raise
         self._hash = sha256(data)
         self._length = len(data)
-        self.source = _decoded(name, data)
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +107,7 @@ class ChatFile:
         self._refuse_other_hands()
         data = text.encode()
         if len(data) > MAX_BLOCK_BYTES or self._length + len(data) > MAX_CHAT_BYTES:
-            raise BylawError(f"`{self.name}` would become too large; nothing was written")
+            raise self._too_large()
         self._keep(replace(self._now(), pending=data))
         try:
             _write_all(self._descriptor, data)
@@ -125,6 +125,8 @@ class ChatFile:
         """
         self._refuse_other_hands()
         data = text.encode()
+        if len(data) > MAX_CHAT_BYTES:
+            raise self._too_large()
         digest = sha256(data)
         self._keep(replace(self._now(), rewrite=digest.hexdigest(), rewrite_replies=replies))
         try:
@@ -172,6 +174,9 @@ class ChatFile:
         if (there.st_dev, there.st_ino, there.st_size) != (ours.st_dev, ours.st_ino, self._length):
             message = f"`{self.name}` was changed by somebody else while the chat ran; start again"
             raise BylawError(message)
+
+    def _too_large(self) -> BylawError:
+        return BylawError(f"`{self.name}` would become too large; nothing was written")
 
     def _now(self) -> Note:
         return Note(

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
+KEPT_BACK = "a rule keeps back what the file says last; take it out of the file"
+NOTHING_SENT = "a rule lets no request be sent"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outfit:
@@ -127,7 +130,7 @@ class Driver:
         before = self.channel.session().slate
         answer = self.channel.submit(Prompt(text=block.text))
         if answer.verdict is not Verdict.HALT and self._kept_back(answer):
-            self.stopped = "a rule keeps back what the file says last; take it out of the file"
+            self.stopped = answer.problem or KEPT_BACK
             return
         self._heard(block, answer, before)
 
@@ -257,8 +260,9 @@ class Driver:
 
     def _begin(self) -> bool:
         self.transcript.file.turn_begins(replies_in(self.transcript.blocks))
-        if self._kept_back(self.channel.submit(TurnStart())):
-            self.stopped = "a rule lets no request be sent"
+        answer = self.channel.submit(TurnStart())
+        if self._kept_back(answer):
+            self.stopped = answer.problem or NOTHING_SENT
         return not self.stopped
 
     def _write(self, reply: Reply) -> list[Block]:
