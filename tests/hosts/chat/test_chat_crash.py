@@ -1,12 +1,13 @@
 """A chat may be killed at any moment: the file loads, goes on, and holds what the model was sent."""
 
 import json
+import re
 import sys
 from collections import Counter
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import DEVNULL, PIPE, Popen
 
 import pytest
 from killed_chats import CHAT, KINDS, PLACES, TURN
@@ -236,3 +237,28 @@ def state_of(session):
     firings = {uid: (firing.count, firing.turn) for uid, firing in session.firings.items()}
     counts = (calls.by_name, calls.all, calls.successes, calls.failures)
     return session.turns, session.history, session.slate, firings, counts
+
+
+def test_chats_side_by_side_in_one_root_share_a_journal(tmp_path):
+    (tmp_path / "bylaw.toml").touch()
+    turn = '{"text": "turn", "tool_calls": [{"name": "limited"}, {"name": "bad"}]}\n'
+    (tmp_path / "turns.jsonl").write_text(turn * 15)
+    (tmp_path / "results.jsonl").write_text('{"tool": "limited", "result": "ok"}\n' * 15)
+    names = [f"{name}.chatmd" for name in "abcd"]
+    running = []
+    for name in names:
+        (tmp_path / name).write_text(CHAT)
+        options = ["--model", "script:turns.jsonl", "--tools", "script:results.jsonl"]
+        command = [Path(sys.executable).with_name("bylaw"), "chat", name, *options]
+        running.append(Popen(command, cwd=tmp_path, stdin=DEVNULL, stdout=PIPE, stderr=PIPE))
+    done = [process.communicate(timeout=300) for process in running]
+
+    assert [process.returncode for process in running] == [0] * 4, done
+    texts = {(tmp_path / name).read_text() for name in names}
+    assert len({re.sub(r"rule-\d+-\d+", "rule", text) for text in texts}) == 1
+    blocks = blocks_of(texts.pop())
+    assert sum(block.by_model and not block.tool for block in blocks) == 15
+    assert sum(block.text == "ok" for block in blocks) == 5
+    report = verify(str(tmp_path / JOURNAL), decisions=True, tell=lambda _: None)
+    assert [finding.text for finding in report.findings] == []
+    assert report.sessions == 4
