@@ -474,14 +474,14 @@ _documents = st.lists(_plain_words | _words.map(_quoted), min_size=1, max_size=4
 
 
 def _agree(ours, theirs):
-    """Equal, or different as documented: ruamel takes dates and `1_000` for more than text, and
-    wants a dot in floats and no sign nor leading zero before some numbers."""
+    """Equal, or different as documented: ruamel takes dates, `1_000` and `0b1` for more than text,
+    and wants a dot in floats and no sign nor leading zero before some numbers."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(_agree, ours, theirs))
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return list(ours) == list(theirs) and all(_agree(ours[key], theirs[key]) for key in ours)
     if isinstance(ours, str) and not isinstance(theirs, str):
-        return isinstance(theirs, date) or "_" in ours
+        return isinstance(theirs, date) or "_" in ours or ours.lstrip("+-").startswith("0b")
     if isinstance(ours, float) and isinstance(theirs, str):
         return "e" in theirs.lower()
     return repr(ours) == repr(theirs)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from bylaw.model.source import SourceFile
+from bylaw.tools.suites.page import Step
 from bylaw.tools.suites.reader import read_page
 
 HERE = Path(__file__).parent
@@ -38,7 +39,7 @@ def _steps():
     for path in sorted(SPEC.rglob("*.md")):
         for case in read_page(SourceFile.decode(path.name, path.read_bytes())).cases:
             for step in case.steps:
-                if step.words[1:2] == ("expr",):
+                if isinstance(step, Step) and step.words[1:2] == ("expr",):
                     yield case, step
 
 

@@ -35,6 +35,7 @@ from bylaw.model.source import SourceFile, Span
 from bylaw.model.wire import EventError, decode_event, encode_event
 from bylaw.runtime.configuration import read_settings
 from bylaw.tools.expression_facts import condition_view, guard_view
+from bylaw.tools.suites.page import After, Step
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.try_expression import try_expression
 
@@ -330,9 +331,13 @@ def pages(data):
     page = None if source is None else refused(read_page, source)
     for case in () if page is None else page.cases:
         for step in case.steps:
-            check_span(step.command, source)
-            check_span(step.expectation, source)
-            assert step.words[0] == "bylaw"
+            if isinstance(step, After):
+                check_span(step.place, source)
+                check_span(step.body, source)
+            elif isinstance(step, Step):
+                check_span(step.command, source)
+                check_span(step.expectation, source)
+                assert step.words[0] == "bylaw"
         for block in (*case.decisions, *case.diagnostics):
             for line in block.lines:
                 check_span(line.place, source)
