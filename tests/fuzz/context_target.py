@@ -16,6 +16,7 @@ from bylaw.model.event import Prompt, ToolBefore, TurnEnd
 from bylaw.model.fold import fold
 from bylaw.model.procedure import Book
 from bylaw.model.session import Session, encode_session
+from bylaw.model.slate import Slate
 from bylaw.model.source import SourceFile
 from bylaw.model.verdict import Verdict
 from bylaw.tools.context.formatting import formatted
@@ -99,7 +100,7 @@ def check_formatted(source, document):
     once = SourceFile(source.path, formatted(source))
     assert formatted(once) == once.text
     again = read_document([once])
-    assert again.initial_state() == document.initial_state()
+    assert standing(again, Slate()) == standing(document, Slate())
     for name in ("enums", "states", "commands", "responses", "workflows", "protocols"):
         assert list(getattr(again, name).by_qualified) == list(getattr(document, name).by_qualified)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 from bylaw.dialects.context.payload import Payload
 from bylaw.dialects.context.problems import DocumentError
 from bylaw.dialects.context.reading import read_document
+from bylaw.dialects.context.standing import standing
+from bylaw.model.slate import Slate
 from bylaw.model.source import SourceFile
 
 SEED = Path(__file__).parents[2] / "data" / "seeds" / "002_cc375649dfc3acb2.txt"
@@ -72,6 +74,11 @@ def sources(*texts):
 def loaded(*texts):
     """The document of files."""
     return read_document(sources(*texts))
+
+
+def initial_state(document):
+    """The variables of a new session."""
+    return standing(document, Slate())
 
 
 def problems(*texts):

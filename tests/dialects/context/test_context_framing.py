@@ -1,7 +1,7 @@
 """Texts of the context language → blocks: what is a marker, what is open where something ends."""
 
 import pytest
-from context_documents import DOC, block, codes, loaded, module, problems, told
+from context_documents import DOC, block, codes, initial_state, loaded, module, problems, told
 
 from bylaw.dialects.context import detect
 from bylaw.dialects.context.framing import MARKER, MAX_BLOCKS, framed
@@ -31,11 +31,11 @@ class TestMarkers:
         assert not MARKER.search(f"prose\n{line}\nprose")
 
     def test_a_byte_order_mark_is_no_part_of_the_first_line(self):
-        assert loaded("\ufeff" + DOC).initial_state() == {"m.mode": "design"}
+        assert initial_state(loaded("\ufeff" + DOC)) == {"m.mode": "design"}
         assert not MARKER.search("prose\n\ufeff[[ENUM]]")
 
     def test_line_ends_of_windows_make_no_difference(self):
-        assert loaded(DOC.replace("\n", "\r\n")).initial_state() == {"m.mode": "design"}
+        assert initial_state(loaded(DOC.replace("\n", "\r\n"))) == {"m.mode": "design"}
         wrong = DOC.replace("default: design", "default: deploy")
         assert told(wrong) == told(wrong.replace("\n", "\r\n"))
 
@@ -114,7 +114,7 @@ class TestTextBlocks:
         text = block("GUIDELINES", "a: : b", "[not yaml")
         with_text = DOC.replace("[[ENUM]]", f"{text}\n[[ENUM]]")
 
-        assert loaded(with_text).initial_state() == loaded(DOC).initial_state()
+        assert initial_state(loaded(with_text)) == initial_state(loaded(DOC))
         assert list(loaded(with_text).commands.by_qualified) == ["m.setmode", "m.guard"]
 
 

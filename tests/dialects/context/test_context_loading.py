@@ -1,7 +1,18 @@
 """Documents of the context language: phases, schemas, names, types, values, and their errors."""
 
 import pytest
-from context_documents import DOC, SEED, block, codes, loaded, module, payload, problems, told
+from context_documents import (
+    DOC,
+    SEED,
+    block,
+    codes,
+    initial_state,
+    loaded,
+    module,
+    payload,
+    problems,
+    told,
+)
 
 from bylaw.dialects.context.lowering import lowered
 from bylaw.dialects.context.types import MAX_INT, MAX_TYPE_CHARS
@@ -114,7 +125,7 @@ class TestTypes:
     def test_lists_in_sets_have_an_order(self):
         text = module(state("Set<List<Int>>", "default: [[1, 2], [2, 1]]"))
 
-        assert loaded(text).initial_state() == {"m.s": [[1, 2], [2, 1]]}
+        assert initial_state(loaded(text)) == {"m.s": [[1, 2], [2, 1]]}
 
     def test_maps_in_sets_have_none(self):
         text = module(state("Set<Map<String, Int>>", "default: [{a: 1, b: 2}, {b: 2, a: 1}]"))

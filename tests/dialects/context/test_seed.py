@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from context_documents import SEED, loaded, payload, problems, told
+from context_documents import SEED, initial_state, loaded, payload, problems, told
 
 from bylaw.dialects.context.lowering import lowered
 
@@ -96,7 +96,7 @@ def test_with_that_protocol_it_loads():
 
 def test_its_variables_before_anything_is_said():
     """AC-191"""
-    assert loaded(whole()).initial_state() == {
+    assert initial_state(loaded(whole())) == {
         "exampleModule.userWorkMode": "design",
         "exampleModule.responseMode": "compact",
         "exampleModule.verbose": False,

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Loaded, WhenBroken
+from bylaw.dialects.context.document import NAME
 from bylaw.dialects.context.framing import BLOCK_TYPES, MARKER
-from bylaw.dialects.context.lowering import CHECKS, NAME, lowered, no_rules
+from bylaw.dialects.context.lowering import CHECKS, lowered, no_rules
 from bylaw.dialects.context.problems import DocumentError
-from bylaw.dialects.context.reading import read_document
+from bylaw.dialects.context.reading import VERSION, read_document
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 name = NAME
-spec = "ai-context-language-spec v0.4.20"
+spec = f"ai-context-language-spec v{VERSION}"
 suffixes = (".md",)
 common_ending = True
 one_book_per_file = False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def bound(call: Call, command: CommandForm) -> dict[str, JSON]:
-    """Values by name, positional ones also as `arg0`, `arg1` …; CallError if they do not fit."""
+    """Values by name, positional ones as `arg0`, `arg1` …; CallError if they do not fit."""
     _check_kind(call, command)
     by_name = {given.name: given for given in call.arguments if given.name}
     values: dict[str, JSON] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.declared import CheckType
 from bylaw.dialects.context.output import broken, has_block
-from bylaw.dialects.context.payload import RESPONSE_ID, Payload, is_payload
+from bylaw.dialects.context.payload import ERROR_RESPONSE, Payload, is_payload
 from bylaw.dialects.context.symbols import Symbol
 from bylaw.model.codes.context import CONFLICT
 from bylaw.model.decision import Match
@@ -88,7 +88,7 @@ def judged_output(view: View) -> TurnEnd | None:
     event = view.event
     if not isinstance(event, TurnEnd):
         return None
-    is_error = event.response == RESPONSE_ID and is_payload(event.text)
+    is_error = event.response == ERROR_RESPONSE and is_payload(event.text)
     return None if is_error else event
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.context.arguments import bound
 from bylaw.dialects.context.calls import CallError, near_calls, read_call
 from bylaw.dialects.context.payload import Payload
+from bylaw.dialects.context.standing import space_of, value_now
 from bylaw.dialects.context.symbols import Symbol
 from bylaw.dialects.context.values import StateRef, TooLongError, evaluate
 from bylaw.model.codes.context import INVALID_COMMAND
 from bylaw.model.decision import Match
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet
 from bylaw.model.errors import GuardError
-from bylaw.model.slate import variable_space
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.vocabulary import Op
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bylaw.model.rule import StepMaker, View
     from bylaw.model.values import JSON
 
-SPACE = "context"
 COMMAND = "COMMAND"
 WARNING = "WARNING: ai-context-language"
 
@@ -62,7 +61,9 @@ class Sets:
         def look_up(ref: Ref) -> JSON:
             if not isinstance(ref, StateRef):
                 return match.values[ref.name]
-            return state_value(self.document, view, ref.name, self.module)
+            found = self.document.states.find(ref.name, self.module)
+            assert isinstance(found, Symbol), "checked at load"
+            return value_now(found, view.slate)
 
         setting = self.setting
         try:
@@ -102,29 +103,13 @@ class Selects:
         return (ResponseUse(id=self.response),)
 
 
-class Effects:
-    """The effects of a command."""
-
-    @staticmethod
-    def of(form: CommandForm, document: Document, module: str) -> Iterator[StepMaker]:
-        """Variables, then what is enabled, then the response."""
-        for setting in form.settings:
-            yield Sets(setting, document, module)
-        yield Enables(form)
-        if form.response:
-            yield Selects(form.response)
-
-
-def space_of(module: str) -> str:
-    """Where the variables of a module are kept."""
-    return variable_space(SPACE, module)
-
-
-def state_value(document: Document, view: View, name: str, module: str) -> JSON:
-    """What a variable holds now, by the name that a module calls it."""
-    found = document.states.find(name, module)
-    assert isinstance(found, Symbol), "checked at load"
-    return view.slate.space(space_of(found.module)).get(found.name, found.what.default)
+def effects_of(form: CommandForm, document: Document, module: str) -> Iterator[StepMaker]:
+    """Variables, then what is enabled, then the response: enabling forgets the one before."""
+    for setting in form.settings:
+        yield Sets(setting, document, module)
+    yield Enables(form)
+    if form.response:
+        yield Selects(form.response)
 
 
 @dataclass(frozen=True)

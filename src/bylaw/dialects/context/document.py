@@ -10,17 +10,14 @@ from bylaw.dialects.context.declared import CheckType, StepKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.dialects.context.declared import (
-        ArgumentKind,
-        Check,
-        Constraints,
-        Module,
-    )
+    from bylaw.dialects.context.declared import ArgumentKind, Check, Constraints, Module
     from bylaw.dialects.context.problems import Place
     from bylaw.dialects.context.symbols import Table
     from bylaw.dialects.context.types import EnumType, Type
     from bylaw.dialects.context.values import Value
     from bylaw.model.values import JSON
+
+NAME = "context"  # of the language: rules and variables are named by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +118,6 @@ class Document:
     responses: Table[ResponseForm]
     workflows: Table[WorkflowForm]
     protocols: Table[ProtocolForm]
-
-    def initial_state(self) -> dict[str, JSON]:
-        """Every variable by its qualified name."""
-        return {name: symbol.what.default for name, symbol in self.states.by_qualified.items()}
 
 
 def conflict(checks: Mapping[CheckType, set[str]]) -> str:

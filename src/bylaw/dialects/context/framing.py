@@ -49,7 +49,6 @@ class Block:
     marker: Span
     body: Span
     blocks: list[Block] = field(default_factory=list)
-    within: Block | None = None
 
     def place(self, span: Span | None = None, id_: str = "") -> Place:
         """A place in this block; its marker, if none is given."""
@@ -112,7 +111,7 @@ class _Framing:
         end = _behind_line(self._source.text, found.end())
         within = self._open[-1] if self._open else None
         marker = _marker_span(found)
-        block = Block(found["type"], self._source, marker, Span(end, end), within=within)
+        block = Block(found["type"], self._source, marker, Span(end, end))
         self._check_nesting(block, within)
         if within is None:
             self.top.append(block)

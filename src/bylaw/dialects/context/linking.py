@@ -87,7 +87,7 @@ class Linked:
     def __init__(self, modules: Sequence[Module], phase: Phase) -> None:
         self._phase = phase
         enums = [(module, one) for module in modules for one in module.enums]
-        self.enums = Table(Kind.ENUM, (self._enum(*one) for one in enums))
+        self.enums = Table(Kind.ENUM, (_enum(*one) for one in enums))
         states = [(module, one) for module in modules for one in module.states]
         self.states = Table(Kind.STATE, _there(self._state(*one) for one in states))
         responses = [(module, one) for module in modules for one in module.responses]
@@ -98,11 +98,6 @@ class Linked:
         self.workflows = Table(Kind.WORKFLOW, [self._workflow(*one) for one in workflows])
         commands = [(module, one) for module in modules for one in module.commands]
         self.commands = Table(Kind.COMMAND, [self._command(*one) for one in commands])
-
-    def _enum(self, module: Module, enum: Enum) -> Symbol[EnumType]:
-        name = module.name.text
-        type_ = EnumType(f"{name}.{enum.name.text}", enum.values)
-        return Symbol(name, enum.name.text, type_)
 
     def _type(self, name: Name, module: str) -> Type | None:
         """The type that a text names; it was found to be one by its form."""
@@ -224,10 +219,10 @@ class Linked:
             missing = found.what.refs - enabled if isinstance(found, Symbol) else ()
             if missing:
                 first, *others = sorted(missing)
-                message = f"the workflow `{brief(name.text)}` refers to `{first}`"
-                message += f" and {len(others)} more" if others else ""
-                hint = f"enable `{first}` with it"
+                more = f" and {len(others)} more" if others else ""
+                message = f"the workflow `{brief(name.text)}` refers to `{first}`{more}"
                 message += ", which its command does not enable"
+                hint = f"enable `{first}` with it"
                 self._phase.add(REFERENCE_ERROR, message, name.place, hint)
 
     def _settings(self, command: Command, module: str) -> Iterator[LinkedSetting]:
@@ -258,6 +253,12 @@ class Linked:
                 hint = _argument_hint(command)
                 self._phase.add(REFERENCE_ERROR, message, written.place, hint)
         return value
+
+
+def _enum(module: Module, enum: Enum) -> Symbol[EnumType]:
+    name = module.name.text
+    type_ = EnumType(f"{name}.{enum.name.text}", enum.values)
+    return Symbol(name, enum.name.text, type_)
 
 
 def _response(module: Module, response: Response) -> Symbol[ResponseForm]:

@@ -16,13 +16,14 @@ from bylaw.dialects.context.commands import (
     COMMAND,
     CallGuard,
     CallMistake,
-    Effects,
     FaultPayload,
     MistakePayload,
     NearMiss,
     Suggestion,
+    effects_of,
 )
 from bylaw.dialects.context.declared import CheckType, Constraints
+from bylaw.dialects.context.document import NAME
 from bylaw.model.codes.context import CONFLICT, INVALID_COMMAND
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault, Writes
 from bylaw.model.rule import (
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.symbols import Symbol
     from bylaw.model.rule import Guard, ReasonMaker
 
-NAME = "context"
 COMMANDS, CHECKS = "commands", "checks"
 _PROMPT = Trigger(kinds=(Kind.PROMPT,), rounds=Rounds.FIRST, main_agent=True)
 _OUTPUT = Trigger(kinds=(Kind.TURN_END,), rounds=Rounds.FIRST, main_agent=True)
@@ -135,7 +135,7 @@ class _Lowering:
             on=_PROMPT,
             filter=Filter(line_keys=(qualified, symbol.name) if is_unique else (qualified,)),
             guard=CallGuard(form),
-            plan=PlanForm(steps=(*Effects.of(form, self._document, symbol.module),)),
+            plan=PlanForm(steps=tuple(effects_of(form, self._document, symbol.module))),
             about=_about(form),
         )
 

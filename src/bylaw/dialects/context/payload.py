@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.problems import Problem
 
 HEADER = "ERROR: ai-context-language"
-RESPONSE_ID = "ai_context_error"
+ERROR_RESPONSE = "ai_context_error"  # the response that an error uses
 # What YAML 1.1 or 1.2 would not read as a text stands in quotes.
 _PLAIN = re.compile(r"(?!(?i:null|true|false|yes|no|on|off|y|n)$)[A-Za-z_][A-Za-z0-9_.-]*")
 # Neither a fence nor a table, whatever a message quotes (AC-134).

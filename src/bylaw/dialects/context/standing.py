@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.context.commands import space_of
+from bylaw.dialects.context.document import NAME
+from bylaw.model.slate import variable_space
 
 if TYPE_CHECKING:
-    from bylaw.dialects.context.document import Document
+    from bylaw.dialects.context.document import Document, StateForm
+    from bylaw.dialects.context.symbols import Symbol
     from bylaw.model.slate import Slate
     from bylaw.model.values import JSON
 
 
+def space_of(module: str) -> str:
+    """Where the variables of a module are kept."""
+    return variable_space(NAME, module)
+
+
+def value_now(symbol: Symbol[StateForm], slate: Slate) -> JSON:
+    """What a variable holds: its default until somebody sets it."""
+    return slate.space(space_of(symbol.module)).get(symbol.name, symbol.what.default)
+
+
 def standing(document: Document, slate: Slate) -> dict[str, JSON]:
     """Every variable by its qualified name, in the order of the document."""
-    return {
-        name: slate.space(space_of(symbol.module)).get(symbol.name, symbol.what.default)
-        for name, symbol in document.states.by_qualified.items()
-    }
+    return {name: value_now(symbol, slate) for name, symbol in document.states.by_qualified.items()}

@@ -12,7 +12,7 @@ from bylaw.dialects.context.document import (
     conflict,
 )
 from bylaw.dialects.context.output import broken
-from bylaw.dialects.context.payload import RESPONSE_ID, SAMPLES
+from bylaw.dialects.context.payload import ERROR_RESPONSE, SAMPLES
 from bylaw.dialects.context.symbols import Kind, Symbol, Table
 from bylaw.dialects.context.types import (
     STRING,
@@ -71,12 +71,12 @@ class Typing:
 
     def _check_error_response(self, symbol: Symbol[ResponseForm]) -> None:
         """Errors must always be printable: what is demanded of them, they satisfy (AC-A26)."""
-        if symbol.name != RESPONSE_ID:
+        if symbol.name != ERROR_RESPONSE:
             return
         wrong = (why for one in SAMPLES for why in broken(one, symbol.what.constraints))
         why = next(wrong, "")
         if why:
-            message = f"no error satisfies these constraints of `{RESPONSE_ID}`: {why}"
+            message = f"no error satisfies these constraints of `{ERROR_RESPONSE}`: {why}"
             self._wrong(message, symbol.what.place)
 
     def _state(self, symbol: Symbol[LinkedState]) -> Symbol[StateForm]:

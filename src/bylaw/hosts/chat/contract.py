@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.context.payload import RESPONSE_ID
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.dialects.context.document import NAME
 from bylaw.dialects.context.reading import read_document
 from bylaw.dialects.context.render import rendered
 from bylaw.model.verdict import Verdict
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
     from bylaw.runtime.loading import Library
 
-CONTEXT = "context"
-RULE = "render"
-UID = "context:builtin#render"
-# The response of an error: nothing is checked in it again.
-ERROR_RESPONSE = RESPONSE_ID
+# What tells it is no rule of a document, and has a name like one.
+RENDERED = "render"
+RENDERED_UID = uid_of(NAME, BUILT_IN, RENDERED)
 
 
 class Contract:
@@ -39,7 +38,7 @@ class Contract:
     def of(cls, library: Library) -> Contract:
         """The contract of the books in force; a broken one denies by itself and tells nothing."""
         for loaded in library.books:
-            if loaded.dialect.name == CONTEXT and not loaded.broken:
+            if loaded.dialect.name == NAME and not loaded.broken:
                 return cls(read_document([file.source for file in loaded.texts.values()]))
         return cls()
 
@@ -63,4 +62,4 @@ def may_withhold(books: Iterable[Book]) -> bool:
 
 def in_fixed_words(uid: str) -> bool:
     """Whether the language of a rule fixes what a person reads, to the letter."""
-    return uid.startswith(f"{CONTEXT}:")
+    return uid.startswith(f"{NAME}:")

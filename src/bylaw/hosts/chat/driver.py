@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, TypeGuard
 from bylaw.dialects.chatmd.syntax.content import text_of
 from bylaw.dialects.chatmd.syntax.nodes import Element
 from bylaw.dialects.chatmd.syntax.write import writable
+from bylaw.dialects.context.payload import ERROR_RESPONSE
 from bylaw.engine.causes import MAX_CHAIN
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
-from bylaw.hosts.chat.contract import ERROR_RESPONSE, in_fixed_words
-from bylaw.hosts.chat.contract import RULE as RENDERED
-from bylaw.hosts.chat.contract import UID as RENDERED_UID
+from bylaw.hosts.chat.contract import RENDERED, RENDERED_UID, in_fixed_words
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
