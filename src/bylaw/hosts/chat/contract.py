@@ -1,7 +1,7 @@
 """The context documents in force → what the model of a chat is told when they enable something.
 
-What is enforced is also told: whenever a command replaces what is enabled, the chat gets a block
-that says what now holds.
+What is enforced is also told: whenever a command replaces what is enabled, or sets a variable, the
+chat gets a block that says what now holds.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class Contract:
         return cls()
 
     def news(self, before: Slate, now: Slate) -> str:
-        """What the model must know now, if something else is enabled than before."""
-        if self._document is None or before.enabled == now.enabled:
+        """What the model must know now, if that is something else than before."""
+        if self._document is None or before == now:
             return ""
-        return rendered(self._document, now).rstrip("\n")
+        told = rendered(self._document, now)
+        return "" if told == rendered(self._document, before) else told.rstrip("\n")
 
 
 def may_withhold(books: Iterable[Book]) -> bool:
