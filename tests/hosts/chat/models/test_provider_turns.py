@@ -97,7 +97,7 @@ class TestCalls:
 
         first, second = ask(provider.model())[0].calls
 
-        assert first.id == "____" + "x" * 124
+        assert first.id == "é___" + "x" * 124
         assert first.tool == "read___system_"
         assert second == Call("a.b:c/d-1", "unnamed", "{}")
 

@@ -52,7 +52,7 @@ class TestTurns:
     def test_names_are_made_plain(self, script):
         model = script('{"tool_calls": [{"name": "</tool_call>", "id": "é"}]}')
 
-        assert turns(model)[0].calls == (Call("_", "_/tool_call_", "{}"),)
+        assert turns(model)[0].calls == (Call("é", "_/tool_call_", "{}"),)
 
     def test_what_it_is(self, script):
         model = script("{}")
