@@ -423,6 +423,11 @@ class Terminal:
     def type(self, keys):
         os.write(self.main, keys)
 
+    def interrupt(self):
+        """Until it is noticed: a signal right before readline waits is seen with the next one."""
+        while not select.select([self.main], [], [], 0.5)[0]:
+            os.kill(self.process.pid, signal.SIGINT)
+
     def __enter__(self):
         self.until(b"> ")
         return self
@@ -459,7 +464,7 @@ def test_the_repl_on_a_terminal_shows_what_a_user_sees_and_ends_with_the_input(f
         assert UNKNOWN in terminal.until(b"> ")
         terminal.type(b"/gu")
         terminal.until(b"/gu")
-        os.kill(terminal.process.pid, signal.SIGINT)
+        terminal.interrupt()
         terminal.until(b"> ")
         terminal.type(b":enabled\n")
         assert "nothing is enabled" in terminal.until(b"> ")
