@@ -168,6 +168,9 @@ class Dialect(Protocol):
         Given that part, it gives it back.
         """
 
+    def in_own_words(self, finding: Diagnostic) -> Diagnostic:
+        """A finding about a text that could not even be read, with the language's own code."""
+
     def refuses_set(self, source: SourceFile) -> bool:
         """Whether nothing may run without this file, which does not load."""
 

@@ -163,7 +163,8 @@ class _Shelf:
             # A note may be to blame; the texts themselves decide.
             files, loaded = self._loaded(dialect, texts, lambda _: b"")
         cache.note(_notes(loaded, files.values()))
-        findings = [*loaded.diagnostics, *(why for text in texts for why in text.errors)]
+        unread = (dialect.in_own_words(why) for text in texts for why in text.errors)
+        findings = [*loaded.diagnostics, *unread]
         self.diagnostics += findings
         errors = self._errors(dialect, files, findings)
         stand_ins = {path: stand_in(dialect, files[path], errors[path]) for path in errors}

@@ -24,10 +24,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.dialects.base import RuleFile
+    from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.procedure import Group
     from bylaw.model.source import SourceFile
 
-__all__ = ["detect", "load", "name", "refuses_set", "rule_text", "starts", "when_broken"]
+__all__ = [
+    "detect",
+    "in_own_words",
+    "load",
+    "name",
+    "refuses_set",
+    "rule_text",
+    "starts",
+    "when_broken",
+]
 
 name = NAME
 spec = "Design: ChatMD Rules and Policy"
@@ -40,6 +50,11 @@ when_broken = WhenBroken(group=POLICY_GROUP, kinds=(Kind.TOOL_BEFORE,), verdict=
 def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no other language has this ending
     """Every file that is called so."""
     return True
+
+
+def in_own_words(finding: Diagnostic) -> Diagnostic:
+    """The codes of the reader are as good as any."""
+    return finding
 
 
 def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a chat is nobody's condition

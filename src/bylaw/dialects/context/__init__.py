@@ -7,6 +7,7 @@ All files are one document: what is wrong with one of them leaves none of it in 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Loaded, WhenBroken
@@ -15,6 +16,7 @@ from bylaw.dialects.context.framing import BLOCK_TYPES, MARKER
 from bylaw.dialects.context.lowering import CHECKS, lowered, no_rules
 from bylaw.dialects.context.problems import DocumentError
 from bylaw.dialects.context.reading import VERSION, read_document
+from bylaw.model.codes.context import PARSE_ERROR
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.dialects.base import RuleFile, Start
+    from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.procedure import Book
     from bylaw.model.source import SourceFile
 
@@ -46,6 +49,11 @@ def detect(source: SourceFile) -> bool:
 def rule_text(source: SourceFile) -> str:
     """All of it."""
     return source.text
+
+
+def in_own_words(finding: Diagnostic) -> Diagnostic:
+    """The codes of this language are a closed list: what is no text cannot be parsed."""
+    return replace(finding, code=PARSE_ERROR.name)
 
 
 def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken document denies, that is enough
