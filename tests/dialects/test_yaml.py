@@ -386,13 +386,18 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_are_refused_at_once(text):
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _most_memory()
     found = refused(text)
 
     assert 1 <= len(found) <= 100
     assert all(len(each.headline) < 200 for each in found)
     assert time.perf_counter() - start < 5
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 512 * 1024
+    # Other tests of this process may have needed more before.
+    assert _most_memory() - before < 400 * 1024
+
+
+def _most_memory():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 # --- properties ---------------------------------------------------------------------------------
