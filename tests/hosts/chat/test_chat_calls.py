@@ -4,6 +4,7 @@ import os
 import pty
 import signal
 import subprocess
+import shlex
 import sys
 import threading
 import time
@@ -66,7 +67,7 @@ class TestSideBySide:
             "while not other.exists() and time.monotonic() < until: time.sleep(0.01)\n"
             "print('met' if other.exists() else 'alone')\n"
         )
-        declared = f'<tool name="meet" command="{sys.executable} meet.py"/>'
+        declared = f'<tool name="meet" command="{shlex.quote(sys.executable)} meet.py"/>'
         path.write_text(f"{declared}\n<user>hi</user>\n")
         (path.parent / "bylaw.toml").write_text("[command]\ntimeout_s = 60\n")
         calls = [("a", "meet", {"arguments": ["1", "2"]}), ("b", "meet", {"arguments": ["2", "1"]})]

@@ -1,5 +1,6 @@
 """Command tools: real programs, with trust and without it."""
 
+import shlex
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from bylaw.runtime.settings.tables import CommandSettings
 from bylaw.runtime.trust import Trust, TrustState
 from bylaw.runtime.watched.result import Cancellation
 
-PYTHON = f"{sys.executable} -I -S -c"
+PYTHON = f"{shlex.quote(sys.executable)} -I -S -c"
 
 
 @pytest.fixture
