@@ -2,9 +2,9 @@
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
-import shlex
 import sys
 import threading
 import time
