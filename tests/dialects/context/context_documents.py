@@ -11,50 +11,6 @@ from bylaw.model.source import SourceFile
 
 SEED = Path(__file__).parents[2] / "data" / "seeds" / "002_cc375649dfc3acb2.txt"
 
-DOC = """\
-[[MODULE]]
-name: m
-description: "d"
-[[ENUM]]
-name: WorkMode
-values: [research, design, test]
-[[/ENUM]]
-[[STATE]]
-name: mode
-type: WorkMode
-default: design
-[[/STATE]]
-[[RESPONSE]]
-responses:
-  - id: r1
-[[/RESPONSE]]
-[[PROTOCOL]]
-protocols:
-  - id: p1
-    rules:
-      - id: no_web
-        check: {type: forbid_tool, tool: web.run}
-[[/PROTOCOL]]
-[[COMMAND]]
-name: setmode
-args:
-  kind: positional
-  positional:
-    - {name: value, type: WorkMode}
-effects:
-  set_state:
-    - {name: mode, value: "$arg0"}
-[[/COMMAND]]
-[[COMMAND]]
-name: guard
-effects:
-  enable:
-    responses: [r1]
-    protocols: [p1]
-[[/COMMAND]]
-[[/MODULE]]
-"""
-
 
 def block(type_, *lines):
     """A block of a type."""

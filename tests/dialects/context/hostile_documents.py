@@ -1,6 +1,8 @@
 """Documents that mean harm, and the code of the error that each of them must give; "" loads."""
 
-from context_documents import DOC, block, module
+from context_documents import block, module
+
+from contract_texts import DOC
 
 _A_LOT = 100_000
 _BODY = 95_000  # characters, just below the limit of a body

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from context_documents import DOC, block, loaded, module, problems, told
+from context_documents import block, loaded, module, problems, told
 from hostile_documents import hostile_documents
 
 from bylaw.dialects.context.lowering import lowered
@@ -19,6 +19,7 @@ from bylaw.model.event import Prompt
 from bylaw.model.procedure import Book
 from bylaw.model.session import Session
 from bylaw.runtime.loading import load_paths
+from contract_texts import DOC
 
 SECONDS = 1.0  # of the process
 MOST_BYTES = 512 * 1024 * 1024

@@ -1,12 +1,13 @@
 """Texts of the context language → blocks: what is a marker, what is open where something ends."""
 
 import pytest
-from context_documents import DOC, block, codes, initial_state, loaded, module, problems, told
+from context_documents import block, codes, initial_state, loaded, module, problems, told
 
 from bylaw.dialects.context import detect
 from bylaw.dialects.context.framing import MARKER, MAX_BLOCKS, framed
 from bylaw.dialects.context.problems import MAX_PROBLEMS, Phase
 from bylaw.model.source import SourceFile
+from contract_texts import DOC
 
 ENUM = block("ENUM", "name: E", "values: [a]")
 

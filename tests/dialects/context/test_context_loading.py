@@ -2,7 +2,6 @@
 
 import pytest
 from context_documents import (
-    DOC,
     SEED,
     block,
     codes,
@@ -18,6 +17,7 @@ from bylaw.dialects.context.lowering import lowered
 from bylaw.dialects.context.types import MAX_INT, MAX_TYPE_CHARS
 from bylaw.model.codes import Code
 from bylaw.model.codes import context as context_codes
+from contract_texts import DOC
 
 
 def state(type_, *lines, name="s"):

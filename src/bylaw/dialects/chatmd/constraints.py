@@ -5,6 +5,7 @@ A match has the `reason`: what the model is told, one line for each failure.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ REASON = "reason"
 
 
 @dataclass(frozen=True)
-class Constrained:
+class Constrained(ABC):
     """Gathers what a constraint finds; nothing found is no match."""
 
     tool: str
@@ -38,9 +39,9 @@ class Constrained:
         failures = list(self.failures(view))
         return Match({REASON: "\n".join(failures)}) if failures else None
 
+    @abstractmethod
     def failures(self, view: View) -> Iterator[str]:
         """One line for each failure."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
