@@ -82,7 +82,7 @@ def _typed() -> str | None:
     """What a person types; an empty line is asked again, the end of input ends."""
     while True:
         try:
-            said = input(PROMPT).strip()
+            said = input(PROMPT).rstrip()  # a command begins at column 0, or is none (AC-090)
         except EOFError:
             return None
         if said:
@@ -100,4 +100,4 @@ class _Piped:
         if self._read or sys.stdin is None:
             return None
         self._read = True
-        return sys.stdin.read().strip() or None
+        return sys.stdin.read().lstrip("\n").rstrip() or None
