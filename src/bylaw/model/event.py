@@ -135,13 +135,17 @@ class File(Common, frozen=True, kw_only=True, tag="file"):
 
 
 class Bus(Common, frozen=True, kw_only=True, tag="bus"):
-    """A message lies in the bus; `retry` counts how often it was tried before."""
+    """A message lies in the bus; `retry` counts how often it was tried before.
+
+    `file` is the name under which it lay there.
+    """
 
     kind: ClassVar[Kind] = Kind.BUS
     # Not typed further: whether it has the right shape is for a rule to say.
     message: JSON
     digest: str = ""
     retry: Count = 0
+    file: str = ""
     facts: LawFacts = NO_LAW_FACTS
 
 

@@ -100,9 +100,18 @@ class WorkFacts(Facts, frozen=True, kw_only=True):
 
 
 class LawFacts(Facts, frozen=True, kw_only=True):
-    """What RULE_DSL reads on `file`, `bus` and `approval`."""
+    """What RULE_DSL reads on `file`, `bus` and `approval`.
+
+    `outside` are paths of the event that really lie outside of the root. Of a message:
+    `unreadable` is why its file holds none, `duplicate` what became of an earlier one with the
+    same id, `withdrawn` whether the message that it asks about is gone.
+    """
 
     approvals: tuple[Approval, ...] | UnsetType = UNSET
     phase: Phase | UnsetType | None = UNSET
     allowed_roots: tuple[str, ...] | UnsetType = UNSET
     policy_mode: PolicyMode | UnsetType = UNSET
+    outside: tuple[str, ...] = ()
+    unreadable: str = ""
+    duplicate: str = ""
+    withdrawn: bool = False

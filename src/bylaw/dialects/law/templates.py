@@ -1,0 +1,72 @@
+"""`{{field}}` in a text → pieces, filled in once from a closed list of fields (LD-A20)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+_FIELD = re.compile(r"\{\{[ \t]*([^{}]*?)[ \t]*\}\}")
+
+
+class Field(StrEnum):
+    """Everything that a template may name."""
+
+    MSG_ID = "msg_id"
+    MSG_TYPE = "msg_type"
+    COMMAND_TYPE = "command_type"
+    PHASE = "phase"
+    CATEGORY = "category"
+    TITLE = "title"
+    TARGET_PATHS = "target_paths"
+    ORIGIN_REF = "origin_ref"
+    CREATED_BY = "created_by"
+    NOTES = "notes"
+    RULE_ID = "rule_id"
+    TS = "ts"
+    PATH = "path"
+    TYPE = "type"
+    EXIT_CODE = "exit_code"
+    ERROR = "error"
+
+
+# Known only when the steps before have been performed.
+OF_OUTCOMES = frozenset({Field.EXIT_CODE, Field.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A field as it was written; one that does not exist fails its action (LD-105)."""
+
+    name: str
+
+    @property
+    def field(self) -> Field | None:
+        """The field that is meant."""
+        return next((one for one in Field if one.value == self.name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Texts and fields in turn."""
+
+    pieces: tuple[str | Named, ...]
+
+    @property
+    def names(self) -> tuple[Named, ...]:
+        """The fields in it."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, Named))
+
+
+def parse_template(text: str) -> Template:
+    """Every text is a template: what is no `{{field}}` stands for itself."""
+    pieces: list[str | Named] = []
+    end = 0
+    for found in _FIELD.finditer(text):
+        if found.start() > end:
+            pieces.append(text[end : found.start()])
+        pieces.append(Named(found[1]))
+        end = found.end()
+    if end < len(text) or not pieces:
+        pieces.append(text[end:])
+    return Template(tuple(pieces))

@@ -1,0 +1,111 @@
+"""A rule as its file says it, checked: what the reader makes and the lowering takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from bylaw.dialects.law.templates import Template
+    from bylaw.model.rule import ApprovalMode
+    from bylaw.model.vocabulary import Authority, Change, Channel
+
+
+class TriggerKind(StrEnum):
+    """What a rule reacts to."""
+
+    FS_EVENT = "fs_event"
+    BUS_INPUT = "bus_input"
+
+
+class CommandType(StrEnum):
+    """What a message asks for."""
+
+    TASK = "task"
+    EXEC = "exec"
+    APPROVAL_REQUEST = "approval_request"
+
+
+class Category(StrEnum):
+    """How far a message reaches: from A, which is free, to D, an emergency."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+    D = "D"
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLock:
+    """`write_processing_lock`."""
+
+    key: Template
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLock:
+    """`release_lock`."""
+
+    key: Template
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """`run_cmd`; without words it runs what the message brings (LD-A18)."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    timeout_s: int
+
+    @property
+    def of_message(self) -> bool:
+        """Whether `cmd` is `{{run}}`."""
+        return not self.argv
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBus:
+    """`write_bus`."""
+
+    channel: Channel
+    template: Template
+
+
+@dataclass(frozen=True, slots=True)
+class RequestApproval:
+    """`request_approval`."""
+
+    to: Authority
+    template: Template
+
+
+Action: TypeAlias = TakeLock | ReleaseLock | RunCommand | WriteBus | RequestApproval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRule:
+    """One rule; a list that is empty was not written, and means any."""
+
+    rule_id: str
+    priority: int
+    kind: TriggerKind
+    line: int
+    column: int
+    last_line: int
+    paths: tuple[str, ...] = ()
+    event_types: tuple[Change, ...] = ()
+    command_types: tuple[CommandType, ...] = ()
+    phases: tuple[int, ...] = ()
+    categories: tuple[Category, ...] = ()
+    require_lock: bool = False
+    mode: ApprovalMode
+    authorities: tuple[Authority, ...] = ()
+    actions: tuple[Action, ...]
+    on_error: tuple[WriteBus | ReleaseLock, ...] = ()
+    goes_on: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs a command: asking and telling is not executing (LD-A10)."""
+        return any(isinstance(action, RunCommand) for action in self.actions)
