@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.runtime.command import PATH
+from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.watched.checks import MAX_ARGUMENT, MAX_ARGUMENTS
 from bylaw.runtime.watched.result import Ending, Refusal
 
@@ -56,7 +56,7 @@ class TestWhichProgram:
         result = commands.run("true")
 
         assert result.ok
-        assert result.program.rpartition("/")[0] in PATH.split(":")
+        assert result.program.rpartition("/")[0] in COMMAND_PATH.split(":")
 
     def test_our_own_path_does_not_count(self, commands, monkeypatch):
         commands.program("own-program", "#!/bin/sh\ntouch harm\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commanding import PYTHON
 
-from bylaw.runtime.command import PATH
+from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.watched import run as running
 from bylaw.runtime.watched.result import Refusal
 
@@ -118,7 +118,7 @@ class TestVariables:
 
         if walled:
             del usual["TMPDIR"]  # there is another one
-        assert seen == {"PATH": PATH, **usual}
+        assert seen == {"PATH": COMMAND_PATH, **usual}
 
     def test_those_that_were_asked_for(self, commands, monkeypatch):
         monkeypatch.setenv("MINE", "é=1")
@@ -127,7 +127,7 @@ class TestVariables:
         seen = commands.told(VARIABLES, env=("MINE", "ABSENT", "PATH"))
 
         assert seen["MINE"] == "é=1"
-        assert seen["PATH"] == PATH
+        assert seen["PATH"] == COMMAND_PATH
         assert "ABSENT" not in seen
 
     def test_values_stand_on_no_command_line(self, commands, monkeypatch):

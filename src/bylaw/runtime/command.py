@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import time
 import weakref
 from contextlib import suppress
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 # Where programs are looked for, whatever our own environment says.
 PATH = "/usr/local/bin:/usr/bin:/bin"
+# Behind it, for commands of rules, the folder of our own interpreter: few systems have a `python`.
+_OWN = os.path.dirname(sys.executable)  # noqa: PTH120 - its bytes as they are
+COMMAND_PATH = f"{PATH}:{_OWN}" if _OWN.startswith("/") and ":" not in _OWN else PATH
 # All that a program of ours sees: what it prints does not depend on who started it.
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 AT_ONCE = 1 << 16

@@ -12,10 +12,17 @@ from bylaw.model.vocabulary import Op
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+BUS = "bus"
 CHAT = "chat"
 PYTHON = "python"
 
 CARRIES_OUT: Mapping[str, frozenset[Op]] = {
+    BUS: frozenset(
+        {
+            *(Op.COMMAND_RUN, Op.LOCK_ACQUIRE, Op.LOCK_RELEASE),
+            *(Op.BUS_WRITE, Op.APPROVAL_REQUEST),
+        }
+    ),
     CHAT: frozenset(
         {
             *(Op.MESSAGE_INSERT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT),

@@ -120,6 +120,17 @@ class Locks:
                 _remove(folder, _name(lock.key))
             return ours
 
+    def clear(self, key: str, *, rule: str, msg_id: str) -> bool:
+        """Remove a lock that was taken for this and whose owner is certainly dead; False if not."""
+        with self._changing() as folder:
+            found = _read(folder, key)
+            if not isinstance(found, Owner) or (found.rule, found.msg_id) != _words(rule, msg_id):
+                return False
+            left = _held(key, found) is None
+            if left:
+                _remove(folder, _name(key))
+            return left
+
     def _try(self, key: str, rule: str, msg_id: str) -> Lock | Held:
         with self._changing() as folder:
             found = _read(folder, key)
@@ -183,7 +194,7 @@ def _held(key: str, owner: Owner) -> Held | None:
 
 
 def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | Held:
-    us = _ourselves(lock.token, *(clipped(visible(words), MAX_WORDS) for words in (rule, msg_id)))
+    us = _ourselves(lock.token, *_words(rule, msg_id))
     # One name for each host: what a process left that died here is cleared by the next one.
     new = _NEW.format(sha256(us.host.encode()).hexdigest()[:16])
     _remove(folder, new)
@@ -195,6 +206,11 @@ def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | Held:
     finally:
         _remove(folder, new)
     return lock
+
+
+def _words(rule: str, msg_id: str) -> tuple[str, str]:
+    """What a lock is taken for, as its file says it."""
+    return clipped(visible(rule), MAX_WORDS), clipped(visible(msg_id), MAX_WORDS)
 
 
 def _remove(folder: int, name: str) -> None:

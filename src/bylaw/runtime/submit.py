@@ -97,9 +97,12 @@ class Runtime:
         """The journal failed: what is open of these decisions is seen to before the next event."""
         self._given_up.update(decisions)
 
-    def recover(self, session: str) -> None:
-        """Go on with what a dead process left undone in a session; JournalError if that fails."""
-        if session in self._recovered:
+    def recover(self, session: str, *, again: bool = False) -> None:
+        """Go on with what a dead process left undone in a session; JournalError if that fails.
+
+        A process looks once, or `again` where others work on the same session.
+        """
+        if session in self._recovered and not again:
             return
         for one in unfinished(self.journal, session, self._given_up):
             _Submission(self).finish(one)

@@ -13,7 +13,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from bylaw.model.visible import brief, visible
-from bylaw.runtime.command import PATH
+from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.paths import as_bytes, as_text, lies_in
 from bylaw.runtime.watched.result import Refusal, RefusedError
 
@@ -79,10 +79,10 @@ def find_program(name: str) -> str:
     if "/" in name and not name.startswith("/"):
         why = f"`{shown}` is a path from somewhere; name the program, or its absolute path"
         raise RefusedError(Refusal.NOT_ALLOWED, why)
-    folders = [""] if name.startswith("/") else [f"{folder}/" for folder in PATH.split(":")]
+    folders = [""] if name.startswith("/") else [f"{folder}/" for folder in COMMAND_PATH.split(":")]
     there = [path for path in (f"{folder}{name}" for folder in folders) if _is_file(path)]
     if not there:
-        where = "" if name.startswith("/") else f" in {PATH}"
+        where = "" if name.startswith("/") else f" in {COMMAND_PATH}"
         raise RefusedError(Refusal.NOT_FOUND, f"there is no program `{shown}`{where}")
     for path in there:
         if os.access(as_bytes(path), os.X_OK, effective_ids=True):

@@ -7,7 +7,7 @@ import os
 import resource
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.command import PATH
+from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.watched.result import MAX_FILE
 from bylaw.runtime.watched.watcher import LENGTH
@@ -43,7 +43,7 @@ def _environment(names: tuple[str, ...], *, isolated: bool) -> dict[bytes, bytes
     seen = {*USUAL, *names} - ({_TEMPORARY} if isolated else set())
     ours = {name.encode(): os.environb.get(name.encode()) for name in seen}
     known = {name: value for name, value in ours.items() if value is not None}
-    return known | {b"PATH": PATH.encode()}
+    return known | {b"PATH": COMMAND_PATH.encode()}
 
 
 def _limits(processes: int) -> list[tuple[int, int]]:

@@ -1,0 +1,32 @@
+"""An event of the bus → the name under which its locks and its evidence are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.messages import is_message_id
+from bylaw.hosts.bus.evidence import slug
+from bylaw.model.event import Bus, File
+
+if TYPE_CHECKING:
+    from bylaw.model.event import Event
+    from bylaw.model.values import JSON
+
+
+def subject(event: Event) -> str:
+    """The id of a message, `fs-SEQ` for a change of a file; always fit for a file name."""
+    if isinstance(event, File):
+        return f"fs-{event.seq}"
+    return message_id(event) or slug(event.file if isinstance(event, Bus) else "")
+
+
+def message_id(event: Event) -> str:
+    """The id of a message, if it is one; else empty."""
+    found = field(event, "msg_id")
+    return found if isinstance(found, str) and is_message_id(found) else ""
+
+
+def field(event: Event, name: str) -> JSON:
+    """A field of the message; None if there is none."""
+    message = event.message if isinstance(event, Bus) else None
+    return message.get(name) if isinstance(message, dict) else None
