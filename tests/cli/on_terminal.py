@@ -1,9 +1,12 @@
 """`bylaw` as a process that a person calls, with a real terminal if need be."""
 
-import os
-import pty
 import subprocess
 import sys
+
+from own_session import SHELL, Terminal
+
+BYLAW = [sys.executable, "-m", "bylaw"]
+QUESTION = "[y/N] "
 
 # Nobody asks who started it: an agent may be running these tests.
 UNASKED = """
@@ -24,24 +27,9 @@ def call(folder, *words, program=PERSON):
     )
 
 
-def on_terminal(folder, words, answer):
+def on_terminal(folder, words, answer, **more):
     """What is shown and the exit code, if that is typed as soon as the question stands there."""
-    main, side = pty.openpty()
-    with subprocess.Popen(
-        [*PERSON, *words], cwd=folder, stdin=side, stdout=side, stderr=side
-    ) as process:
-        os.close(side)
-        shown = b""
-        while piece := _read(main):
-            shown += piece
-            if shown.endswith(b"[y/N] "):
-                os.write(main, answer)
-    os.close(main)
-    return shown.decode().replace("\r\n", "\n"), process.returncode
-
-
-def _read(descriptor):
-    try:
-        return os.read(descriptor, 1024)
-    except OSError:  # the other side is closed
-        return b""
+    with Terminal([*SHELL, *BYLAW, *words], folder=folder, **more) as terminal:
+        if terminal.until(QUESTION).endswith(QUESTION):
+            terminal.type(answer)
+        return terminal.rest(), terminal.process.returncode

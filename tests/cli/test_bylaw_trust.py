@@ -2,14 +2,12 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
-from on_terminal import PERSON, call, on_terminal
+from on_terminal import BYLAW, PERSON, call, on_terminal
 
 from bylaw.runtime.known_agents import AGENTS
 
-BYLAW = [sys.executable, "-m", "bylaw"]
 RUNS = "on agent.stop run make test\n"
 
 

@@ -1,5 +1,6 @@
 """Which coding agent is at work: by variables, and by the real processes that led to this one."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,13 +8,19 @@ import sys
 import pytest
 
 from bylaw.runtime.known_agents import AGENTS, agent_above, agent_in
-from bylaw.runtime.processes import ProcessInfo, ancestors, process_info
+from bylaw.runtime.processes import ProcessInfo, process_info
+from own_session import SHELL, Terminal
 
 ABOVE = [
     sys.executable,
     "-c",
     "from bylaw.runtime import known_agents as k; print(k.agent_above(k.ancestors()))",
 ]
+
+
+def shown_on_terminal(words, **more):
+    with Terminal(words, **more) as terminal:
+        return terminal.rest()
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
@@ -28,7 +35,7 @@ def test_variables(agent):
 
 
 def process(name, *words):
-    return ProcessInfo(7, name, 1, 1, False), words
+    return ProcessInfo(7, name, 1, 1, ended=False, session=7, terminal=0), words
 
 
 @pytest.mark.parametrize(
@@ -59,11 +66,37 @@ def test_names_of_processes(name, words, expected):
     assert found == (f"process 7, which led to this one, is {expected}" if expected else "")
 
 
-def test_the_ancestors_of_this_process():
-    found = [info.pid for info, _ in ancestors()]
+def test_without_a_terminal_all_ancestors_count():
+    look = "from bylaw.runtime.processes import ancestors; print([i.pid for i, _ in ancestors()])"
+    done = subprocess.run(
+        [sys.executable, "-c", look], start_new_session=True, capture_output=True, check=True
+    )
+    found = json.loads(done.stdout)
 
-    assert found[0] == os.getppid()
+    assert found[:2] == [os.getpid(), os.getppid()]
     assert len(found) == len(set(found))
+
+
+@pytest.fixture
+def claude(tmp_path):
+    program = tmp_path / "claude"
+    program.write_text('#!/bin/sh\n"$@"\nexit\n')
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_an_agent_within_the_session_of_a_terminal(claude):
+    shown = shown_on_terminal([*SHELL, claude, *ABOVE])
+
+    assert shown.endswith(" is Claude Code\n")
+
+
+def test_an_agent_that_leads_the_session_of_a_terminal(claude):
+    assert shown_on_terminal([claude, *ABOVE]).endswith(" is Claude Code\n")
+
+
+def test_whoever_opened_the_terminal_is_not_in_it(claude):
+    assert shown_on_terminal([*SHELL, *ABOVE], opened_by=[claude]) == "\n"
 
 
 def test_a_process_with_a_strange_name(tmp_path):

@@ -1,7 +1,7 @@
 """Who is at work: a person, or one of the coding agents that we know.
 
 What only a person may do is refused under an agent. This is a fence, no wall: a process with the
-rights of a user can hide what started it.
+rights of a user can hide what started it, or open a terminal of its own.
 """
 
 from __future__ import annotations

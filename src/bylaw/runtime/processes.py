@@ -19,18 +19,24 @@ MAX_ANCESTORS = 100
 MAX_COMMAND_BYTES = 4096
 _ENDED = "ZX"
 # Where the words behind the name stand, see proc(5).
-_STATE, _PARENT, _THREADS, _STARTED = 0, 1, 17, 19
+_STATE, _PARENT, _SESSION, _TERMINAL, _THREADS, _STARTED = 0, 1, 3, 4, 17, 19
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A process: its parent, and when it started, in ticks since the system did."""
+    """A process: its parent, and when it started, in ticks since the system did.
+
+    `session` is the number of the process that leads its session, `terminal` that of the terminal
+    which controls the session, 0 if none does.
+    """
 
     pid: int
     name: str
     parent: int
     started: int
     ended: bool
+    session: int
+    terminal: int
 
 
 def process_info(pid: int) -> ProcessInfo | None:
@@ -44,7 +50,9 @@ def process_info(pid: int) -> ProcessInfo | None:
     words = tail.split()
     ended = words[_STATE] in _ENDED and int(words[_THREADS]) <= 1
     name = head.partition("(")[2]
-    return ProcessInfo(pid, name, int(words[_PARENT]), int(words[_STARTED]), ended)
+    places = (_PARENT, _STARTED, _SESSION, _TERMINAL)
+    parent, started, session, terminal = (int(words[place]) for place in places)
+    return ProcessInfo(pid, name, parent, started, ended, session, terminal)
 
 
 def is_gone(pid: int, started: int) -> bool:
@@ -60,13 +68,20 @@ def is_gone(pid: int, started: int) -> bool:
 
 
 def ancestors() -> Iterator[tuple[ProcessInfo, tuple[str, ...]]]:
-    """The processes that led to this one, the nearest first, each with its command line."""
+    """The processes that led to this one, the nearest first, each with its command line.
+
+    In a terminal they end with the leader of its session: what opened the terminal is not who
+    types in it, and an agent's editor may have opened it for a person. Without a terminal nobody
+    types, so all of them count, whatever session they are in.
+    """
     found = process_info(os.getpid())
+    leader = found.session if found is not None and found.terminal else 0
     for _ in range(MAX_ANCESTORS):
-        found = process_info(found.parent) if found is not None else None
-        if found is None:
+        if found is None or found.pid == leader:
             return
-        yield found, command_line(found.pid)
+        found = process_info(found.parent)
+        if found is not None:
+            yield found, command_line(found.pid)
 
 
 def command_line(pid: int) -> tuple[str, ...]:
