@@ -1,0 +1,112 @@
+"""The world of the bus: effects become evidence, requests, locks and commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law import name as LAW
+from bylaw.dialects.law.command_line import WHITELIST
+from bylaw.engine.outcome import StepOutcome
+from bylaw.hosts.bus.asking import request_message
+from bylaw.hosts.bus.evidence import write_evidence, write_message
+from bylaw.hosts.bus.locking import LockKeeper
+from bylaw.hosts.bus.records import evidence_of, heading, matter
+from bylaw.hosts.bus.revoking import REVOKED
+from bylaw.hosts.bus.subjects import subject
+from bylaw.model.effects import ApprovalRequest, BusWrite
+from bylaw.model.vocabulary import Channel, EffectStatus, Op
+from bylaw.runtime.host_effects import BUS
+from bylaw.runtime.locks import Locks
+from bylaw.runtime.needs import NO_GATHERERS
+from bylaw.runtime.run_command import Bounds, CommandRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.engine.index import RuleSet
+    from bylaw.engine.plan import Due
+    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.revoking import Revocations
+    from bylaw.model.event import Event
+    from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.needs import Gatherers
+    from bylaw.runtime.performing import Performers
+    from bylaw.runtime.settings.tables import CommandSettings
+    from bylaw.runtime.trust import Trust
+
+LOCKS = "runtime/locks"
+BOUNDS = {LAW: Bounds(programs=WHITELIST, in_roots=True)}
+
+
+class BusHost:
+    """Carries out what law demands; `written` are the evidence paths since it was last emptied."""
+
+    name = BUS
+    scribe = None
+
+    def __init__(self, root: str, bus: Bus, journal: Journal, revocations: Revocations) -> None:
+        self._root = root
+        self._bus = bus
+        self._journal = journal
+        self._revocations = revocations
+        self._locks = LockKeeper(Locks(f"{root}/{LOCKS}"), self._tell_taken_over)
+        self.written: list[str] = []
+
+    def under(self, rules: RuleSet, settings: CommandSettings, trust: Callable[[], Trust]) -> None:
+        """The rules and settings under which commands run from now on."""
+        self._rules = rules
+        self._runner = CommandRunner(self._root, settings, trust, BOUNDS)
+
+    @property
+    def gatherers(self) -> Gatherers:
+        """All facts of the bus come with its events."""
+        return NO_GATHERERS
+
+    @property
+    def performers(self) -> Performers:
+        """One method an effect."""
+        return {
+            Op.COMMAND_RUN: self._run,
+            Op.LOCK_ACQUIRE: self._locks.acquire,
+            Op.LOCK_RELEASE: self._locks.release,
+            Op.BUS_WRITE: self._write,
+            Op.APPROVAL_REQUEST: self._request,
+        }
+
+    def _run(self, due: Due, event: Event) -> StepOutcome:
+        """Run a command as long as the approvals stand that it was decided on."""
+        revocations, uid = self._revocations, due.plan.uid
+        if not revocations.may_start(event, self._rules, uid):
+            return StepOutcome(EffectStatus.REFUSED, {"error": REVOKED})
+        with revocations.watching(event, self._rules, uid) as cancellation:
+            runner = replace(self._runner, cancellation=cancellation)
+            outcome = runner.perform(due, event)
+        revoked = outcome.failed and not revocations.may_start(event, self._rules, uid)
+        if revoked and isinstance(outcome.result, dict):
+            return StepOutcome(outcome.status, outcome.result | {"error": REVOKED})
+        return outcome
+
+    def _write(self, due: Due, event: Event) -> StepOutcome:
+        step = due.step
+        assert isinstance(step, BusWrite)
+        body = evidence_of(event, due, str(step.text), self._journal)
+        path = self._evidence(step.channel, due, event, body | {"channel": step.channel.value})
+        return StepOutcome(EffectStatus.OK, {"result": path})
+
+    def _request(self, due: Due, event: Event) -> StepOutcome:
+        assert isinstance(due.step, ApprovalRequest)
+        message = request_message(due, event)
+        path = write_message(self._bus, message)
+        return StepOutcome(EffectStatus.OK, {"result": path})
+
+    def _tell_taken_over(self, due: Due, event: Event, note: str) -> None:
+        """LD-093: that a lock was taken over is evidence."""
+        body = heading(event, due.plan.rule, due.plan.uid, note) | matter(event)
+        self._evidence(Channel.ERROR, due, event, body)
+
+    def _evidence(self, channel: Channel, due: Due, event: Event, body: dict) -> str:
+        path = write_evidence(self._bus, channel, subject(event), due.plan.rule, body)
+        self.written.append(path)
+        return path

@@ -1,0 +1,93 @@
+"""A step that tells something → the body of its evidence: the message, the commands, the failure.
+
+An evidence stands for itself: whoever reads it needs neither the bus nor the journal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from bylaw.hosts.bus.subjects import field, message_id
+from bylaw.model.event import Bus, File
+from bylaw.model.iso_time import iso_time
+from bylaw.model.vocabulary import EffectStatus, Op
+from bylaw.runtime.journal.reading import read_effects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.engine.plan import Due
+    from bylaw.model.event import EffectDone, Event
+    from bylaw.model.values import JSON
+    from bylaw.runtime.journal.store import Journal
+
+EVIDENCE = "evidence"
+_OF_COMMAND = ("argv", "cwd", "exit_code", "signal", "ending", "error", "isolation", "cut")
+
+
+def evidence_of(event: Event, due: Due, text: str, journal: Journal) -> dict[str, JSON]:
+    """What the evidence of a step says."""
+    done = list(read_effects(journal, event.session, event.seq)) if _has_commands(due) else []
+    return {
+        **heading(event, due.plan.rule, due.plan.uid, text),
+        "commands": [_command(one) for one in done if one.op is Op.COMMAND_RUN],
+        **_failure(done),
+        **matter(event),
+    }
+
+
+def heading(event: Event, rule: str, uid: str, text: str) -> dict[str, JSON]:
+    """Who tells what, and when."""
+    return {
+        "id": str(uuid4()),
+        "ts": iso_time(event.at),
+        "type": EVIDENCE,
+        "seq": event.seq,
+        "rule": rule,
+        "uid": uid,
+        "text": text,
+    }
+
+
+def matter(event: Event) -> dict[str, JSON]:
+    """What it is about; a message is kept whole (LD-035, LD-036)."""
+    if isinstance(event, File):
+        change: dict[str, JSON] = {
+            "type": event.change.value,
+            "path": event.path,
+            "ts": iso_time(event.at),
+            "actor_hint": event.actor,
+        }
+        return {"event": change | ({"old_path": event.old_path} if event.old_path else {})}
+    if not isinstance(event, Bus):
+        return {}
+    return {
+        "msg_id": message_id(event) or None,
+        "origin_ref": field(event, "origin_ref"),
+        "created_by": field(event, "created_by"),
+        "file": event.file,
+        "digest": event.digest,
+        "message": event.message,
+    }
+
+
+def _has_commands(due: Due) -> bool:
+    return any(step.op is Op.COMMAND_RUN for step in due.plan.steps)
+
+
+def _command(effect: EffectDone) -> JSON:
+    """LD-104: command, folder, exit code and both streams, which are bounded already."""
+    said = effect.result if isinstance(effect.result, dict) else {}
+    told: dict[str, JSON] = {"status": effect.status.value}
+    told |= {key: said[key] for key in _OF_COMMAND if key in said}
+    return told | {"stdout": said.get("result"), "stderr": said.get("stderr"), "ms": effect.ms}
+
+
+def _failure(done: Iterable[EffectDone]) -> dict[str, JSON]:
+    """The first step that failed."""
+    for one in done:
+        if one.status is not EffectStatus.OK:
+            said = one.result.get("error") if isinstance(one.result, dict) else None
+            return {"failed": {"op": one.op.value, "status": one.status.value, "error": said}}
+    return {}
