@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.fast import Holding, compile_bucket
 from bylaw.engine.order import in_order
-from bylaw.expr.paths import Pattern, pattern
+from bylaw.expr.paths import Pattern, normalise_foreign, pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
@@ -250,9 +250,17 @@ class _PathFilters:
 
 
 def _path_sets(event: Event) -> list[tuple[str, ...]]:
-    """A rename is about either of its names (LD-A05), a message about all its targets (LD-A08)."""
+    """A rename is about either of its names (LD-A05), a message about all its targets (LD-A08).
+
+    What names nothing in the repository matches no pattern.
+    """
     if isinstance(event, File):
-        return [tuple(path for path in (event.path, event.old_path) if path)]
+        return [tuple(path for name in (event.path, event.old_path) for path in _named(name))]
     message = event.message if isinstance(event, Bus) else None
     targets = message.get("target_paths") if isinstance(message, dict) else None
-    return [(str(target),) for target in targets] if isinstance(targets, list) else []
+    return [_named(target) for target in targets] if isinstance(targets, list) else []
+
+
+def _named(path: object) -> tuple[str, ...]:
+    found = normalise_foreign(path) if isinstance(path, str) else None
+    return () if found is None else (found,)

@@ -12,6 +12,7 @@ much as it can. A value is never empty and no segment of it is empty, `.` or `..
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 _BYTES_A_CHARACTER = 4  # at most, in UTF-8
+_FOREIGN = re.compile(r"^[A-Za-z]:/|[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,15 @@ def normalise(path: str) -> str | None:
         return None
     result = "/".join(kept)
     return None if _too_long(result) else result
+
+
+def normalise_foreign(path: str) -> str | None:
+    """As `normalise`, of a path that somebody wrote on any system (LD-011, LD-012).
+
+    A backslash parts folders, a drive makes a path absolute, and no control character is let in.
+    """
+    path = path.replace("\\", "/")
+    return None if _FOREIGN.search(path) else normalise(path)
 
 
 def is_normalised(path: str) -> bool:

@@ -1,0 +1,243 @@
+"""A message of the bus, whatever it is → what is wrong with it, in words (LD-022 to LD-038).
+
+This is the check `message-schema`. The keys are a closed list, each with one test of its value.
+Strict mode refuses all that is wrong; relaxed mode forgives three things that cannot make
+anything run, and says so (LD-A02).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from bylaw.dialects.law.written import Category, CommandType
+from bylaw.expr.paths import normalise_foreign
+from bylaw.model.suggest import nearest
+from bylaw.model.values import as_text
+from bylaw.model.visible import brief, clipped, visible
+from bylaw.model.vocabulary import Authority, PolicyMode
+
+if TYPE_CHECKING:
+    from enum import StrEnum
+
+    from bylaw.model.facts import LawFacts
+    from bylaw.model.values import JSON
+
+COMMAND = "command"
+EVIDENCE = "evidence"
+DECISION = "decision"
+PHASES = range(5)
+
+MAX_MESSAGE_ID = 120  # characters: it becomes part of file names, which have 255 bytes
+MAX_TEXT = 100_000  # characters of `notes`
+MAX_LINE = 4_096  # characters of any other text
+MAX_TARGETS = 1_000
+MAX_RUN = 100  # commands of one message
+MAX_COMMAND = 10_000  # characters of one of them
+MAX_PROBLEMS = 20  # in one reason
+_MAX_UNREADABLE = 1_000
+_MAX_VALUE = 200
+
+# The slug may contain `_`, the agent may not: one way to take an id apart (LD-A06).
+_ID = re.compile(
+    r"([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})"
+    r"_[A-Za-z0-9-]+_[A-Za-z0-9][A-Za-z0-9_-]*"
+)
+
+# What is wrong with a value, or nothing.
+Test: TypeAlias = Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What refuses a message, and what was forgiven."""
+
+    refused: tuple[str, ...] = ()
+    forgiven: tuple[str, ...] = ()
+
+
+def judge_message(message: JSON, facts: LawFacts) -> Judged:
+    """All that is wrong with a message; without problems rules may look at it."""
+    if facts.unreadable:
+        return Judged((visible(clipped(facts.unreadable, _MAX_UNREADABLE)),))
+    if not isinstance(message, dict):
+        return Judged(("a message is a mapping of keys to values",))
+    if message.get("msg_type") == EVIDENCE:
+        # Evidence is archived, and no rule looks at it (LD-A17).
+        return Judged(tuple(_wrong_value("msg_id", message)))
+    refused = [*_wrong_values(message), *_outside(facts)]
+    doubtful = [*_missing_words(message), *_other_phase(message, facts), *_unknown_keys(message)]
+    if facts.policy_mode is PolicyMode.RELAXED:
+        return Judged(_few(refused), _few(doubtful))
+    return Judged(_few([*refused, *doubtful]))
+
+
+def is_decision(message: JSON) -> bool:
+    """Whether it claims to be a decision, which the bus never carries (LD-026)."""
+    kind = message.get("msg_type") if isinstance(message, dict) else None
+    return isinstance(kind, str) and kind.strip().casefold() == DECISION
+
+
+def is_message_id(value: object) -> bool:
+    """Whether it is `YYYYMMDD_HHMMSS_<agent>_<slug>`, with a date and a time that exist."""
+    if not isinstance(value, str) or len(value) > MAX_MESSAGE_ID:
+        return False
+    found = _ID.fullmatch(value)
+    return found is not None and is_moment(*found.groups())
+
+
+def is_moment(*parts: str) -> bool:
+    """Whether year, month, day, hour, minute and second are a moment of the calendar."""
+    year, month, day, hour, minute, second = map(int, parts)
+    try:
+        datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
+
+
+def _wrong_values(message: dict[str, JSON]) -> Iterator[str]:
+    for key in _KEYS:
+        if key in message:
+            yield from _wrong_value(key, message)
+        elif key in _ALWAYS:
+            yield f"`{key}` is missing"
+
+
+def _wrong_value(key: str, message: dict[str, JSON]) -> Iterator[str]:
+    if wrong := _KEYS[key](message.get(key)):
+        yield f"`{key}` {wrong}"
+
+
+def _outside(facts: LawFacts) -> Iterator[str]:
+    for path in facts.outside:
+        yield f"`target_paths`: `{_text(path)}` leads out of the root"
+
+
+def _missing_words(message: dict[str, JSON]) -> Iterator[str]:
+    return (f"`{key}` is missing" for key in _WORDS if key not in message)
+
+
+def _other_phase(message: dict[str, JSON], facts: LawFacts) -> Iterator[str]:
+    """Two phases for one action are ambiguous (LD-A03); a request waits, whatever the phase."""
+    phase = message.get("phase")
+    if message.get("command_type") == CommandType.APPROVAL_REQUEST or _phase(phase):
+        return
+    if isinstance(facts.phase, int) and phase != facts.phase:
+        yield f"`phase` is {phase}, but the active phase is {facts.phase}"
+
+
+def _unknown_keys(message: dict[str, JSON]) -> Iterator[str]:
+    for key in message:
+        if key not in _KEYS:
+            near = nearest(key, _KEYS)
+            meant = f" (did you mean `{near}`?)" if near else ""
+            yield f"unknown key `{_text(key)}`{meant}"
+
+
+def _few(problems: list[str]) -> tuple[str, ...]:
+    if len(problems) <= MAX_PROBLEMS:
+        return tuple(problems)
+    return (*problems[:MAX_PROBLEMS], f"and {len(problems) - MAX_PROBLEMS:,} more")
+
+
+def _text(value: str) -> str:
+    return visible(brief(value))
+
+
+def _shown(value: Any) -> str:
+    """A value for a message; what is in a list or mapping is not written out."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    return "nothing" if value is None else f"`{_text(clipped(as_text(value), _MAX_VALUE))}`"
+
+
+def _unless(fits: object, wanted: str, value: Any) -> str:
+    return "" if fits else f"must be {wanted}, not {_shown(value)}"
+
+
+def _one_of(words: type[StrEnum]) -> Test:
+    wanted = " or ".join(f"`{word.value}`" for word in words)
+    known = {word.value for word in words}
+    return lambda value: _unless(isinstance(value, str) and value in known, wanted, value)
+
+
+def _id(value: Any) -> str:
+    return _unless(is_message_id(value), "`YYYYMMDD_HHMMSS_<agent>_<slug>`", value)
+
+
+def _type(value: Any) -> str:
+    known = isinstance(value, str) and value in {COMMAND, EVIDENCE}
+    return _unless(known, f"`{COMMAND}` or `{EVIDENCE}`", value)
+
+
+def _phase(value: Any) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return _unless(whole and value in PHASES, "a whole number from 0 to 4", value)
+
+
+def _flag(value: Any) -> str:
+    return _unless(isinstance(value, bool), "true or false", value)
+
+
+def _text_up_to(most: int, *, filled: bool = False) -> Test:
+    wanted = f"a text of {int(filled)} to {most:,} characters"
+
+    def test(value: Any) -> str:
+        fits = isinstance(value, str) and len(value) <= most and (value.strip() or not filled)
+        return _unless(fits, wanted, value)
+
+    return test
+
+
+def _targets(value: Any) -> str:
+    fits = isinstance(value, list) and len(value) <= MAX_TARGETS
+    if not fits:
+        return _unless(fits, f"a list of at most {MAX_TARGETS:,} paths", value)
+    wrong = [one for one in value if not _is_inside(one)]
+    return f"must be inside the root, which {_shown(wrong[0])} is not" if wrong else ""
+
+
+def _is_inside(path: Any) -> bool:
+    return isinstance(path, str) and normalise_foreign(path) is not None
+
+
+def _commands(value: Any) -> str:
+    fits = isinstance(value, list) and len(value) <= MAX_RUN
+    if not fits:
+        return _unless(fits, f"a list of at most {MAX_RUN} commands", value)
+    wrong = [text for one in value if (text := _command(one))]
+    return f"holds a command that {wrong[0]}" if wrong else ""
+
+
+def _authorities(value: Any) -> str:
+    known = {one.value for one in Authority}
+    fits = isinstance(value, list) and all(isinstance(one, str) and one in known for one in value)
+    return "" if fits else "must be a list of " + " and ".join(f"`{word}`" for word in Authority)
+
+
+_command = _text_up_to(MAX_COMMAND, filled=True)
+# Every key that a message may have.
+_KEYS: dict[str, Test] = {
+    "msg_id": _id,
+    "msg_type": _type,
+    "command_type": _one_of(CommandType),
+    "phase": _phase,
+    "category": _one_of(Category),
+    "title": _text_up_to(MAX_LINE),
+    "target_paths": _targets,
+    "run": _commands,
+    "requires_approval": _flag,
+    "approval_by": _authorities,
+    "origin_ref": _text_up_to(MAX_LINE),
+    "created_by": _text_up_to(MAX_LINE, filled=True),
+    "notes": _text_up_to(MAX_TEXT),
+}
+_WORDS = ("title", "notes")
+_OPTIONAL = ("run", "requires_approval", "approval_by")
+_ALWAYS = frozenset(_KEYS) - frozenset((*_WORDS, *_OPTIONAL))

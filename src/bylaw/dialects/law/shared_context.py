@@ -1,0 +1,195 @@
+"""The text of `SHARED_CONTEXT.md` → the phase and the approvals in it; and what a token says.
+
+Everything here errs on the side of less: a phase that is not said exactly once is unknown, and a
+line that is not exactly an approval is none (LD-A01, LD-A13).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.messages import is_message_id, is_moment
+from bylaw.model.visible import brief, visible
+from bylaw.model.vocabulary import ApprovalState, Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# A longer text says nothing: half of it could lack the line that revokes.
+MAX_CHARS = 4_000_000
+
+_LIST_MARK = r"(?:[-+*][ \t]+|[0-9]{1,9}[.)][ \t]+)?"
+_DECORATION = str.maketrans("", "", "*`")
+_PHASE_LINE = re.compile(rf"[ \t]*{_LIST_MARK}(Active Phase)[ \t]*:(.*)", re.IGNORECASE)
+_HEADING = re.compile(r" {0,3}(#{1,2})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_SECTION = ("##", "Active Approvals")
+_ID = r"([A-Za-z0-9_-]+)"
+_APPROVAL = re.compile(
+    rf"[ \t]*[-*+][ \t]+\[([xX~!])\][ \t]+{_ID}[ \t]*\|[ \t]*([A-Za-z]+)[ \t]*\|[ \t]*Cat-([A-D])"
+    r"[ \t]*\|[ \t]*([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})"
+    r"(?:\.[0-9]+)?(?:Z|\+00:00)(|[ \t|].*)"
+)
+_MARKER = re.compile(
+    rf"[ \t]*{_LIST_MARK}DECISION:[ \t]+(APPROVED|REJECTED)[ \t]+{_ID}"
+    r"[ \t]+BY[ \t]+([A-Za-z]+)[ \t]*"
+)
+_STATES = {
+    "x": ApprovalState.GRANTED,
+    "~": ApprovalState.REVOKED,
+    "!": ApprovalState.EXPIRED,
+    "APPROVED": ApprovalState.GRANTED,
+    "REJECTED": ApprovalState.REVOKED,
+}
+_TOKEN_STATES = {
+    "Approved": ApprovalState.GRANTED,
+    "Rejected": ApprovalState.REVOKED,
+    "Revoked": ApprovalState.REVOKED,
+}
+_DIGEST = re.compile(r"[ \t]*digest[ \t]*:(.*)", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-f]{16,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPhase:
+    """The phase, or why it is unknown."""
+
+    phase: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundApproval:
+    """One line; `rejects` is that of a decision which cancels whatever its authority approved."""
+
+    msg_id: str
+    authority: str
+    category: str = ""
+    state: ApprovalState
+    text: str
+    line: int
+    rejects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a token file says, and the digest that it binds itself to."""
+
+    state: ApprovalState | None
+    digest: str = ""
+
+
+def read_phase(text: str) -> FoundPhase:
+    """The phase, if exactly one line says it (LD-016, LD-017)."""
+    if len(text) > MAX_CHARS:
+        return FoundPhase(None, _too_long())
+    said = [
+        (number, found[1], found[2].strip())
+        for number, line in _lines(text)
+        if (found := _PHASE_LINE.fullmatch(_bare(line)))
+    ]
+    if not said:
+        return FoundPhase(None, "no line says `Active Phase: N`")
+    if len(said) > 1:
+        numbers = ", ".join(str(number) for number, _, _ in said[:3])
+        return FoundPhase(None, f"more than one line says `Active Phase`: {numbers}")
+    number, name, value = said[0]
+    if name == "Active Phase" and value in {"0", "1", "2", "3", "4"}:
+        return FoundPhase(int(value))
+    shown = visible(brief(f"{name}: {value}"))
+    return FoundPhase(None, f"line {number} says `{shown}`, not `Active Phase: N` with 0 to 4")
+
+
+def read_approvals(text: str) -> tuple[FoundApproval, ...]:
+    """All approvals for all messages, in the order of the text."""
+    if len(text) > MAX_CHARS:
+        return ()
+    found: list[FoundApproval] = []
+    listing = False
+    for number, line in _lines(text):
+        if heading := _HEADING.fullmatch(line):
+            listing = heading.groups() == _SECTION
+        elif one := _marker(line, number) or (_listed(line, number) if listing else None):
+            found.append(one)
+    return _settled(found)
+
+
+def rejected(approvals: Iterable[FoundApproval]) -> frozenset[tuple[str, str]]:
+    """Id and authority of every `DECISION: REJECTED`: they cancel tokens, too."""
+    return frozenset((one.msg_id, one.authority) for one in approvals if one.rejects)
+
+
+def token_state(text: str) -> Token:
+    """What a token file says; one whose digest cannot be read says nothing."""
+    first, *others = text.removeprefix("\ufeff").split("\n") if len(text) <= MAX_CHARS else ("",)
+    state = _TOKEN_STATES.get(first.strip())
+    digests = [found[1].strip().lower() for one in others if (found := _DIGEST.fullmatch(one))]
+    if not digests:
+        return Token(state)
+    if len(digests) > 1 or not _HEX.fullmatch(digests[0]):
+        return Token(None)
+    return Token(state, digests[0])
+
+
+def _too_long() -> str:
+    return f"the file has more than {MAX_CHARS:,} characters"
+
+
+def _lines(text: str) -> Iterable[tuple[int, str]]:
+    # Not `splitlines`: it also parts at characters that look like nothing to a person.
+    lines = text.removeprefix("\ufeff").split("\n")
+    return ((number, line.removesuffix("\r")) for number, line in enumerate(lines, 1))
+
+
+def _bare(line: str) -> str:
+    return line.translate(_DECORATION)
+
+
+def _listed(line: str, number: int) -> FoundApproval | None:
+    found = _APPROVAL.fullmatch(line)
+    if found is None or not is_moment(*found.groups()[4:10]):
+        return None
+    mark, msg_id, authority, category = found.groups()[:4]
+    state = _STATES[mark.lower()]
+    if state is ApprovalState.GRANTED and "revoked" in found[11].lower():
+        state = ApprovalState.REVOKED  # its mark was forgotten
+    return _known(msg_id, authority, state, line, number, category)
+
+
+def _marker(line: str, number: int) -> FoundApproval | None:
+    found = _MARKER.fullmatch(_bare(line))
+    if found is None:
+        return None
+    state = _STATES[found[1]]
+    one = _known(found[2], found[3], state, line, number)
+    return one and replace(one, rejects=state is ApprovalState.REVOKED)
+
+
+def _known(
+    msg_id: str, authority: str, state: ApprovalState, line: str, number: int, category: str = ""
+) -> FoundApproval | None:
+    if not is_message_id(msg_id) or authority.lower() not in set(Authority):
+        return None
+    return FoundApproval(
+        msg_id=msg_id,
+        authority=authority.lower(),
+        category=category,
+        state=state,
+        text=line.strip(),
+        line=number,
+    )
+
+
+def _settled(found: list[FoundApproval]) -> tuple[FoundApproval, ...]:
+    """A rejection cancels wherever it stands, a revoked line what stands before it."""
+    revoked = set(rejected(found))
+    settled: list[FoundApproval] = []
+    for one in reversed(found):
+        whose = (one.msg_id, one.authority)
+        if one.state is not ApprovalState.GRANTED:
+            revoked.add(whose)
+        elif whose in revoked:
+            one = replace(one, state=ApprovalState.REVOKED)  # noqa: PLW2901 - it is what it is now
+        settled.append(one)
+    return tuple(reversed(settled))
