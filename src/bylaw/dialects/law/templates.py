@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-_FIELD = re.compile(r"\{\{[ \t]*([^{}]*?)[ \t]*\}\}")
+FIELD = re.compile(r"\{\{[ \t]*([^{}]*?)[ \t]*\}\}")
 
 
 class Field(StrEnum):
@@ -62,7 +62,7 @@ def parse_template(text: str) -> Template:
     """Every text is a template: what is no `{{field}}` stands for itself."""
     pieces: list[str | Named] = []
     end = 0
-    for found in _FIELD.finditer(text):
+    for found in FIELD.finditer(text):
         if found.start() > end:
             pieces.append(text[end : found.start()])
         pieces.append(Named(found[1]))

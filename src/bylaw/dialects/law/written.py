@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from bylaw.model.source import Span
+
 if TYPE_CHECKING:
     from bylaw.dialects.law.templates import Template
     from bylaw.model.rule import ApprovalMode
@@ -85,7 +87,10 @@ Action: TypeAlias = TakeLock | ReleaseLock | RunCommand | WriteBus | RequestAppr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRule:
-    """One rule; a list that is empty was not written, and means any."""
+    """One rule; a list that is empty was not written, and means any.
+
+    `id_span` is where its `rule_id` stands.
+    """
 
     rule_id: str
     priority: int
@@ -104,6 +109,7 @@ class WrittenRule:
     actions: tuple[Action, ...]
     on_error: tuple[WriteBus | ReleaseLock, ...] = ()
     goes_on: bool = False
+    id_span: Span = Span(0, 0)  # noqa: RUF009 - it never changes
 
     @property
     def runs(self) -> bool:

@@ -1,0 +1,158 @@
+"""`trigger` and `guards` of a rule → what they say, and findings about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.written import Category, CommandType, TriggerKind
+from bylaw.dialects.yaml import Sequence
+from bylaw.expr.paths import pattern
+from bylaw.model.codes import law as codes
+from bylaw.model.errors import PatternError
+from bylaw.model.rule import ApprovalMode
+from bylaw.model.source import Span
+from bylaw.model.vocabulary import Authority, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.dialects.yaml.fields import Fields
+    from bylaw.dialects.yaml.nodes import Scalar
+
+FIRST_PHASE, LAST_PHASE = 0, 4
+MATCH_KEYS = ("paths", "event_types", "command_types")
+GUARD_KEYS = ("phase_in", "category_in", "require_lock", "approval")
+# What exists for the other kind of trigger only (LD-043, LD-045, LD-A31).
+_FOREIGN = {
+    TriggerKind.FS_EVENT: ("command_types", "category_in", "approval"),
+    TriggerKind.BUS_INPUT: ("event_types",),
+}
+_OTHER = {
+    TriggerKind.FS_EVENT: TriggerKind.BUS_INPUT,
+    TriggerKind.BUS_INPUT: TriggerKind.FS_EVENT,
+}
+_NEEDED_AUTHORITIES = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTrigger:
+    """What a rule reacts to; without a kind it could not be made out."""
+
+    kind: TriggerKind | None = None
+    paths: tuple[str, ...] = ()
+    event_types: tuple[Change, ...] = ()
+    command_types: tuple[CommandType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What must hold for a rule to match; `mode_place` is where that is to be mended."""
+
+    phases: tuple[int, ...] = ()
+    categories: tuple[Category, ...] = ()
+    require_lock: bool = False
+    mode: ApprovalMode = ApprovalMode.NONE
+    authorities: tuple[Authority, ...] = ()
+    mode_place: Span | None = None
+
+
+def read_trigger(rule: Fields) -> ReadTrigger:
+    """The trigger; what is wrong is noted."""
+    trigger = rule.mapping("trigger", "`trigger`")
+    if trigger is None:
+        return ReadTrigger()
+    trigger.closed(("kind",), ("match",))
+    kind = trigger.choice("kind", TriggerKind)
+    match = trigger.mapping("match", "`match`")
+    if match is None:
+        return ReadTrigger(kind)
+    match.closed((), MATCH_KEYS)
+    _check_foreign(match, kind)
+    for key in MATCH_KEYS:
+        check_not_empty(match, key)
+    return ReadTrigger(
+        kind,
+        tuple(dict.fromkeys(_paths(match))),
+        match.choices("event_types", Change),
+        match.choices("command_types", CommandType),
+    )
+
+
+def read_guards(rule: Fields, kind: TriggerKind | None) -> Guards:
+    """The guards; what is wrong is noted."""
+    guards = rule.mapping("guards", "`guards`")
+    if guards is None:
+        return Guards()
+    guards.closed((), GUARD_KEYS)
+    _check_foreign(guards, kind)
+    for key in ("phase_in", "category_in"):
+        check_not_empty(guards, key)
+    mode, authorities, place = _approval(guards)
+    return Guards(
+        guards.integers("phase_in", FIRST_PHASE, LAST_PHASE),
+        guards.choices("category_in", Category),
+        bool(guards.flag("require_lock")),
+        mode,
+        authorities,
+        place or (guards.span("category_in") if guards.has("category_in") else None),
+    )
+
+
+def check_not_empty(fields: Fields, key: str) -> None:
+    """Refuse an empty list: to leave it out means something else (LD-A09)."""
+    node = fields.node_of(key)
+    if isinstance(node, Sequence) and not node.items:
+        help_ = "list what the rule shall do" if key == "actions" else "delete the key to mean any"
+        headline = f"`{key}` is empty"
+        fields.findings.refuse(codes.LAW_EMPTY_LIST, headline, node.span, help_)
+
+
+def _check_foreign(fields: Fields, kind: TriggerKind | None) -> None:
+    if kind is None:
+        return
+    for key in _FOREIGN[kind]:
+        if fields.has(key):
+            headline = f"`{key}` does not belong to a rule on `{kind}`"
+            help_ = f"delete it; it belongs to `kind: {_OTHER[kind]}`"
+            span = fields.key_span(key)
+            fields.findings.refuse(codes.LAW_WRONG_TRIGGER, headline, span, help_)
+
+
+def _paths(match: Fields) -> Iterator[str]:
+    for node in match.texts("paths"):
+        _check_pattern(match, node)
+        yield str(node.value)
+
+
+def _check_pattern(match: Fields, node: Scalar) -> None:
+    try:
+        made = pattern(str(node.value))
+    except PatternError as wrong:
+        match.findings.relocate(wrong.diagnostics, node)
+        return
+    for name in made.variables[:1]:
+        written = f"{{{name}}}"
+        at = made.text.index(written)
+        span = match.findings.place(node, Span(at, at + len(written)))
+        help_ = "write `*` within a name, `**/` for folders, `{js,ts}` for alternatives"
+        headline = f"`{written}` is a variable, and `paths` has none"
+        match.findings.refuse(codes.LAW_PATH_VARIABLE, headline, span, help_)
+
+
+def _approval(guards: Fields) -> tuple[ApprovalMode, tuple[Authority, ...], Span | None]:
+    approval = guards.mapping("approval", "`approval`")
+    if approval is None:
+        return ApprovalMode.NONE, (), None
+    approval.closed(("mode",), ("authorities",))
+    mode = approval.choice("mode", ApprovalMode)
+    authorities = approval.choices("authorities", Authority)
+    needed = _NEEDED_AUTHORITIES.get(mode, 0) if mode else 0
+    if len(authorities) < needed:
+        key = "authorities" if approval.has("authorities") else "mode"
+        wanted = "two different ones of them" if needed > 1 else "one of them"
+        headline = f"`mode: {mode}` needs {wanted} in `authorities`"
+        help_ = "list " + " or ".join(f"`{one}`" for one in Authority)
+        help_ = "write `authorities: [antigravity, human]`" if needed > 1 else help_
+        approval.findings.refuse(codes.LAW_AUTHORITIES, headline, approval.span(key), help_)
+    return mode or ApprovalMode.NONE, authorities, approval.span("mode")

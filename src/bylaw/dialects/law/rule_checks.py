@@ -1,0 +1,96 @@
+"""The parts of one rule → findings about parts that do not go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.action_reader import AFTER_ERROR, ActionType
+from bylaw.dialects.law.written import Category, CommandType, RunCommand, TriggerKind
+from bylaw.model.codes import law as codes
+from bylaw.model.rule import ApprovalMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.dialects.law.action_reader import ReadAction
+    from bylaw.dialects.law.parts_reader import Guards, ReadTrigger
+    from bylaw.dialects.yaml.fields import Fields
+
+NEED_APPROVAL = (Category.B, Category.C)
+_MAY_BRING_COMMANDS = frozenset({Category.B, Category.C, Category.D})
+_ASKS_NOBODY = (ApprovalMode.NONE, ApprovalMode.RETROACTIVE)
+
+
+def check_rule(
+    rule: Fields,
+    trigger: ReadTrigger,
+    guards: Guards,
+    actions: Sequence[ReadAction],
+    after_error: Sequence[ReadAction],
+) -> None:
+    """Note what does not go together."""
+    _check_after_error(rule, after_error)
+    _check_lock_first(rule, guards, actions)
+    if CommandType.APPROVAL_REQUEST in trigger.command_types:
+        _check_only_tells(rule, (*actions, *after_error))
+    _check_run_of_message(rule, trigger, guards, actions)
+
+
+def _check_after_error(rule: Fields, after_error: Sequence[ReadAction]) -> None:
+    """LD-A27: what follows a failure starts nothing."""
+    for action in after_error:
+        if action.type not in AFTER_ERROR:
+            headline = f"`{action.type}` cannot stand in `on_error`"
+            help_ = "only `write_bus` and `release_lock` can"
+            rule.findings.refuse(codes.LAW_MISPLACED_ACTION, headline, action.place, help_)
+
+
+def _check_lock_first(rule: Fields, guards: Guards, actions: Sequence[ReadAction]) -> None:
+    """LD-A24: otherwise `require_lock` says nothing."""
+    if guards.require_lock and actions and actions[0].type is not ActionType.TAKE_LOCK:
+        headline = "the rule requires a lock, and does not take one first"
+        help_ = "begin with `write_processing_lock`, or write `require_lock: false`"
+        rule.findings.refuse(codes.LAW_LOCK_FIRST, headline, actions[0].place, help_)
+
+
+def _check_only_tells(rule: Fields, actions: Iterable[ReadAction]) -> None:
+    """LD-A16: no loops, and no execution on a request."""
+    for action in actions:
+        if action.type is not ActionType.WRITE_BUS:
+            headline = f"a rule on `approval_request` cannot have a `{action.type}`"
+            help_ = "only `write_bus` can stand here; or take it out of `command_types`"
+            rule.findings.refuse(codes.LAW_MISPLACED_ACTION, headline, action.place, help_)
+
+
+def _check_run_of_message(
+    rule: Fields, trigger: ReadTrigger, guards: Guards, actions: Sequence[ReadAction]
+) -> None:
+    """LD-A18: no message may bring commands that nobody approves."""
+    limited = guards.categories and _MAY_BRING_COMMANDS.issuperset(guards.categories)
+    for action in actions:
+        if not (isinstance(action.made, RunCommand) and action.made.of_message):
+            continue
+        if trigger.kind is TriggerKind.FS_EVENT:
+            headline, help_ = "a file event brings no commands to run", "write the command out"
+            rule.findings.refuse(codes.LAW_INTERPOLATION, headline, action.place, help_)
+        elif not limited:
+            headline = "`{{run}}` needs a `category_in` of B, C or D only"
+            help_ = "write `category_in: [B]` with an approval: a message may not grant itself A"
+            rule.findings.refuse(codes.LAW_RUN_CATEGORY, headline, action.place, help_)
+
+
+def check_never_runs(
+    rule: Fields, trigger: ReadTrigger, guards: Guards, actions: Sequence[ReadAction]
+) -> None:
+    """Doubt a rule that is right, but runs nothing for B or C: it opens nothing (LD-069)."""
+    runs = any(action.type is ActionType.RUN for action in actions)
+    if not runs or trigger.kind is not TriggerKind.BUS_INPUT or guards.mode not in _ASKS_NOBODY:
+        return
+    admitted = guards.categories or tuple(Category)
+    held = [one for one in NEED_APPROVAL if one in admitted]
+    if held:
+        listed = " and ".join(held)
+        headline = f"messages of category {listed} are held: the rule runs a command unapproved"
+        help_ = f"write `mode: single` with `authorities`, or a `category_in` without {listed}"
+        span = guards.mode_place or rule.span("rule_id")
+        rule.findings.doubt(codes.LAW_NEVER_RUNS, headline, span, help_)

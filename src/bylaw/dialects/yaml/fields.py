@@ -1,0 +1,258 @@
+"""The keys of a mapping → values of the wanted kind; what is wrong is noted, nothing is guessed.
+
+Whoever reads a mapping says which keys it may have; the codes are those of the language. A value
+that is missing or wrong is None, and was noted if it had to be there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from bylaw.dialects.yaml.nodes import Mapping, Scalar, Sequence
+from bylaw.model.diagnostic import Diagnostic, Label, Severity, error, in_order, warning
+from bylaw.model.suggest import did_you_mean, nearest
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from bylaw.dialects.yaml.nodes import Node
+    from bylaw.model.codes import Code
+    from bylaw.model.source import SourceFile, Span
+
+# A text with more of them is no rule that somebody mends line by line.
+MAX_ERRORS = 100
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCodes:
+    """What a language calls a key that means nothing, one that is missing, and bad values."""
+
+    unknown_key: Code
+    missing_key: Code
+    wrong_value: Code
+    not_a_choice: Code
+
+
+class Findings:
+    """What is wrong with one text, in `found`."""
+
+    def __init__(self, source: SourceFile, codes: FieldCodes) -> None:
+        self.source = source
+        self.codes = codes
+        self.found: list[Diagnostic] = []
+        self.errors = 0
+
+    def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
+        """Note a reason to refuse the text."""
+        self.errors += 1
+        self.found.append(error(code, headline, self.source, span, help=help_))
+
+    def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
+        """Note what is allowed and probably not meant."""
+        self.found.append(warning(code, headline, self.source, span, help=help_))
+
+    def place(self, node: Scalar, inside: Span) -> Span:
+        """Where a piece of a text stands; all of it, if it is not written as it reads."""
+        at = self._start(node)
+        return node.span if at is None else inside.shift(at)
+
+    def relocate(self, found: Collection[Diagnostic], node: Scalar) -> None:
+        """Note what was found about the text of a scalar, at its place in the source."""
+        exact = self._start(node) is not None
+        self.errors += sum(one.severity is Severity.ERROR for one in found)
+        self.found += [
+            replace(
+                one,
+                source=self.source,
+                span=self.place(node, one.span),
+                labels=tuple(Label(self.place(node, la.span), la.text) for la in one.labels),
+                fix=replace(one.fix, span=self.place(node, one.fix.span))
+                if one.fix and exact
+                else None,
+            )
+            for one in found
+        ]
+
+    def _start(self, node: Scalar) -> int | None:
+        """Where the first character of a text stands, if the others follow as they are."""
+        quote = 0 if node.plain else 1
+        written = self.source.text[node.span.start + quote : node.span.end - quote]
+        return node.span.start + quote if written == node.value else None
+
+    def told(self) -> list[Diagnostic]:
+        """All findings in order; of very many errors the first."""
+        found = in_order(self.found)
+        if self.errors <= MAX_ERRORS:
+            return found
+        return [one for one in found if one.severity is Severity.ERROR][:MAX_ERRORS]
+
+
+class Fields:
+    """One mapping; `what` is what messages call it, such as `the rule`."""
+
+    def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
+        self.node = node
+        self.what = what
+        self.findings = findings
+        self._pairs = {pair.key.value: pair for pair in node.pairs}
+
+    def closed(self, required: Collection[str], optional: Collection[str] = ()) -> Fields:
+        """Note unknown and missing keys."""
+        known = (*required, *optional)
+        codes = self.findings.codes
+        for pair in self.node.pairs[: MAX_ERRORS + len(known)]:
+            if pair.key.value not in known:
+                written = self.findings.source.slice(pair.key.span)
+                headline = f"`{brief(written)}` means nothing in {self.what}"
+                help_ = did_you_mean(str(pair.key.value), known)
+                self.findings.refuse(codes.unknown_key, headline, pair.key.span, help_)
+        for key in required:
+            if key not in self._pairs:
+                headline = f"{self.what} has no `{key}`"
+                self.findings.refuse(codes.missing_key, headline, self.start, f"add `{key}: …`")
+        return self
+
+    @property
+    def start(self) -> Span:
+        """Its first key, or what stands for it."""
+        return self.node.pairs[0].key.span if self.node.pairs else self.node.span
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there."""
+        return key in self._pairs
+
+    def node_of(self, key: str) -> Node | None:
+        """The value of a key as it is written."""
+        pair = self._pairs.get(key)
+        return None if pair is None else pair.value
+
+    def key_span(self, key: str) -> Span:
+        """Where a key stands; the beginning of the mapping, if it is not there."""
+        pair = self._pairs.get(key)
+        return self.start if pair is None else pair.key.span
+
+    def span(self, key: str) -> Span:
+        """Where the value of a key stands; the key itself, if it has none."""
+        pair = self._pairs.get(key)
+        if pair is None:
+            return self.start
+        return pair.value.span if pair.value.span.start < pair.value.span.end else pair.key.span
+
+    def scalar(self, key: str) -> Scalar | None:
+        """A text as it is written."""
+        node = self.node_of(key)
+        if node is None or (isinstance(node, Scalar) and isinstance(node.value, str)):
+            return node
+        quotes = isinstance(node, Scalar) and node.value is not None
+        self.wrong(key, "a text", f'put it in quotes: `{key}: "…"`' if quotes else "")
+        return None
+
+    def text(self, key: str) -> str | None:
+        """A text."""
+        node = self.scalar(key)
+        return None if node is None else str(node.value)
+
+    def flag(self, key: str) -> bool | None:
+        """A switch."""
+        node = self.node_of(key)
+        if node is None or (isinstance(node, Scalar) and isinstance(node.value, bool)):
+            return None if node is None else bool(node.value)
+        self.wrong(key, "`true` or `false`", f"write `{key}: true`, without quotes")
+        return None
+
+    def integer(self, key: str, least: int, most: int) -> int | None:
+        """A whole number within bounds; a boolean is none here, whatever Python thinks."""
+        node = self.node_of(key)
+        if node is None:
+            return None
+        number = _integer(node)
+        if number is None:
+            self.wrong(key, "a whole number", f"write it without quotes: `{key}: {max(least, 1)}`")
+        elif not least <= number <= most:
+            self.wrong(key, f"between {least} and {most}")
+            return None
+        return number
+
+    def choice(self, key: str, choices: type[Choice]) -> Choice | None:
+        """One of a closed list."""
+        node = self.scalar(key)
+        return None if node is None else self._chosen(key, node, choices)
+
+    def items(self, key: str) -> tuple[Node, ...]:
+        """The items of a list."""
+        node = self.node_of(key)
+        if node is None or isinstance(node, Sequence):
+            return () if node is None else node.items
+        self.wrong(key, "a list", f"write `{key}: [...]`, or `- …` lines below it")
+        return ()
+
+    def texts(self, key: str) -> Iterator[Scalar]:
+        """The items of a list of texts."""
+        for item in self.items(key):
+            if isinstance(item, Scalar) and isinstance(item.value, str):
+                yield item
+            else:
+                self._wrong_item(key, item, "texts only")
+
+    def choices(self, key: str, choices: type[Choice]) -> tuple[Choice, ...]:
+        """A list of some of a closed list, each once."""
+        found = (self._chosen(key, item, choices) for item in self.texts(key))
+        return tuple(dict.fromkeys(one for one in found if one is not None))
+
+    def integers(self, key: str, least: int, most: int) -> tuple[int, ...]:
+        """A list of whole numbers within bounds, each once."""
+        found: dict[int, None] = {}
+        for item in self.items(key):
+            number = _integer(item)
+            if number is None or not least <= number <= most:
+                self._wrong_item(key, item, f"whole numbers from {least} to {most} only")
+            else:
+                found[number] = None
+        return tuple(found)
+
+    def mapping(self, key: str, what: str) -> Fields | None:
+        """The mapping of a key."""
+        node = self.node_of(key)
+        if node is None or isinstance(node, Mapping):
+            return None if node is None else Fields(node, what, self.findings)
+        self.wrong(key, "keys and values", f"write `{key}:` with `key: value` lines below it")
+        return None
+
+    def mappings(self, key: str, what: str) -> Iterator[Fields]:
+        """The items of a list of mappings."""
+        for item in self.items(key):
+            if isinstance(item, Mapping):
+                yield Fields(item, what, self.findings)
+            else:
+                self._wrong_item(key, item, "keys and values only")
+
+    def wrong(self, key: str, wanted: str, help_: str = "") -> None:
+        """Note that the value of a key is not what it must be."""
+        headline = f"`{key}` must be {wanted}"
+        self.findings.refuse(self.findings.codes.wrong_value, headline, self.span(key), help_)
+
+    def _wrong_item(self, key: str, item: Node, wanted: str) -> None:
+        span = item.span if item.span.start < item.span.end else self.span(key)
+        headline = f"`{key}` must hold {wanted}"
+        self.findings.refuse(self.findings.codes.wrong_value, headline, span)
+
+    def _chosen(self, key: str, node: Scalar, choices: type[Choice]) -> Choice | None:
+        text = str(node.value)
+        names = [one.value for one in choices]
+        if text in names:
+            return choices(text)
+        near = nearest(text, names)
+        listed = "use one of " + ", ".join(f"`{name}`" for name in names)
+        help_ = f"did you mean `{near}`? {listed}" if near else listed
+        headline = f"`{brief(text)}` is not possible for `{key}`"
+        self.findings.refuse(self.findings.codes.not_a_choice, headline, node.span, help_)
+        return None
+
+
+def _integer(node: Node) -> int | None:
+    value = node.value if isinstance(node, Scalar) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
