@@ -271,7 +271,7 @@ class TestKeepDays:
         path = ".bylaw/state/journal.db"
         self.use(1, "alpha")
         clock[0] += 2 * DAY_MS
-        monkeypatch.setattr("bylaw.runtime.journal.database.PATIENCE_S", 0.05)
+        monkeypatch.setattr("bylaw.runtime.sqlite_file.PATIENCE_S", 0.05)
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM payloads").fetchone()

@@ -6,8 +6,9 @@ import os
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.journal.database import IN_MEMORY, file_identity, open_database
+from bylaw.runtime.journal.database import file_identity, open_database
 from bylaw.runtime.journal.errors import forked_journal, told_plainly, unusable_journal
+from bylaw.runtime.sqlite_file import IN_MEMORY
 
 if TYPE_CHECKING:
     import sqlite3

@@ -6,8 +6,6 @@ import os
 import sqlite3
 from contextlib import closing
 from functools import cache
-from time import monotonic, sleep
-from urllib.parse import quote
 
 from bylaw.model.codes.journal import JOURNAL_UNUSABLE
 from bylaw.runtime.journal.errors import (
@@ -20,11 +18,8 @@ from bylaw.runtime.journal.errors import (
 from bylaw.runtime.journal.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.settings.tables import Durability
+from bylaw.runtime.sqlite_file import IN_MEMORY, connect, make_private, use_log
 
-# How long a process waits for the others, which commit in milliseconds.
-PATIENCE_S = 20.0
-_BETWEEN_TRIES_S = 0.01
-IN_MEMORY = ":memory:"
 # An event changes a few pages and adds little to each, so small ones are written sooner.
 PAGE_BYTES = 2_048
 # The log is written back when it has so many pages: often enough to stay small, seldom enough
@@ -46,12 +41,12 @@ def open_database(path: str, durability: Durability) -> sqlite3.Connection:
     """The database, ready to be written; JournalError says why not."""
     with told_plainly(path):
         if path != IN_MEMORY:
-            _make(path)
-        connection = _connect(path)
+            make_private(path)
+        connection = connect(path)
         try:
             _check_version(connection, path)  # nothing of somebody else's is touched
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a file that is empty yet
-            _use_log(connection)
+            use_log(connection)
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
             _bring_up_to_date(connection, path)
@@ -81,7 +76,7 @@ def open_to_read(path: str) -> sqlite3.Connection:
 
 def _readable(path: str, mode: str) -> sqlite3.Connection:
     with told_plainly(path):
-        connection = _connect(path, mode)
+        connection = connect(path, mode)
         try:
             connection.execute("PRAGMA query_only = ON")
             _check_version(connection, path)
@@ -98,43 +93,6 @@ def file_identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _make(path: str) -> None:
-    """The file, for this user alone; SQLite gives its companions the same rights."""
-    folder = os.path.dirname(as_bytes(path)) or b"."  # noqa: PTH120 - a Path takes no bytes
-    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - same
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-    os.close(os.open(as_bytes(path), flags, 0o600))
-
-
-def _connect(path: str, mode: str = "mode=rw") -> sqlite3.Connection:
-    # A file is never made here: it would not be for this user alone.
-    full = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
-    connection = sqlite3.connect(
-        path if path == IN_MEMORY else f"file:{quote(full)}?{mode}",
-        timeout=PATIENCE_S,
-        isolation_level=None,
-        check_same_thread=False,
-        uri=True,
-    )
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    return connection
-
-
-def _use_log(connection: sqlite3.Connection) -> None:
-    """Write ahead into a log; SQLite itself does not wait for those who do this just now."""
-    until = monotonic() + PATIENCE_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as problem:
-            if problem.sqlite_errorname != "SQLITE_BUSY" or monotonic() >= until:
-                raise
-            sleep(_BETWEEN_TRIES_S)
-        else:
-            return
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:

@@ -13,7 +13,6 @@ from bylaw.model.fold import fold
 from bylaw.model.wire import encode_event
 from bylaw.runtime.journal.chain import GENESIS, Header, digest, link
 from bylaw.runtime.journal.connection import Connection
-from bylaw.runtime.journal.database import IN_MEMORY
 from bylaw.runtime.journal.errors import corrupt_journal
 from bylaw.runtime.journal.purge import PURGES, Purged, erase, leave_no_bytes, purge_event
 from bylaw.runtime.journal.redaction import Redactor
@@ -23,6 +22,7 @@ from bylaw.runtime.journal.telling import QUIET, encode_with_digest
 from bylaw.runtime.owner import is_alive, this_process
 from bylaw.runtime.root import absolute
 from bylaw.runtime.settings.tables import Durability
+from bylaw.runtime.sqlite_file import IN_MEMORY
 from bylaw.version import __version__
 
 if TYPE_CHECKING:

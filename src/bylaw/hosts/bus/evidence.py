@@ -1,0 +1,169 @@
+"""What became of a message, or a new message → a file of the bus, whole at every moment.
+
+    error/NAME.RULE.N.json   input/MSG_ID.json
+
+N is the first free number. A file is written under another name, made to last, and only then gets
+its own, which nobody else has: so nothing is ever overwritten, and no half of one is ever seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from hashlib import sha256
+from itertools import count
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.folders import ERROR, FOLDERS, INPUT, OUTPUT
+from bylaw.hosts.bus.moving import OWNER_TAG, move_new, owner_of, owner_tag
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import clipped, visible_in_json
+from bylaw.runtime.owner import is_dead
+from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.writing import remove, write_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bylaw.hosts.bus.folders import Bus
+    from bylaw.model.values import JSON
+
+MAX_EVIDENCE_BYTES = 4 * 1024 * 1024
+MAX_SLUG = 100
+
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
+_DIGEST_CHARS = 8
+_TEMPORARY = ".new-{}"
+_UNFINISHED = re.compile(rf"\.new-({OWNER_TAG})\.[0-9a-f]{{16}}")
+# How much of each text stays when everything together is too much.
+_SHORTER = (64 * 1024, 4 * 1024, 256)
+
+
+def slug(text: str) -> str:
+    """A text as part of a file name: `[A-Za-z0-9_-]`, at most 100, never empty."""
+    fit = _UNFIT.sub("-", text)
+    if len(fit) > MAX_SLUG:
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
+        fit = f"{fit[: MAX_SLUG - _DIGEST_CHARS - 1]}-{digest}"
+    return fit or "-"
+
+
+def write_evidence(bus: Bus, channel: str, name: str, rule: str, body: Mapping[str, JSON]) -> str:
+    """Write an evidence, and give its path from the root; BylawError if that cannot be done."""
+    stem = f"{slug(name)}.{slug(rule)}"
+    folder = bus.folder(channel)
+    data = _bounded(body)
+    try:
+        names = (f"{stem}.{n}.json" for n in count(_free(folder, stem)))
+        return bus.shown(channel, _put(folder, data, names))
+    except OSError as wrong:
+        place = bus.shown(channel, stem)
+        raise BylawError(f"cannot write the evidence `{place}`: {in_plain_words(wrong)}") from None
+
+
+def write_message(bus: Bus, message: Mapping[str, JSON]) -> str:
+    """Put a message into `input` under its id; BylawError if one lies there, or that fails."""
+    name = f"{slug(str(message.get('msg_id', '')))}.json"
+    place = bus.shown(INPUT, name)
+    try:
+        _put(bus.input, _encoded(message, indent=2), [name])
+    except FileExistsError:
+        raise BylawError(f"there is a message `{place}` already") from None
+    except OSError as wrong:
+        raise BylawError(f"cannot write the message `{place}`: {in_plain_words(wrong)}") from None
+    return place
+
+
+def evidence_for(bus: Bus, name: str) -> list[str]:
+    """The paths of all evidence under this name, from the root."""
+    return [
+        bus.shown(channel, file)
+        for channel in (OUTPUT, ERROR)
+        for file in bus.names(channel)
+        if file.startswith(f"{slug(name)}.")
+    ]
+
+
+def clear_unfinished(bus: Bus) -> None:
+    """Remove what processes left that died while they wrote."""
+    for folder in FOLDERS:
+        for name in bus.names(folder):
+            found = _UNFINISHED.fullmatch(name)
+            if found is not None and is_dead(owner_of(found[1])):
+                remove(bus.folder(folder), name)
+
+
+def _put(folder: int, data: bytes, names: Iterable[str]) -> str:
+    """Write a file under the first of these names that is free; FileExistsError if none is."""
+    temporary = write_beside(folder, _TEMPORARY.format(owner_tag()), data, mode=0o666)
+    try:
+        final = _named(folder, temporary, names)
+    except OSError:
+        remove(folder, temporary)
+        raise
+    os.fsync(folder)  # else the name could be gone after the power failed
+    return final
+
+
+def _named(folder: int, temporary: str, names: Iterable[str]) -> str:
+    for name in names:
+        with suppress(FileExistsError):  # somebody else was quicker
+            move_new(folder, temporary, folder, name)
+            return name
+    raise FileExistsError
+
+
+def _free(folder: int, stem: str) -> int:
+    """A number that is free and follows one that is not: there may be many."""
+    taken, free = 0, 1
+    while _is_taken(folder, f"{stem}.{free}.json"):
+        taken, free = free, free * 2
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        if _is_taken(folder, f"{stem}.{middle}.json"):
+            taken = middle
+        else:
+            free = middle
+    return free
+
+
+def _is_taken(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _bounded(body: Mapping[str, JSON]) -> bytes:
+    """A body as a JSON text for people, of bounded size, without any control character."""
+    data = _encoded(body, indent=2)
+    if len(data) > MAX_EVIDENCE_BYTES:
+        data = _encoded(body)
+    for limit in _SHORTER:
+        if len(data) <= MAX_EVIDENCE_BYTES:
+            return data
+        data = _encoded({key: _shortened(value, limit) for key, value in body.items()})
+    if len(data) > MAX_EVIDENCE_BYTES:
+        raise BylawError(f"the evidence is larger than {MAX_EVIDENCE_BYTES:,} bytes")
+    return data
+
+
+def _encoded(body: Mapping[str, JSON], indent: int | None = None) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=indent)
+    # Line breaks of texts are escapes by now; the others stay.
+    return "\n".join(map(visible_in_json, text.split("\n"))).encode() + b"\n"
+
+
+def _shortened(value: JSON, limit: int) -> JSON:
+    match value:
+        case str():
+            return clipped(value, limit)
+        case list():
+            return [_shortened(one, limit) for one in value]
+        case dict():
+            return {clipped(key, limit): _shortened(one, limit) for key, one in value.items()}
+        case _:
+            return value

@@ -1,0 +1,140 @@
+"""A root and the path of a bus in it → the four folders of that bus, open.
+
+They are opened once and then used by their descriptors, so that nobody can put a link in their
+place meanwhile. They are as open to others as the user's umask says: agents share them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import visible
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes, as_text
+from bylaw.runtime.reading import in_plain_words
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from bylaw.runtime.beneath import Place
+
+INPUT, PROCESSING, OUTPUT, ERROR = "input", "processing", "output", "error"
+FOLDERS = (INPUT, PROCESSING, OUTPUT, ERROR)
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Bus:
+    """The open folders of a bus, made if need be; BylawError if they cannot be used.
+
+    `path` is where the bus really lies, from the root. `input` and the others are descriptors.
+    """
+
+    def __init__(self, root: str, path: str) -> None:
+        self.root = root
+        self.path = path
+        self._opened = ExitStack()
+        try:
+            self._open()
+        except (OSError, ValueError) as wrong:
+            self.close()
+            raise self._unusable(_why(wrong)) from None
+        except BylawError:
+            self.close()
+            raise
+
+    @property
+    def input(self) -> int:
+        """Where messages are put."""
+        return self._folders[INPUT]
+
+    @property
+    def processing(self) -> int:
+        """Where messages lie that somebody has claimed."""
+        return self._folders[PROCESSING]
+
+    def folder(self, name: str) -> int:
+        """The descriptor of one of the folders."""
+        return self._folders[name]
+
+    def names(self, folder: str = INPUT) -> list[str]:
+        """What lies in a folder, in order; OSError if that cannot be told."""
+        # Whoever lists a folder moves the place in its descriptor, so each has one of its own.
+        own = os.open(".", _FOLDER, dir_fd=self._folders[folder])
+        try:
+            found = os.listdir(own)  # noqa: PTH208 - a descriptor
+            return sorted(as_text(os.fsencode(name)) for name in found)
+        finally:
+            os.close(own)
+
+    def shown(self, folder: str, name: str) -> str:
+        """The path of a file from the root, for records and people: nothing in it is unseen."""
+        return visible("/".join(filter(None, (self.path, folder, name))))
+
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to these folders; else the bus is opened anew."""
+        try:
+            return all(self._is_in_place(name) for name in FOLDERS)
+        except (OSError, ValueError):
+            return False
+
+    def close(self) -> None:
+        """Let go of the folders."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        with beneath(self.root, self.path, new=True) as place:
+            self.path = place.path
+            top = self._made(place)
+        self._folders = {name: self._enter(top, name) for name in FOLDERS}
+        self._check()
+
+    def _made(self, place: Place) -> int:
+        folder = place.folder
+        for part in (*place.missing, place.name):
+            folder = self._enter(folder, part)
+        return folder
+
+    def _enter(self, folder: int, name: str) -> int:
+        with suppress(FileExistsError):
+            os.mkdir(as_bytes(name), dir_fd=folder)
+        try:
+            opened = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
+        except NotADirectoryError:
+            raise self._unusable(f"its `{visible(name)}` is a file or a link, no folder") from None
+        self._opened.callback(os.close, opened)
+        return opened
+
+    def _check(self) -> None:
+        """All can be written, and a file can be moved from one to the other in one step."""
+        for name, folder in self._folders.items():
+            if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=folder, effective_ids=True):
+                raise self._unusable(f"its `{name}` cannot be written by this user")
+        if len({os.fstat(folder).st_dev for folder in self._folders.values()}) > 1:
+            raise self._unusable("its folders lie on several file systems")
+
+    def _is_in_place(self, name: str) -> bool:
+        with beneath(self.root, f"{self.path}/{name}") as place:
+            found = os.stat(as_bytes(place.name), dir_fd=place.folder, follow_symlinks=False)
+        return os.path.samestat(found, os.fstat(self._folders[name]))
+
+    def _unusable(self, why: str) -> BylawError:
+        return BylawError(f"cannot use the bus `{visible(self.path)}`: {why}")
+
+
+def _why(wrong: OSError | ValueError) -> str:
+    if isinstance(wrong, NotADirectoryError):
+        return "a file is in its place"
+    return in_plain_words(wrong)

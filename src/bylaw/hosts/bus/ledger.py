@@ -1,0 +1,249 @@
+"""The ids of messages → what became of each, and for which digest an approval was given.
+
+Several processes share it. A message is begun in one transaction, so exactly one of them processes
+it, and none does a second time, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields, replace
+from enum import StrEnum
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.ledger_file import ledger_path, open_ledger, told_plainly
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import clipped, visible
+from bylaw.runtime.journal.database import file_identity
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Mapping
+
+MAX_WHY = 2_000
+
+
+class State(StrEnum):
+    """What became of a message."""
+
+    RUNNING = "running"
+    HELD = "held"
+    WAITING = "waiting"  # an approval request, for its addressee
+    DONE = "done"
+    FAILED = "failed"
+    REFUSED = "refused"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A message that was begun: by whom, from which file, how often, and how that ended.
+
+    Times are whatever the caller counts in. `after_seq` is the newest record of the journal when
+    it was begun, `fingerprint` what must change before a held one is worth another try.
+    """
+
+    msg_id: str
+    digest: str
+    state: State
+    file: str
+    claim: str
+    owner: str
+    tries: int
+    fingerprint: str
+    why: str
+    first_at: int
+    at: int
+    after_seq: int
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Known))
+_MARKS = ", ".join("?" * len(fields(Known)))
+_AGAIN = frozenset({State.HELD, State.WAITING})
+
+
+class Ledger:
+    """The ledger of a root, open, made if need be; BylawError if it cannot be used."""
+
+    def __init__(self, root: str) -> None:
+        self.path = ledger_path(root)
+        self._connection = open_ledger(root)
+        self._file = file_identity(self.path)
+        self._one_at_a_time = Lock()  # threads of a process share its connection
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def begin(
+        self,
+        msg_id: str,
+        *,
+        digest: str,
+        file: str,
+        claim: str,
+        owner: str,
+        after_seq: int,
+        at: int,
+    ) -> Known | None:
+        """Make a message ours: None; or the one with its id that stands in the way.
+
+        A held or waiting one is tried again only from the file in which it lay. Its digest is
+        recorded if none is.
+        """
+        ours = Known(
+            msg_id, digest, State.RUNNING, visible(file), visible(claim), owner, 0, "", "", at, at,
+            after_seq,
+        )  # fmt: skip
+        with self._changing() as run:
+            old = _find(run, msg_id)
+            if old is not None and not _may_begin(old, ours.file):
+                return old
+            if old is not None and old.state in _AGAIN:
+                ours = replace(ours, first_at=old.first_at, tries=old.tries + 1)
+            run(f"INSERT OR REPLACE INTO messages ({_COLUMNS}) VALUES ({_MARKS})", astuple(ours))  # noqa: S608 - constants
+            run("INSERT OR IGNORE INTO digests VALUES (?, ?)", (msg_id, digest))
+        return None
+
+    def end(
+        self, msg_id: str, state: State, *, why: str = "", fingerprint: str = "", at: int
+    ) -> None:
+        """Say how it ended, or why it is held."""
+        change = "UPDATE messages SET state = ?, why = ?, fingerprint = ?, at = ? WHERE msg_id = ?"
+        with self._changing() as run:
+            run(change, (state, clipped(visible(why), MAX_WHY), fingerprint, at, msg_id))
+
+    def take_over(self, known: Known, owner: str) -> bool:
+        """Become the owner of a message whose owner is dead; False if somebody was quicker."""
+        change = "UPDATE messages SET owner = ? WHERE msg_id = ? AND owner = ? AND state = ?"
+        with self._changing() as run:
+            done = run(change, (owner, known.msg_id, known.owner, State.RUNNING))
+            return done.rowcount == 1
+
+    def known(self, msg_id: str) -> Known | None:
+        """What is known of a message."""
+        with self._reading() as run:
+            return _find(run, msg_id)
+
+    def in_state(self, *states: State) -> list[Known]:
+        """All messages in these states, the one that changed first first."""
+        marks = ", ".join("?" * len(states))
+        sql = f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) ORDER BY at, msg_id"  # noqa: S608 - constants
+        return self._all(sql, states)
+
+    def recent(self, limit: int) -> list[Known]:
+        """The messages that changed last, the last one first."""
+        sql = f"SELECT {_COLUMNS} FROM messages ORDER BY at DESC, msg_id DESC LIMIT ?"  # noqa: S608 - constants
+        return self._all(sql, (limit,))
+
+    def counts(self) -> dict[State, int]:
+        """How many messages are in each state."""
+        with self._reading() as run:
+            found = dict(run("SELECT state, count(*) FROM messages GROUP BY state").fetchall())
+        return {state: found.get(state, 0) for state in State}
+
+    def digest_of(self, msg_id: str) -> str | None:
+        """The digest that a message had when it was last seen."""
+        with self._reading() as run:
+            return _digest(run, msg_id)
+
+    def record_digest(self, msg_id: str, digest: str) -> None:
+        """Say that a message was seen with this digest."""
+        with self._changing() as run:
+            _record(run, msg_id, digest)
+
+    def bound(self, source: str) -> str | None:
+        """The digest that an approval was given for."""
+        with self._reading() as run:
+            return _bound(run, source)
+
+    def bind(self, source: str, msg_id: str, digest: str) -> None:
+        """Say what an approval was given for; what is bound stays so."""
+        with self._changing() as run:
+            _bind(run, source, msg_id, digest)
+
+    def bind_all(self, msg_id: str, sources: Mapping[str, str], digest: str) -> dict[str, str]:
+        """A message is seen with a digest and these approvals → what each of them is for.
+
+        A new one is for the digest that it names; else for what was recorded of the message, as
+        nobody can have approved what came after that; else for this digest, which is recorded.
+        """
+        with self._reading() as run:
+            recorded = _digest(run, msg_id)
+            found = {source: _bound(run, source) for source in sources}
+        if recorded == digest and None not in found.values():
+            return {source: bound for source, bound in found.items() if bound is not None}
+        with self._changing() as run:
+            old = _digest(run, msg_id) or digest
+            for source, named in sources.items():
+                _bind(run, source, msg_id, named or old)
+            _record(run, msg_id, digest)
+            return {source: _bound(run, source) or "" for source in sources}
+
+    def _all(self, sql: str, values: tuple[object, ...]) -> list[Known]:
+        with self._reading() as run:
+            return [_row(found) for found in run(sql, values).fetchall()]
+
+    @contextmanager
+    def _reading(self) -> Iterator[_Run]:
+        with self._one_at_a_time, told_plainly(self.path):
+            yield self._connection.execute
+
+    @contextmanager
+    def _changing(self) -> Iterator[_Run]:
+        """One transaction; nothing is changed if it fails."""
+        with self._reading() as run:
+            self._check_file()
+            run("BEGIN IMMEDIATE")
+            try:
+                yield run
+                run("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    run("ROLLBACK")
+                raise
+
+    def _check_file(self) -> None:
+        # What goes into a file that was moved away, nobody else knows.
+        if file_identity(self.path) != self._file:
+            raise BylawError(f"the ledger `{self.path}` was moved or replaced; start again")
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Run = Callable[..., sqlite3.Cursor]
+
+
+def _may_begin(old: Known, file: str) -> bool:
+    return old.state is State.WITHDRAWN or (old.state in _AGAIN and old.file == file)
+
+
+def _find(run: _Run, msg_id: str) -> Known | None:
+    sql = f"SELECT {_COLUMNS} FROM messages WHERE msg_id = ?"  # noqa: S608 - constants
+    found = run(sql, (msg_id,)).fetchone()
+    return None if found is None else _row(found)
+
+
+def _row(found: tuple[object, ...]) -> Known:
+    known = Known(*found)  # type: ignore[arg-type] # the table is strict
+    return replace(known, state=State(known.state))
+
+
+def _digest(run: _Run, msg_id: str) -> str | None:
+    found = run("SELECT digest FROM digests WHERE msg_id = ?", (msg_id,)).fetchone()
+    return None if found is None else found[0]
+
+
+def _record(run: _Run, msg_id: str, digest: str) -> None:
+    run("INSERT OR REPLACE INTO digests VALUES (?, ?)", (msg_id, digest))
+
+
+def _bound(run: _Run, source: str) -> str | None:
+    found = run("SELECT digest FROM bindings WHERE source = ?", (source,)).fetchone()
+    return None if found is None else found[0]
+
+
+def _bind(run: _Run, source: str, msg_id: str, digest: str) -> None:
+    run("INSERT OR IGNORE INTO bindings VALUES (?, ?, ?)", (source, msg_id, digest))

@@ -1,0 +1,145 @@
+"""A root → the database of its ledger, open; what SQLite says → an error for people."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import BylawError
+from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.sqlite_file import connect, make_private, use_log
+from bylaw.runtime.state_folder import STATE, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LEDGER = f"{STATE}/bus.db"
+VERSION = 1
+
+_APPLICATION_ID = 0x42594C42  # "BYLB": nobody takes another database for this one
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_MISMATCH", "SQLITE_ERROR")
+_HELD = ("SQLITE_BUSY", "SQLITE_LOCKED")
+
+_TABLES = (
+    # Every message that was ever begun, so that none is processed twice (LD-A07).
+    """
+    CREATE TABLE messages (
+        msg_id TEXT PRIMARY KEY,
+        digest TEXT NOT NULL,
+        state TEXT NOT NULL,
+        file TEXT NOT NULL,
+        claim TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        tries INTEGER NOT NULL,
+        fingerprint TEXT NOT NULL,
+        why TEXT NOT NULL,
+        first_at INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        after_seq INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX messages_in_state ON messages (state, at)",
+    "CREATE INDEX messages_by_time ON messages (at)",
+    # What a message was when it was last seen; approvals that come later are for that.
+    "CREATE TABLE digests (msg_id TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT",
+    # What an approval was given for.
+    """
+    CREATE TABLE bindings (
+        source TEXT PRIMARY KEY, msg_id TEXT NOT NULL, digest TEXT NOT NULL
+    ) STRICT
+    """,
+)
+
+
+def open_ledger(root: str) -> sqlite3.Connection:
+    """The database, ready to be written; BylawError says why not."""
+    path = ledger_path(root)
+    with told_plainly(path):
+        with state_folder(root):
+            make_private(path)
+        connection = connect(path)
+        try:
+            _check_version(connection, path)  # nothing of somebody else's is touched
+            use_log(connection)
+            # A message that was begun must stay so when the power fails: a command is run
+            # after that, and must not be run again.
+            connection.execute("PRAGMA synchronous = FULL")
+            _make_tables(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def ledger_path(root: str) -> str:
+    """Where the ledger of a root lies."""
+    return f"{root.rstrip('/')}/{LEDGER}"
+
+
+@contextmanager
+def told_plainly(path: str) -> Iterator[None]:
+    """Raise BylawError for whatever the database says."""
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
+        raise  # a mistake of ours
+    except sqlite3.Error as problem:
+        raise _of_sqlite(path, problem) from problem
+    except OSError as problem:
+        raise _unusable(path, in_plain_words(problem)) from problem
+
+
+def _of_sqlite(path: str, problem: sqlite3.Error) -> BylawError:
+    # What the module finds wrong itself, such as a text that is no UTF-8, has no name.
+    name = getattr(problem, "sqlite_errorname", None) or "SQLITE_ERROR"
+    if name.startswith(_DAMAGED):
+        return _damaged(path, str(problem))
+    if name.startswith(_HELD):
+        message = f"the ledger `{path}` is held by another process; try again when it has ended"
+        return BylawError(message)
+    return _unusable(path, str(problem))
+
+
+def _damaged(path: str, why: str) -> BylawError:
+    return BylawError(
+        f"the ledger `{path}` is damaged: {why}; "
+        f"move it away with what lies beside it (`{path}-wal`, `{path}-shm`) and a new one begins; "
+        "that knows of no message, so look through `input` and `processing` first"
+    )
+
+
+def _unusable(path: str, why: str) -> BylawError:
+    help_ = "let this user read and write it and its folder"
+    return BylawError(f"the ledger `{path}` cannot be used: {why}; {help_}")
+
+
+def _make_tables(connection: sqlite3.Connection, path: str) -> None:
+    if _check_version(connection, path) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _check_version(connection, path) < VERSION:  # another process may have been quicker
+            for statement in _TABLES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _check_version(connection: sqlite3.Connection, path: str) -> int:
+    # In this order: another process may be making the tables, and says what they are with them.
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if tables and application != _APPLICATION_ID:
+        raise _damaged(path, "it is a database of something else")
+    if version > VERSION:
+        raise BylawError(
+            f"the ledger `{path}` has the format {version} of a newer Bylaw; use that version"
+        )
+    return int(version)

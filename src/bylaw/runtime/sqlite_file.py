@@ -1,0 +1,53 @@
+"""A path → a SQLite file of this user alone, open and with a log, as every database of ours is."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from time import monotonic, sleep
+from urllib.parse import quote
+
+from bylaw.runtime.paths import as_bytes
+
+# How long a process waits for the others, which commit in milliseconds.
+PATIENCE_S = 20.0
+_BETWEEN_TRIES_S = 0.01
+IN_MEMORY = ":memory:"
+
+
+def make_private(path: str) -> None:
+    """Make the file, for this user alone; SQLite gives its companions the same rights."""
+    folder = os.path.dirname(as_bytes(path)) or b"."  # noqa: PTH120 - a Path takes no bytes
+    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - same
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    os.close(os.open(as_bytes(path), flags, 0o600))
+
+
+def connect(path: str, mode: str = "mode=rw") -> sqlite3.Connection:
+    """Open a file that is there."""
+    # A file is never made here: it would not be for this user alone.
+    full = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
+    connection = sqlite3.connect(
+        path if path == IN_MEMORY else f"file:{quote(full)}?{mode}",
+        timeout=PATIENCE_S,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def use_log(connection: sqlite3.Connection) -> None:
+    """Write ahead into a log; SQLite itself does not wait for those who do this just now."""
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorname != "SQLITE_BUSY" or monotonic() >= until:
+                raise
+            sleep(_BETWEEN_TRIES_S)
+        else:
+            return
