@@ -1,0 +1,126 @@
+"""What people said of a message, in all three forms → the approvals that stand (LD-A13).
+
+Each is bound to the digest that the message had when the approval was first seen, which the ledger
+remembers; so an approval never passes to a message that took the place of another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
+from bylaw.model.facts import Approval
+from bylaw.model.vocabulary import ApprovalState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.dialects.law.shared_context import FoundApproval
+    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.shared_files import TokenFile
+
+MAX_APPROVALS = 100  # of one message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What an authority said; `source` tells it from everything else that anybody says.
+
+    `digest` is the one that it names itself, `where` is for people.
+    """
+
+    authority: str
+    category: str = ""
+    state: ApprovalState
+    source: str
+    digest: str = ""
+    where: str
+
+    @property
+    def grants(self) -> bool:
+        """Whether it is for the message."""
+        return self.state is ApprovalState.GRANTED
+
+
+class Approvals:
+    """The approvals of one root; threads may share it."""
+
+    def __init__(self, root: str, bus_path: str, ledger: Ledger) -> None:
+        self.files = SharedFiles(root, bus_path)
+        self._ledger = ledger
+
+    def found(self, msg_id: str) -> tuple[Said, ...]:
+        """What stands now; nothing is bound."""
+        return standing(self.files, msg_id)
+
+    def facts(self, msg_id: str, digest: str) -> tuple[Approval, ...]:
+        """What rules are told of a message that has this digest now; what is new is bound."""
+        said = self.found(msg_id)
+        # Also without approvals: those that come later are for what is seen now.
+        bound = self._ledger.bind_all(msg_id, {one.source: one.digest for one in said}, digest)
+        return tuple(_fact(msg_id, one, bound[one.source]) for one in said)
+
+    def fingerprint(self, msg_id: str) -> str:
+        """Another text whenever something about these approvals is another; nothing is bound."""
+        return _digest(*(f"{one.source} {one.state.value}" for one in self.found(msg_id)))
+
+
+def standing(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
+    """Of an authority that takes back only that, of others only what they grant."""
+    lines = _from_lines(files.context().lines.get(msg_id, ()))
+    tokens = _from_tokens(msg_id, files.tokens(msg_id))
+    against = _against(lines, tokens)
+    said = (one for one in (*lines, *tokens) if one.grants is (one.authority not in against))
+    # What takes back is first: it must not be what is one too many.
+    ordered = sorted({one.source: one for one in said}.values(), key=lambda one: one.grants)
+    return tuple(ordered[:MAX_APPROVALS])
+
+
+def _from_lines(lines: Iterable[FoundApproval]) -> list[Said]:
+    return [
+        Said(
+            authority=one.authority,
+            category=one.category,
+            state=one.state,
+            source=_digest("line", one.text),
+            where=f"{SHARED_CONTEXT}:{one.line}",
+        )
+        for one in lines
+    ]
+
+
+def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Said]:
+    return [
+        Said(
+            authority=one.authority,
+            state=one.token.state,
+            source=_digest("token", msg_id, one.authority, one.text, *map(str, one.file)),
+            digest=one.token.digest,
+            where=f"{TOKENS}/{one.name}",
+        )
+        for one in tokens
+        if one.token.state is not None
+    ]
+
+
+def _against(lines: Iterable[Said], tokens: Iterable[Said]) -> set[str]:
+    """Who takes back: by any token, or by lines of which none grants any more."""
+    refusing = {one.authority for one in tokens if not one.grants}
+    granting = {one.authority for one in lines if one.grants}
+    return refusing | ({one.authority for one in lines} - granting)
+
+
+def _digest(*words: str) -> str:
+    return sha256(repr(words).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _fact(msg_id: str, said: Said, digest: str) -> Approval:
+    return Approval(
+        id=msg_id,
+        authority=said.authority,
+        category=said.category,
+        state=said.state,
+        digest=digest,
+    )
