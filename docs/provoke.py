@@ -18,6 +18,7 @@ import provoke_chatmd
 import provoke_chatmd_rules
 import provoke_context
 import provoke_journal
+import provoke_law
 import provoke_log
 import provoke_rules
 from msgspec.structs import replace
@@ -369,6 +370,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     **provoke_chatmd.READERS,
     **provoke_chatmd_rules.READERS,
     **provoke_journal.READERS,
+    **provoke_law.READERS,
     **provoke_log.READERS,
     **provoke_rules.READERS,
     "condition": _condition,
