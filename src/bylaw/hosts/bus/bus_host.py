@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law import name as LAW
+from bylaw.dialects import law
 from bylaw.dialects.law.command_line import WHITELIST
 from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.bus.asking import request_message
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.folders import Bus
     from bylaw.hosts.bus.revoking import Revocations
     from bylaw.model.event import Event
+    from bylaw.model.values import JSON
     from bylaw.runtime.journal.store import Journal
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.trust import Trust
 
 LOCKS = "runtime/locks"
-BOUNDS = {LAW: Bounds(programs=WHITELIST, in_roots=True)}
+BOUNDS = {law.name: Bounds(programs=frozenset(WHITELIST), in_roots=True)}
 
 
 class BusHost:
@@ -97,8 +97,7 @@ class BusHost:
 
     def _request(self, due: Due, event: Event) -> StepOutcome:
         assert isinstance(due.step, ApprovalRequest)
-        message = request_message(due, event)
-        path = write_message(self._bus, message)
+        path = write_message(self._bus, request_message(due, event))
         return StepOutcome(EffectStatus.OK, {"result": path})
 
     def _tell_taken_over(self, due: Due, event: Event, note: str) -> None:
@@ -106,7 +105,7 @@ class BusHost:
         body = heading(event, due.plan.rule, due.plan.uid, note) | matter(event)
         self._evidence(Channel.ERROR, due, event, body)
 
-    def _evidence(self, channel: Channel, due: Due, event: Event, body: dict) -> str:
+    def _evidence(self, channel: Channel, due: Due, event: Event, body: dict[str, JSON]) -> str:
         path = write_evidence(self._bus, channel, subject(event), due.plan.rule, body)
         self.written.append(path)
         return path

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
     from bylaw.model.event import Event
     from bylaw.model.facts import Approval
-    from bylaw.model.rule import Rule
+    from bylaw.model.rule import Gate, Rule
 
     # A message and its digest → its approvals now.
     ApprovalsOf = Callable[[str, str], tuple[Approval, ...]]
@@ -98,4 +98,5 @@ def _is_open(rule: Rule, view: View, *, rejected: bool) -> bool:
     category = [gate for gate in rule.gates if isinstance(gate, CategoryGate)]
     if rejected and not approval:
         return False
-    return all(is_open(gate, view) for gate in (*category, *approval))
+    gates: list[Gate] = [*category, *approval]
+    return all(is_open(gate, view) for gate in gates)

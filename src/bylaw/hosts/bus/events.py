@@ -1,0 +1,118 @@
+"""Files and changes → events with the facts that law judges them by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.dialects.law.written import CommandType
+from bylaw.expr.paths import normalise_foreign
+from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.subjects import field
+from bylaw.model.event import ApprovalGiven, Bus, File
+from bylaw.model.facts import Approval, LawFacts
+from bylaw.model.vocabulary import ApprovalState
+from bylaw.runtime.beneath import beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.hosts.bus.approvals import Approvals, Said
+    from bylaw.hosts.bus.in_force import InForce, Stamped
+    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.message_file import MessageFile
+    from bylaw.hosts.bus.watcher.changes import FileChange
+    from bylaw.model.event import Event
+    from bylaw.model.values import JSON
+
+SESSION = "bus"
+
+
+class Events:
+    """Makes the events of one root."""
+
+    def __init__(self, root: str, in_force: InForce, approvals: Approvals, ledger: Ledger) -> None:
+        self._root = root
+        self._in_force = in_force
+        self._approvals = approvals
+        self._ledger = ledger
+
+    def of_message(self, file: MessageFile) -> Bus:
+        """A message, or what lies in its place, before anybody asked for approvals."""
+        unreadable = file.unreadable
+        message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
+        event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
+        outside = tuple(self._leading_out(field(event, "target_paths")))
+        facts = LawFacts(unreadable=unreadable, outside=outside)
+        return self._stamped(replace(event, facts=facts))
+
+    def with_approvals(self, event: Bus, msg_id: str) -> Bus:
+        """With what people said of the message, or of the one that it asks about."""
+        if is_request(event):
+            about = str(field(event, "origin_ref"))
+            said = self._approvals.found(about)
+            known = self._ledger.known(about)
+            withdrawn = known is not None and known.state is State.WITHDRAWN
+            approvals = tuple(_unbound(about, one) for one in said)
+            facts = replace(event.facts, approvals=approvals, withdrawn=withdrawn)
+        else:
+            facts = replace(event.facts, approvals=self._approvals.facts(msg_id, event.digest))
+        return replace(event, facts=facts)
+
+    def of_approval(self, approval: Approval) -> ApprovalGiven:
+        """That somebody said something of a message."""
+        event = ApprovalGiven(
+            session=SESSION,
+            id=approval.id,
+            authority=approval.authority,
+            granted=approval.state is ApprovalState.GRANTED,
+            digest=approval.digest,
+        )
+        return self._stamped(event)
+
+    def of_change(self, change: FileChange, *, outside: bool = False) -> File:
+        """A change of a file."""
+        event = File(
+            session=SESSION,
+            actor=change.actor,
+            change=change.change,
+            path=change.path,
+            old_path=change.old_path,
+            facts=LawFacts(outside=(change.path,) if outside else ()),
+        )
+        return self._stamped(event)
+
+    def phase(self) -> int | None:
+        """The phase that the shared context names now."""
+        return self._approvals.files.context().phase.phase
+
+    def _stamped(self, event: Stamped) -> Stamped:
+        return self._in_force.stamped(event, self.phase())
+
+    def _leading_out(self, targets: JSON) -> Iterator[str]:
+        """The paths that really lead out of the root, as links can (LD-012, LD-031)."""
+        for path in targets if isinstance(targets, list) else ():
+            normal = normalise_foreign(path) if isinstance(path, str) else None
+            if normal is not None and leads_out(self._root, normal):
+                yield str(path)
+
+
+def is_request(event: Event) -> bool:
+    """Whether a message asks somebody for an approval."""
+    return field(event, "command_type") == CommandType.APPROVAL_REQUEST
+
+
+def leads_out(root: str, path: str) -> bool:
+    """Whether a path of the root leads somewhere else."""
+    try:
+        with beneath(root, path, new=True):
+            return False
+    except ValueError:
+        return True
+    except OSError:
+        return False  # it leads nowhere
+
+
+def _unbound(about: str, said: Said) -> Approval:
+    return Approval(id=about, authority=said.authority, category=said.category, state=said.state)

@@ -1,0 +1,98 @@
+"""What became of a message or of a change, as `bylaw bus run` tells it: one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.subjects import field, message_id
+from bylaw.model.decision import Decision
+from bylaw.model.event import Bus, File
+from bylaw.model.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.model.event import Event
+    from bylaw.model.values import JSON
+    from bylaw.runtime.answer import Answer
+
+
+class Status(StrEnum):
+    """How it stands with a message."""
+
+    DONE = "done"
+    HELD = "held"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """One line: what it was about, what was decided, what came of it.
+
+    `is_news` is false of a message that is held as it was before.
+    """
+
+    event: Event
+    decision: Decision
+    status: Status
+    evidence: Sequence[str] = ()
+    is_news: bool = True
+
+    @classmethod
+    def of(cls, answer: Answer, evidence: Sequence[str]) -> Handled:
+        """What an answer means."""
+        return cls(answer.event, answer.decision, _status(answer), tuple(evidence))
+
+    @classmethod
+    def still_held(cls, event: Event, evidence: Sequence[str]) -> Handled:
+        """A message that waits on: nothing was decided anew."""
+        return cls(event, Decision(verdict=Verdict.ASK), Status.HELD, tuple(evidence), False)
+
+    @property
+    def why(self) -> str:
+        """The reasons, for people."""
+        return "; ".join(reason.text for reason in self.decision.reasons)
+
+    @property
+    def found_wanting(self) -> bool:
+        """Whether a person should look at it."""
+        return self.status in {Status.REFUSED, Status.FAILED}
+
+    def as_json(self) -> dict[str, JSON]:
+        """As it is printed."""
+        return {
+            **_about(self.event),
+            "verdict": self.decision.verdict.value,
+            "rule": _rule(self.decision),
+            "status": self.status.value,
+            "evidence": list(self.evidence),
+        }
+
+
+def _about(event: Event) -> dict[str, JSON]:
+    if isinstance(event, File):
+        old: dict[str, JSON] = {"old_path": event.old_path} if event.old_path else {}
+        return {"change": event.change.value, "path": event.path, **old}
+    assert isinstance(event, Bus)
+    written = field(event, "msg_id")
+    return {"msg_id": message_id(event) or written, "file": event.file}
+
+
+def _status(answer: Answer) -> Status:
+    match answer.decision.verdict:
+        case Verdict.ASK:
+            return Status.HELD
+        case Verdict.DENY | Verdict.HALT:
+            return Status.REFUSED
+    return Status.FAILED if answer.ending.failures else Status.DONE
+
+
+def _rule(decision: Decision) -> str | None:
+    """The rule that settled it: the one that judged, else the first that acted."""
+    strongest = [one for one in decision.reasons if one.verdict is decision.verdict]
+    if strongest and decision.verdict > Verdict.WARN:
+        return strongest[0].rule
+    return decision.plans[0].rule if decision.plans else None

@@ -1,0 +1,119 @@
+"""A root → the rules and settings under which its bus runs, and the facts that events are told."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from bylaw.engine.index import RuleSet
+from bylaw.model.errors import LoadError
+from bylaw.model.vocabulary import PolicyMode
+from bylaw.runtime.configuration import CONFIGURATION, PROJECT
+from bylaw.runtime.discovery import CONVENTION
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.loading import load_again, load_root
+from bylaw.runtime.paths import name_from
+from bylaw.runtime.reloading import reloaded
+from bylaw.runtime.root import read_configuration
+from bylaw.runtime.switches import SWITCHES, read_switches
+from bylaw.runtime.switching import Switchboard
+from bylaw.runtime.trust import Trust, is_trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.event import ApprovalGiven, Bus, File
+    from bylaw.runtime.settings import Settings
+
+
+# The kinds of events that law knows.
+Stamped = TypeVar("Stamped", "Bus", "File", "ApprovalGiven")
+_SETTINGS = (CONFIGURATION, PROJECT, SWITCHES)
+
+
+class InForce:
+    """What holds now; LoadError if the set of rules or the settings are refused."""
+
+    def __init__(self, root: str, *, trusted_once: bool) -> None:
+        self.root = root
+        self._trusted_once = trusted_once
+        self._configuration = read_configuration(root)
+        self._library = load_root(root)
+        self._settle()
+
+    def _settle(self) -> None:
+        books = self._library.in_force()
+        self.rules = RuleSet(books)
+        self.texts = rules_with_texts(self._library.governing)
+        self._switches = Switchboard(books, read_switches(self.root).disabled)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the rule files."""
+        return self._library.diagnostics
+
+    def may_depend_on(self, paths: Iterable[str]) -> bool:
+        """Whether one of these paths, which changed, can be about rules or settings."""
+        files = {one.location for book in self._library.books for one in book.files}
+        return any(path in files or self._may_hold_rules(path) for path in paths)
+
+    def _may_hold_rules(self, path: str) -> bool:
+        name = name_from(self.root, path)
+        if name in _SETTINGS:
+            return True
+        folder, _, file = name.rpartition("/")
+        return any(
+            place.folder == folder and fnmatchcase(file, place.names) for place in CONVENTION
+        )
+
+    def trust(self) -> Trust:
+        """Whether a person trusts these rules, as of now."""
+        if self._trusted_once:
+            return Trust.for_one_run()
+        return is_trusted(self.root, self._library, self._configuration)
+
+    @property
+    def settings(self) -> Settings:
+        """What counts of the settings."""
+        return self.trust().in_force(self._configuration.settings)
+
+    @property
+    def digest(self) -> str:
+        """What a decision rests on beside its event: rules and switches."""
+        return f"{self.texts.digest.hex()} {' '.join(self._switches.disabled)}"
+
+    def reload(self) -> tuple[Diagnostic, ...]:
+        """Take over what changed in files, and say what is wrong; what does not load stays."""
+        try:
+            configuration = read_configuration(self.root)
+        except LoadError as refused:
+            return tuple(refused.diagnostics)
+        self._library = reloaded(self._library, load_again(self._library.search))
+        self._configuration = configuration
+        self._settle()
+        return self._library.diagnostics
+
+    def stamped(self, event: Stamped, phase: int | None) -> Stamped:
+        """The event with what it is judged by beside itself.
+
+        The roots are those that the settings name: that nobody trusts them is found, and told,
+        when a command would start.
+        """
+        told = replace(
+            event.facts,
+            phase=phase,
+            allowed_roots=self._configuration.settings.command.roots,
+            policy_mode=self._policy_mode(),
+        )
+        named = self._switches.stamp(replace(event, facts=told))
+        assert isinstance(named, type(event))
+        return named
+
+    def _policy_mode(self) -> PolicyMode:
+        wanted = self._configuration.settings.law.policy_mode
+        if wanted is PolicyMode.STRICT:  # which needs nobody's trust
+            return wanted
+        return self.settings.law.policy_mode

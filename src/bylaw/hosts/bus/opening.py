@@ -1,0 +1,119 @@
+"""A root → an orchestrator with all that it works with, and the loop that it runs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.base import Loop
+from bylaw.hosts.bus.approvals import Approvals
+from bylaw.hosts.bus.bus_host import LOCKS, BusHost
+from bylaw.hosts.bus.events import Events
+from bylaw.hosts.bus.evidence import clear_unfinished
+from bylaw.hosts.bus.file_rules import FileRules
+from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.in_force import InForce
+from bylaw.hosts.bus.intake import Intake
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.orchestrator import Orchestrator
+from bylaw.hosts.bus.recovering import Recovery
+from bylaw.hosts.bus.revoking import Revocations
+from bylaw.hosts.bus.waking import Waking
+from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.root import read_configuration
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.state_folder import STATE
+from bylaw.tools.printers.text import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.hosts.bus.handled import Handled
+    from bylaw.hosts.bus.watcher.watcher import FileWatcher
+    from bylaw.runtime.journal.store import Journal
+
+SNAPSHOT = f"{STATE}/watch.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Who is told what became of things, and what a person should know beside that."""
+
+    handled: Callable[[Handled], None]
+    note: Callable[[str], None]
+
+
+class OpenBus:
+    """Everything that the orchestrator of one root works with; `stack` closes it."""
+
+    def __init__(self, root: str, telling: Telling, stack: ExitStack, *, trust: bool) -> None:
+        self.root = root
+        self._telling = telling
+        self._stack = stack
+        self.in_force = InForce(root, trusted_once=trust)
+        self._journal: Journal = stack.enter_context(open_journal(root, read_configuration(root)))
+        self.bus = stack.enter_context(Bus(root, self.in_force.settings.law.bus))
+        self.ledger = Ledger(root)
+        stack.callback(self.ledger.close)
+        clear_unfinished(self.bus)
+        approvals = Approvals(root, self.bus.path, self.ledger)
+        self.revocations = Revocations(approvals.facts)
+        self._host = BusHost(root, self.bus, self._journal, self.revocations)
+        self._loop = self._open_loop()
+        self._events = Events(root, self.in_force, approvals, self.ledger)
+        intake = Intake(self.bus, self.ledger, self._events, self.in_force, self._host, self._loop)
+        recovery = Recovery(self.bus, self.ledger, intake, self._loop)
+        self.orchestrator = Orchestrator(
+            self.bus, self.ledger, intake, recovery, telling.handled, telling.note
+        )
+
+    def _open_loop(self) -> Loop:
+        scripts = self._stack.enter_context(ScriptRunner())
+        self._rule_host()
+        in_force = self.in_force
+        return Loop(self._host, in_force.rules, in_force.texts, self._journal, scripts)
+
+    def _rule_host(self) -> None:
+        in_force = self.in_force
+        self._host.under(in_force.rules, in_force.settings.command, in_force.trust)
+
+    def end(self) -> None:
+        """End the command that runs, and then the loop; also in a signal handler."""
+        self.orchestrator.end()
+        self.revocations.end()
+
+    def run(self) -> None:
+        """Watch, and handle everything as it comes, until it is told to end."""
+        from bylaw.hosts.bus.watcher.wake import Wake  # noqa: PLC0415 - an extra brings it
+
+        waking = Waking(self.root, self.revocations, self._reload_if_changed)
+        files = FileRules(
+            self.root, self._events, self.in_force, self._host, self._loop, self._watcher
+        )
+        self._stack.callback(files.close)
+        with Wake(self.root, waking.take, self._telling.note):
+            self.orchestrator.run(waking, files)
+
+    def _watcher(self) -> FileWatcher:
+        from bylaw.hosts.bus.watcher.watcher import FileWatcher  # noqa: PLC0415 - same
+
+        excluded = (self.bus.path, STATE, LOCKS, ".git")
+        return FileWatcher(self.root, excluded, f"{self.root}/{SNAPSHOT}")
+
+    def _reload_if_changed(self, paths: set[str]) -> None:
+        """Rules and settings that were edited count from the next event on."""
+        if not self.in_force.may_depend_on(paths):
+            return
+        problems = self.in_force.reload()
+        if problems:
+            self._telling.note(render(problems).rstrip())
+        self._loop.runtime.renew(self.in_force.rules, self.in_force.texts)
+        self._rule_host()
+
+
+@contextmanager
+def open_bus(root: str, telling: Telling, *, trust: bool) -> Iterator[OpenBus]:
+    """The bus of a root, open; BylawError if something of it cannot be used."""
+    with ExitStack() as stack:
+        yield OpenBus(root, telling, stack, trust=trust)

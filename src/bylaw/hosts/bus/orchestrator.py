@@ -1,0 +1,118 @@
+"""The loop of the bus: what lies there now, then whatever wakes it, until it is told to end.
+
+One orchestrator handles one thing at a time; several may run on one root. Messages go to whoever
+claims them, changes of files to the one that holds the watch.
+"""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.claims import claims
+from bylaw.hosts.bus.intake import now_ms
+from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.message_file import NotYet
+from bylaw.model.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.hosts.bus.file_rules import FileRules
+    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.handled import Handled
+    from bylaw.hosts.bus.intake import Intake
+    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.recovering import Recovery
+    from bylaw.hosts.bus.waking import Waking
+
+# How long a single pass waits for somebody who is writing a message.
+MAX_WAIT_S = 10.0
+# How often it is looked whether another orchestrator died; nothing else tells.
+PEERS_S = 2.0
+TAKEN_AWAY = "its file was taken away"
+
+
+class Orchestrator:
+    """Handles messages, and changes of files if it watches; each result is told as it comes."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        ledger: Ledger,
+        intake: Intake,
+        recovery: Recovery,
+        tell: Callable[[Handled], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self._bus = bus
+        self._ledger = ledger
+        self._intake = intake
+        self._recovery = recovery
+        self._tell = tell
+        self._note = note
+        self._ending = False
+
+    def end(self) -> None:
+        """Handle what is under way, then end; also in a signal handler."""
+        self._ending = True
+
+    def run_once(self) -> None:
+        """Handle what lies in `input` now, and wait a little for what is still being written."""
+        self._recover()
+        self._note_withdrawn()
+        until = monotonic() + MAX_WAIT_S
+        names = self._bus.names()
+        while names and not self._ending:
+            waits = self._pass(names, quietly=False)
+            names = list(waits)
+            if names and monotonic() >= until:
+                for name in names:
+                    self._note(f"`{visible(name)}` is left in `input`: {waits[name].why}")
+                return
+            if names:
+                sleep(min(one.wait_s for one in waits.values()))
+
+    def run(self, waking: Waking, files: FileRules) -> None:
+        """Handle everything as it comes."""
+        looked_after = -PEERS_S
+        while not self._ending:
+            if monotonic() - looked_after >= PEERS_S:
+                looked_after = monotonic()
+                self._recover()
+                self._note_withdrawn()
+                files.try_to_watch()
+            waits = self._pass(self._bus.names(), quietly=True)
+            for handled in files.handle():
+                self._tell(handled)
+            pause = min([PEERS_S, files.next_due(), *(one.wait_s for one in waits.values())])
+            files.changed(waking.wait(pause))
+
+    def _pass(self, names: Iterable[str], *, quietly: bool) -> dict[str, NotYet]:
+        """Handle files in the order of their names; those that are not ready are given back."""
+        waits: dict[str, NotYet] = {}
+        for name in names:
+            if self._ending:
+                break
+            handled = self._intake.handle(name)
+            if isinstance(handled, NotYet):
+                waits[name] = handled
+            elif handled is not None and (handled.is_news or not quietly):
+                self._tell(handled)
+        return waits
+
+    def _recover(self) -> None:
+        for handled in self._recovery.recover():
+            self._tell(handled)
+
+    def _note_withdrawn(self) -> None:
+        """A message that waits and whose file somebody took away is withdrawn."""
+        pending = self._ledger.in_state(State.HELD, State.WAITING)
+        if not pending:
+            return
+        # Twice: a file that is moved back meanwhile is in one of the two.
+        there = {*self._bus.names(), *(one.name for one in claims(self._bus)), *self._bus.names()}
+        seen = {visible(name) for name in there}
+        for known in pending:
+            if known.file not in seen and self._ledger.known(known.msg_id) == known:
+                self._ledger.end(known.msg_id, State.WITHDRAWN, why=TAKEN_AWAY, at=now_ms())

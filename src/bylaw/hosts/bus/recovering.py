@@ -1,0 +1,121 @@
+"""What a dead process left in `processing` → put back if nothing was begun, else settled for good.
+
+The journal says whether a message was decided; if it was, its plan has been followed to an end
+with the step that was under way failed. Nothing is ever begun a second time (LD-A26).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from bylaw.engine.outcome import INTERRUPTED, StepOutcome
+from bylaw.engine.plan import Ending, next_step
+from bylaw.hosts.bus.claims import Claim, claims, finish, give_back, take_over
+from bylaw.hosts.bus.events import SESSION
+from bylaw.hosts.bus.evidence import evidence_for, write_evidence
+from bylaw.hosts.bus.handled import Handled, Status
+from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.message_file import read_claimed
+from bylaw.hosts.bus.records import heading, matter
+from bylaw.hosts.bus.subjects import field, subject
+from bylaw.model.event import Bus as BusEvent
+from bylaw.model.vocabulary import Channel, Kind
+from bylaw.runtime.answer import Answer
+from bylaw.runtime.journal.reading import read_effects, records_since
+from bylaw.runtime.owner import is_dead, this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.hosts.base import Loop
+    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.intake import Intake
+    from bylaw.hosts.bus.ledger import Known, Ledger
+    from bylaw.runtime.journal.reading import Record
+
+RULE = "interrupted"
+UID = "law:builtin#interrupted"
+TEXT = "interrupted: its process died; it is not run again"
+_THROUGH = (State.DONE, State.FAILED, State.REFUSED)
+
+
+class Recovery:
+    """Looks after what other processes left."""
+
+    def __init__(self, bus: Bus, ledger: Ledger, intake: Intake, loop: Loop) -> None:
+        self._bus = bus
+        self._ledger = ledger
+        self._intake = intake
+        self._loop = loop
+
+    def recover(self) -> Iterator[Handled]:
+        """See to everything that was left; what became of a message that had been begun."""
+        left = {one.name: one for one in claims(self._bus) if is_dead(one.owner)}
+        begun = [one for one in self._ledger.in_state(State.RUNNING) if is_dead(one.owner)]
+        if not left and not begun:
+            return
+        # First the plans: they release locks and write what failed.
+        self._loop.runtime.recover(SESSION, again=True)
+        for known in begun:
+            if self._ledger.take_over(known, this_process()):
+                yield from self._settle(known, self._taken(left.pop(known.file, None)))
+        for one in left.values():
+            self._put_back(one)
+
+    def _taken(self, of: Claim | None) -> Claim | None:
+        return None if of is None else take_over(self._bus, of)
+
+    def _settle(self, known: Known, claimed: Claim | None) -> Iterator[Handled]:
+        record = self._decided(known)
+        if record is None:
+            # Nothing was decided, so nothing was done.
+            self._ledger.end(known.msg_id, State.WITHDRAWN, at=known.at)
+            if claimed is not None:
+                give_back(self._bus, claimed)
+            return
+        answer, interrupted = self._answer(record)
+        event = answer.event
+        assert isinstance(event, BusEvent)
+        handled = Handled.of(answer, evidence_for(self._bus, known.msg_id))
+        untold = not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
+        if handled.status is not Status.HELD and ((interrupted and untold) or not handled.evidence):
+            self._tell(event)
+            handled = Handled.of(answer, evidence_for(self._bus, known.msg_id))
+        yield self._intake.settle(event, handled, claimed)
+
+    def _decided(self, known: Known) -> Record | None:
+        """The newest decision on a message since it was begun."""
+        found = [
+            record
+            for record in records_since(self._loop.journal, SESSION, known.after_seq, Kind.BUS)
+            if field(record.event, "msg_id") == known.msg_id
+            and isinstance(record.event, BusEvent)
+            and record.event.digest == known.digest
+            and not record.event.facts.duplicate
+        ]
+        return found[-1] if found else None
+
+    def _answer(self, record: Record) -> tuple[Answer, bool]:
+        effects = read_effects(self._loop.journal, SESSION, record.event.seq)
+        outcomes = {one.step: StepOutcome(one.status, one.result) for one in effects}
+        end = next_step(record.decision, outcomes)
+        ending = end if isinstance(end, Ending) else Ending()
+        interrupted = not isinstance(end, Ending) or INTERRUPTED in outcomes.values()
+        return Answer(record.event, record.decision, outcomes, ending), interrupted
+
+    def _tell(self, event: BusEvent) -> None:
+        body = {**heading(event, RULE, UID, TEXT), "id": str(uuid4()), **matter(event)}
+        write_evidence(self._bus, Channel.ERROR, subject(event), RULE, body)
+
+    def _put_back(self, of: Claim) -> None:
+        """A file of which nothing was begun, or that had only to be removed."""
+        taken = take_over(self._bus, of)
+        if taken is None:
+            return
+        message = BusEvent(message=read_claimed(self._bus, taken).message)
+        known = self._ledger.known(str(field(message, "msg_id")))
+        if known is not None and known.state in _THROUGH and known.claim == of.file:
+            finish(self._bus, taken)
+        else:
+            give_back(self._bus, taken)
