@@ -62,7 +62,12 @@ class ReadAction:
 
     type: ActionType
     made: Action | None
-    place: Span
+    fields: Fields
+
+    @property
+    def place(self) -> Span:
+        """Where its type stands."""
+        return self.fields.span("type")
 
 
 def read_actions(rule: Fields, key: str, kind: TriggerKind | None) -> Iterator[ReadAction]:
@@ -73,7 +78,7 @@ def read_actions(rule: Fields, key: str, kind: TriggerKind | None) -> Iterator[R
         elif action := fields.choice("type", ActionType):
             fields.what = f"the action `{action}`"
             fields.closed(("type", *KEYS[action]))
-            yield ReadAction(action, _READERS[action](fields, kind), fields.span("type"))
+            yield ReadAction(action, _READERS[action](fields, kind), fields)
 
 
 def _take_lock(fields: Fields, kind: TriggerKind | None) -> Action | None:

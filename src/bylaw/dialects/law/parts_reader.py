@@ -150,9 +150,9 @@ def _approval(guards: Fields) -> tuple[ApprovalMode, tuple[Authority, ...], Span
     needed = _NEEDED_AUTHORITIES.get(mode, 0) if mode else 0
     if len(authorities) < needed:
         key = "authorities" if approval.has("authorities") else "mode"
-        wanted = "two different ones of them" if needed > 1 else "one of them"
-        headline = f"`mode: {mode}` needs {wanted} in `authorities`"
-        help_ = "list " + " or ".join(f"`{one}`" for one in Authority)
-        help_ = "write `authorities: [antigravity, human]`" if needed > 1 else help_
+        wanted = "two different authorities" if needed > 1 else "an authority"
+        headline = f"`mode: {mode}` needs {wanted}"
+        listed = ", ".join(Authority)
+        help_ = f"write `authorities: [{listed}]`" + ("" if needed > 1 else ", or one of them")
         approval.findings.refuse(codes.LAW_AUTHORITIES, headline, approval.span(key), help_)
     return mode or ApprovalMode.NONE, authorities, approval.span("mode")

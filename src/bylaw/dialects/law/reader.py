@@ -151,8 +151,8 @@ def _rule_id(fields: Fields) -> str:
     text = fields.text("rule_id")
     if text is None:
         return ""
-    if text:
-        fields.what = f"the rule `{brief(text)}`"
+    fields.start = fields.span("rule_id")
+    fields.what = f"the rule `{brief(text)}`" if text else fields.what
     if not text.strip() or len(text) > MAX_RULE_ID or visible(text) != text:
         headline = "the `rule_id` is empty" if not text.strip() else "this is no `rule_id`"
         help_ = f"write 1 to {MAX_RULE_ID} characters that can be seen, such as `R-LINT`"

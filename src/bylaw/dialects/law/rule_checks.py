@@ -72,11 +72,13 @@ def _check_run_of_message(
             continue
         if trigger.kind is TriggerKind.FS_EVENT:
             headline, help_ = "a file event brings no commands to run", "write the command out"
-            rule.findings.refuse(codes.LAW_INTERPOLATION, headline, action.place, help_)
+            span = action.fields.span("cmd")
+            rule.findings.refuse(codes.LAW_INTERPOLATION, headline, span, help_)
         elif not limited:
             headline = "`{{run}}` needs a `category_in` of B, C or D only"
             help_ = "write `category_in: [B]` with an approval: a message may not grant itself A"
-            rule.findings.refuse(codes.LAW_RUN_CATEGORY, headline, action.place, help_)
+            span = action.fields.span("cmd")
+            rule.findings.refuse(codes.LAW_RUN_CATEGORY, headline, span, help_)
 
 
 def check_never_runs(

@@ -92,12 +92,13 @@ class Findings:
 
 
 class Fields:
-    """One mapping; `what` is what messages call it, such as `the rule`."""
+    """One mapping; messages call it `what`, such as `the rule`, and underline `start`."""
 
     def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
         self.node = node
         self.what = what
         self.findings = findings
+        self.start = node.pairs[0].key.span if node.pairs else node.span
         self._pairs = {pair.key.value: pair for pair in node.pairs}
 
     def closed(self, required: Collection[str], optional: Collection[str] = ()) -> Fields:
@@ -115,11 +116,6 @@ class Fields:
                 headline = f"{self.what} has no `{key}`"
                 self.findings.refuse(codes.missing_key, headline, self.start, f"add `{key}: …`")
         return self
-
-    @property
-    def start(self) -> Span:
-        """Its first key, or what stands for it."""
-        return self.node.pairs[0].key.span if self.node.pairs else self.node.span
 
     def has(self, key: str) -> bool:
         """Whether the key is there."""
@@ -171,7 +167,7 @@ class Fields:
             return None
         number = _integer(node)
         if number is None:
-            self.wrong(key, "a whole number", f"write it without quotes: `{key}: {max(least, 1)}`")
+            self.wrong(key, "a whole number", f"write it as in `{key}: {max(least, 1)}`")
         elif not least <= number <= most:
             self.wrong(key, f"between {least} and {most}")
             return None
