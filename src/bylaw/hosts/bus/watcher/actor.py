@@ -1,0 +1,137 @@
+"""Changed paths → who may have changed them: a guess that grants nothing (LD-014, LD-015).
+
+In this order:
+
+1. `human`: an editor for people has left its mark beside the file (Vim's `.name.swp`, Emacs'
+   `.#name`, LibreOffice's `.~lock.name#`).
+2. The program that has the file open, or else, that works in the root, if it is the only one of
+   these: antigravity, cursor, claude, vscode.
+3. `unknown`.
+
+Processes are looked at now and then, and for a moment only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.watcher.changes import UNKNOWN
+from bylaw.runtime.paths import as_bytes, as_text, lies_in
+from bylaw.runtime.processes import command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+HUMAN = "human"
+PROGRAMS = {
+    "antigravity": "antigravity",
+    "cursor": "cursor",
+    "cursor-agent": "cursor",
+    "claude": "claude",
+    "code": "vscode",
+    "code-oss": "vscode",
+    "code-insiders": "vscode",
+    "codium": "vscode",
+}
+ACTORS = frozenset({*PROGRAMS.values(), HUMAN, UNKNOWN})
+
+LOOK_AGAIN_S = 2.0
+LONGEST_LOOK_S = 0.002
+MAX_OPEN_FILES = 200  # of a process
+MAX_PATHS = 50  # for which marks of editors are looked for; more than that is no person's work
+
+_MARKS = (".{}.swp", ".{}.swo", ".#{}", ".~lock.{}#")
+_ENDING = re.compile(r"\.[cm]?js$|\.py$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """A process of a known program that works below the root."""
+
+    pid: str
+    actor: str
+
+
+class ActorHints:
+    """Guesses who changed files below a root."""
+
+    def __init__(self, root: str, clock: Callable[[], float]) -> None:
+        self._root = root
+        self._clock = clock
+        self._looked = float("-inf")
+        self._workers: list[_Worker] = []
+
+    def guess(self, paths: Iterable[str]) -> dict[str, str]:
+        """Who may have changed each of these paths from the root."""
+        paths = list(paths)
+        self._look()
+        someone = {worker.actor for worker in self._workers}
+        only = someone.pop() if len(someone) == 1 else UNKNOWN
+        having = self._open_files() if len(paths) <= MAX_PATHS else {}
+        guesses = dict.fromkeys(paths, only)
+        guesses |= {path: having[path] for path in paths if path in having}
+        if len(paths) <= MAX_PATHS:
+            guesses |= {path: HUMAN for path in paths if self._is_marked(path)}
+        return guesses
+
+    def _is_marked(self, path: str) -> bool:
+        folder, _, name = f"{self._root}/{path}".rpartition("/")
+        return any(os.path.lexists(as_bytes(f"{folder}/{mark.format(name)}")) for mark in _MARKS)
+
+    def _look(self) -> None:
+        now = self._clock()
+        if now < self._looked + LOOK_AGAIN_S:
+            return
+        self._looked = now
+        self._workers = []
+        # The newest first: what works here now was not started with the system.
+        for pid in sorted((p for p in _listed("/proc") if p.isdigit()), key=int, reverse=True):
+            if self._clock() > now + LONGEST_LOOK_S:
+                return
+            if (actor := _actor(pid)) and lies_in(_target(f"/proc/{pid}/cwd"), self._root):
+                self._workers.append(_Worker(pid, actor))
+
+    def _open_files(self) -> dict[str, str]:
+        """Which of the programs has a file below the root open."""
+        until = self._clock() + LONGEST_LOOK_S
+        found: dict[str, str] = {}
+        for worker in self._workers:
+            for number in _listed(f"/proc/{worker.pid}/fd")[:MAX_OPEN_FILES]:
+                if self._clock() > until:
+                    return found
+                target = _target(f"/proc/{worker.pid}/fd/{number}")
+                if lies_in(target, self._root):
+                    found[target[len(self._root) + 1 :]] = worker.actor
+        return found
+
+
+def _actor(pid: str) -> str:
+    """Which known program a process is; empty if none."""
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as stream:  # noqa: PTH123 - a Path is not needed
+            name = as_text(stream.read(32)).strip().lower()
+    except OSError:
+        return ""
+    if name in PROGRAMS:
+        return PROGRAMS[name]
+    if not name.startswith(("node", "mainthread", "bun", "python")):
+        return ""
+    words = [_ENDING.sub("", word.rpartition("/")[2]) for word in command_line(int(pid))[:2]]
+    return next((PROGRAMS[word] for word in words if word in PROGRAMS), "")
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - a Path is not needed
+    except OSError:
+        return []
+
+
+def _target(link: str) -> str:
+    try:
+        return as_text(os.readlink(os.fsencode(link)))  # noqa: PTH115 - a Path takes no bytes
+    except OSError:
+        return ""

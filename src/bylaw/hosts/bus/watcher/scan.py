@@ -1,0 +1,235 @@
+"""A tree and what was known of it → the files that differ, and which folders came and went.
+
+Every folder is opened from the one above it and no link is followed, so whoever changes the tree
+meanwhile cannot lead us out of it. Only what differs is kept in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from errno import ELOOP, ENOENT, ENOTDIR
+from itertools import filterfalse, groupby
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.watcher.snapshot import (
+    Entry,
+    Folder,
+    Kind,
+    joined,
+    parent_and_name,
+    with_ancestors,
+)
+from bylaw.model.visible import clipped, visible
+from bylaw.runtime.paths import as_bytes, as_text, is_folder, lies_in, real_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.hosts.bus.watcher.snapshot import Snapshot
+
+# Folders deeper than this are not entered, and that is told.
+MAX_DEPTH = 100
+MAX_PROBLEMS = 100
+MAX_SHOWN = 200  # characters of a path in a message
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LATEST = 2**63 - 1
+_NOT_THERE = frozenset({ENOENT, ENOTDIR, ELOOP})
+
+
+@dataclass(slots=True)
+class Sight:
+    """What differs from the snapshot: what lay at the paths before, and what lies there now.
+
+    `gone` are folders that are no more. `problems` says what could not be looked at; what was
+    known of it stays.
+    """
+
+    before: dict[str, Entry] = field(default_factory=dict)
+    after: dict[str, Entry] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    folders_differ: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    def compare(self, path: str, old: Entry | None, new: Entry | None) -> None:
+        """Keep what lay and what lies at a path, if it is not the same."""
+        if old == new:
+            return
+        if old is not None:
+            self.before[path] = old
+        if new is not None:
+            self.after[path] = new
+
+    def lose(self, path: str, folder: Folder) -> None:
+        """A folder with all that was known below it is gone."""
+        self.before.update(folder.entries(path))
+        self.gone.append(path)
+        self.folders_differ = True
+
+    def problem(self, text: str) -> None:
+        """Something could not be looked at."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(text)
+
+
+class Scanner:
+    """Looks at a tree below a root, without what is excluded: paths of folders or files."""
+
+    def __init__(self, root: str, excluded: Iterable[str]) -> None:
+        self.root = real_path(root)
+        self.excluded = frozenset(excluded)
+
+    def is_excluded(self, path: str) -> bool:
+        """Whether a path, or a folder in which it lies, is left out."""
+        return any(part in self.excluded for part in with_ancestors(path))
+
+    def look(self, paths: Iterable[str], known: Snapshot) -> Sight:
+        """What differs at these paths and below them; new folders are entered in the snapshot."""
+        sight = Sight()
+        # A folder comes before what lies in it.
+        ordered = sorted(filterfalse(self.is_excluded, paths), key=parent_and_name)
+        walked: set[str] = set()
+        for above, group in groupby(ordered, key=lambda path: parent_and_name(path)[0]):
+            if not any(part in walked for part in with_ancestors(above)):
+                walked.update(self._look_in(above, group, known, sight))
+        return sight
+
+    def _look_in(
+        self, above: str, paths: Iterable[str], known: Snapshot, sight: Sight
+    ) -> Iterable[str]:
+        """Look at paths in one folder; those of them that were looked at to their end."""
+        try:
+            folder = self._open(above)
+        except OSError as wrong:
+            if not above or wrong.errno not in _NOT_THERE:
+                sight.problem(_unreadable(above, wrong))
+                return []
+            folder = None
+        try:
+            return [path for path in paths if self._look_at(folder, path, known, sight)]
+        finally:
+            if folder is not None:
+                os.close(folder)
+
+    def _look_at(self, above: int | None, path: str, known: Snapshot, sight: Sight) -> bool:
+        """Look at one path in an open folder; whether that was all to its end."""
+        if not path:
+            if above is not None:
+                self._walk(above, "", known.top, sight)
+            return True
+        name, was = parent_and_name(path)[1], known.folder(path)
+        try:
+            is_dir, entry = self._at(above, name, path)
+        except OSError as wrong:
+            sight.problem(_unreadable(path, wrong))
+            return False
+        if above is not None and is_dir:
+            sight.folders_differ = True  # something happened to the folder itself
+            self._enter(above, path, known.make_folder(path), sight)
+        elif was is not None:
+            sight.lose(path, was)
+        sight.compare(path, known.file(path), entry)
+        return is_dir or was is not None
+
+    def _open(self, path: str) -> int:
+        """A folder below the root, without any link on the way; OSError if there is none."""
+        folder = os.open(as_bytes(self.root), _FOLDER)
+        for name in path.split("/") if path else ():
+            try:
+                inner = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
+            finally:
+                os.close(folder)
+            folder = inner
+        return folder
+
+    def _at(self, folder: int | None, name: str, path: str) -> tuple[bool, Entry | None]:
+        """Whether there is a folder, and what there is to be known of a file."""
+        if folder is None:
+            return False, None
+        try:
+            found = os.stat(as_bytes(name), dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return False, None
+        return stat.S_ISDIR(found.st_mode), self._entry(found, path)
+
+    def _entry(self, found: os.stat_result, path: str) -> Entry | None:
+        """What is to be known of a file or link; None for all else."""
+        if stat.S_ISREG(found.st_mode):
+            kind = Kind.FILE
+        elif stat.S_ISLNK(found.st_mode):
+            kind = self._kind_of_link(path)
+        else:
+            return None
+        # Anybody may set a time that no database can hold.
+        mtime_ns = max(-_LATEST, min(found.st_mtime_ns, _LATEST))
+        return Entry(found.st_ino, found.st_size, mtime_ns, found.st_ctime_ns, kind)
+
+    def _kind_of_link(self, path: str) -> Kind:
+        target = real_path(f"{self.root}/{path}")
+        if not lies_in(target, self.root):
+            return Kind.OUTSIDE
+        return Kind.FOLDER_LINK if is_folder(target) else Kind.LINK
+
+    def _enter(self, above: int, path: str, known: Folder, sight: Sight) -> None:
+        if path.count("/") >= MAX_DEPTH:
+            where = visible(clipped(path, MAX_SHOWN))
+            sight.problem(f"`{where}` lies deeper than {MAX_DEPTH} folders and is not watched")
+            return
+        try:
+            name = parent_and_name(path)[1]
+            folder = os.open(as_bytes(name), _FOLDER, dir_fd=above)
+        except OSError as wrong:
+            # What has just gone is told by the next look.
+            if wrong.errno not in _NOT_THERE:
+                sight.folders_differ |= not known.closed
+                known.closed = True
+                sight.problem(_unreadable(path, wrong))
+            return
+        sight.folders_differ |= known.closed
+        known.closed = False
+        try:
+            self._walk(folder, path, known, sight)
+        finally:
+            os.close(folder)
+
+    def _walk(self, folder: int, path: str, known: Folder, sight: Sight) -> None:
+        files: set[str] = set()
+        folders: list[str] = []
+        with os.scandir(folder) as entries:
+            for found in entries:
+                name = as_text(os.fsencode(found.name))
+                below = joined(path, name)
+                if below in self.excluded:
+                    continue
+                if found.is_dir(follow_symlinks=False):
+                    folders.append(name)
+                elif entry := self._entry_of(found, below):
+                    files.add(name)
+                    sight.compare(below, known.files.get(name), entry)
+        for name in known.files.keys() - files:
+            sight.compare(joined(path, name), known.files[name], None)
+        self._walk_folders(folder, path, folders, known, sight)
+
+    def _entry_of(self, found: os.DirEntry[str], path: str) -> Entry | None:
+        try:
+            return self._entry(found.stat(follow_symlinks=False), path)
+        except OSError:  # gone meanwhile
+            return None
+
+    def _walk_folders(
+        self, folder: int, path: str, names: list[str], known: Folder, sight: Sight
+    ) -> None:
+        for name in known.folders.keys() - set(names):
+            sight.lose(joined(path, name), known.folders[name])
+        for name in names:
+            if name not in known.folders:
+                known.folders[name] = Folder()
+                sight.folders_differ = True
+            self._enter(folder, joined(path, name), known.folders[name], sight)
+
+
+def _unreadable(path: str, wrong: OSError) -> str:
+    where = f"`{visible(clipped(path, MAX_SHOWN))}`" if path else "the watched folder"
+    return f"{where} cannot be looked at: {wrong.strerror}"

@@ -1,0 +1,201 @@
+"""The snapshot on disk: what was acknowledged, so that the next start finds what changed since.
+
+A small database for this user alone, held by one process: whoever else wants to watch the same
+root is told. It may lag behind, never be ahead: then changes are told again, none is lost. One
+that is damaged is begun anew.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from bylaw.hosts.bus.watcher.snapshot import Entry, Kind, Snapshot
+from bylaw.model.errors import BylawError
+from bylaw.runtime.paths import as_bytes, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FORMAT = 1
+_APPLICATION = 0x62796C77  # "bylw"
+_BESIDE = ("-wal", "-shm", "-journal")
+_MAKE = """
+    CREATE TABLE files (
+        path BLOB PRIMARY KEY, inode BLOB NOT NULL, size INTEGER NOT NULL,
+        mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, kind TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+"""
+_MAKE_EXCLUDED = "CREATE TABLE excluded (path BLOB PRIMARY KEY) STRICT, WITHOUT ROWID"
+_PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)"
+_DROP = "DELETE FROM files WHERE path = ?"
+
+
+class AlreadyWatchedError(BylawError):
+    """Another process watches the same root."""
+
+
+class SnapshotStore:
+    """The database at a path; `note` says what was wrong with the one that lay there."""
+
+    def __init__(self, path: str) -> None:
+        self._path = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
+        self.note = ""
+        os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120 - same
+        self._lock = self._locked()
+        try:
+            self._database = self._open()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    @staticmethod
+    def files(path: str) -> list[str]:
+        """Every file that a store at this path has."""
+        return [f"{path}{ending}" for ending in ("", ".lock", *_BESIDE)]
+
+    def load(self) -> tuple[Snapshot, frozenset[str]] | None:
+        """The last snapshot and what was excluded from it; None if there is none."""
+        try:
+            return self._load()
+        except (sqlite3.DatabaseError, ValueError, TypeError) as wrong:
+            self._begin_anew(str(wrong))
+            return None
+
+    def save(self, changed: Mapping[str, Entry | None]) -> None:
+        """Keep what lies at these paths now; None: nothing. BylawError if that is impossible."""
+        try:
+            self._write(changed)
+        except sqlite3.Error as wrong:
+            raise BylawError(f"what was seen of the files cannot be kept: {wrong}") from None
+
+    def replace(self, snapshot: Snapshot, excluded: Iterable[str]) -> None:
+        """Keep this snapshot in the place of any other."""
+        run = self._database.execute
+        run("BEGIN IMMEDIATE")
+        with _all_or_nothing(self._database):
+            run("DELETE FROM files")
+            run("DELETE FROM excluded")
+            self._database.executemany(_PUT, (_row(*item) for item in snapshot.top.entries()))
+            rows = [(as_bytes(path),) for path in excluded]
+            self._database.executemany("INSERT INTO excluded VALUES (?)", rows)
+            run(f"PRAGMA user_version = {FORMAT}")
+
+    def begin_anew(self, snapshot: Snapshot, excluded: Iterable[str], why: str) -> None:
+        """Put a new database in the place of one that cannot be used."""
+        self._begin_anew(why)
+        self.replace(snapshot, excluded)
+
+    def close(self) -> None:
+        """Let go of the database, and of the right to be the only one."""
+        self._database.close()
+        os.close(self._lock)
+
+    def _locked(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(self._path + b".lock", flags, 0o600)
+        try:
+            flock(lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise AlreadyWatchedError("another process watches these files already") from None
+        return lock
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.OperationalError as wrong:  # no room, no right: the file may be sound
+            raise BylawError(f"what is known of the files cannot be opened: {wrong}") from None
+        except sqlite3.DatabaseError as wrong:
+            self._remove(str(wrong))
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(self._path, flags, 0o600))
+        uri = f"file:{quote(self._path)}?mode=rw"
+        database = sqlite3.connect(uri, isolation_level=None, uri=True, check_same_thread=False)
+        try:
+            self._prepare(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        run = database.execute
+        run("PRAGMA trusted_schema = OFF")
+        run("PRAGMA cell_size_check = ON")
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = NORMAL")
+        (application,) = run("PRAGMA application_id").fetchone()
+        (tables,) = run("SELECT count(*) FROM sqlite_schema").fetchone()
+        if not tables:
+            run(_MAKE)
+            run(_MAKE_EXCLUDED)
+            run(f"PRAGMA application_id = {_APPLICATION}")
+        elif application != _APPLICATION:
+            raise sqlite3.DatabaseError("it is a database of something else")
+        if run("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("its pages do not fit together")
+
+    def _load(self) -> tuple[Snapshot, frozenset[str]] | None:
+        run = self._database.execute
+        (version,) = run("PRAGMA user_version").fetchone()
+        if version == 0:
+            return None  # no snapshot was ever complete
+        if version != FORMAT:
+            raise ValueError(f"it has the format {version}")
+        snapshot = Snapshot()
+        for path, inode, size, mtime, ctime, kind in run("SELECT * FROM files"):
+            number = int.from_bytes(inode, "big")
+            snapshot.set(as_text(path), Entry(number, size, mtime, ctime, Kind(kind)))
+        excluded = frozenset(as_text(path) for (path,) in run("SELECT path FROM excluded"))
+        return snapshot, excluded
+
+    def _write(self, changed: Mapping[str, Entry | None]) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+        with _all_or_nothing(self._database):
+            gone = [(as_bytes(path),) for path, entry in changed.items() if entry is None]
+            self._database.executemany(_DROP, gone)
+            there = (_row(path, entry) for path, entry in changed.items() if entry is not None)
+            self._database.executemany(_PUT, there)
+
+    def _begin_anew(self, why: str) -> None:
+        self._database.close()
+        self._remove(why)
+        self._database = self._connect()
+
+    def _remove(self, why: str) -> None:
+        self.note = (
+            f"what was known of the files is damaged ({why}) and begun anew: "
+            "what changed while nobody watched is not known"
+        )
+        for ending in ("", *_BESIDE):
+            with suppress(FileNotFoundError):
+                os.unlink(self._path + ending.encode())  # noqa: PTH108 - a Path takes no bytes
+
+
+class _all_or_nothing:  # noqa: N801 - read as a word
+    """Commit what is done meanwhile, or undo it."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._database.execute("COMMIT")
+        elif self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+
+
+def _row(path: str, entry: Entry) -> tuple[bytes, bytes, int, int, int, str]:
+    inode = entry.inode.to_bytes(8, "big")  # it may be larger than SQLite's numbers
+    return as_bytes(path), inode, entry.size, entry.mtime_ns, entry.ctime_ns, entry.kind.value

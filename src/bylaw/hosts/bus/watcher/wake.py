@@ -1,0 +1,155 @@
+"""What the system says of a tree → news: paths at which something happened, or that anything may.
+
+`watchfiles` wakes us and does no more. It has no word for what it lost, follows links, and is deaf
+for good after one name that is no UTF-8. So it is given only folders without links (`plan.py`),
+each failure becomes news that anything may have happened, and the watch is set up anew.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import clipped, visible
+from bylaw.runtime.paths import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.hosts.bus.watcher.plan import Plan
+
+# How long it gathers what happens, in milliseconds: the window that merges it comes later.
+STEP_MS, DEBOUNCE_MS = 10, 20
+POLL_MS = 300
+# Who makes the watch fail again and again does not keep us busy.
+AGAIN_S, MAX_AGAIN_S = 0.1, 5.0
+# How long setting up may take before the old watch ends all the same.
+PATIENCE_S = 30.0
+MAX_SHOWN = 300
+_POLLING = "WATCHFILES_FORCE_POLLING"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Absolute paths at which something happened; `everything`: it may have been anywhere.
+
+    `note` is for a person.
+    """
+
+    paths: tuple[str, ...] = ()
+    everything: bool = False
+    note: str = ""
+
+
+class Wake:
+    """Watches folders below a root in threads of its own, and calls `hear` from them."""
+
+    def __init__(self, root: str, hear: Callable[[News], None]) -> None:
+        self._root = root
+        self._hear = hear
+        self._backend = _backend()
+        self._ears: list[_Ear] = []
+
+    def watch(self, plan: Plan) -> None:
+        """Watch by this plan from now on.
+
+        The old watch ends when the new one has begun. Then everything is news, which finds what
+        happened in between.
+        """
+        old = self._ears
+        wanted = ((plan.flat, False), (plan.deep, True))
+        self._ears = [
+            _Ear(self._backend, self._absolute(paths), self._hear, deep=deep)
+            for paths, deep in wanted
+            if paths
+        ]
+        for ear in self._ears:
+            ear.start()
+        for ear in self._ears:
+            ear.begun.wait(PATIENCE_S)
+        _end(old)
+
+    def close(self) -> None:
+        """Hear nothing any more."""
+        _end(self._ears)
+        self._ears = []
+
+    def _absolute(self, paths: Iterable[str]) -> list[str]:
+        return [f"{self._root}/{path}" if path else self._root for path in sorted(paths)]
+
+
+class _Ear(threading.Thread):
+    """One watch: set up, listened to, and set up again when it failed."""
+
+    def __init__(
+        self, backend: Any, paths: list[str], hear: Callable[[News], None], *, deep: bool
+    ) -> None:
+        super().__init__(name="bylaw-watch", daemon=True)
+        self._backend = backend
+        self._paths = paths
+        self._hear = hear
+        self._deep = deep
+        self.begun = threading.Event()
+        self.ending = threading.Event()
+
+    def run(self) -> None:
+        pause = AGAIN_S
+        while not self.ending.is_set():
+            begun = time.monotonic()
+            try:
+                self._listen()
+            except (OSError, RuntimeError) as wrong:
+                self._hear(News(everything=True, note=_failed(wrong)))
+            self.begun.set()
+            pause = (
+                AGAIN_S if time.monotonic() > begun + MAX_AGAIN_S else min(pause * 2, MAX_AGAIN_S)
+            )
+            self.ending.wait(pause)
+
+    def _listen(self) -> None:
+        """Hand on what is heard until this ends; an error says why it cannot go on."""
+        there = [path for path in self._paths if os.path.isdir(as_bytes(path))]  # noqa: PTH112
+        with self._backend(there, False, _is_polling(), POLL_MS, self._deep, False) as watch:
+            self.begun.set()
+            self._hear(News(everything=True))
+            while not self.ending.is_set():
+                # No limit of time: what happens just when it is over would be lost.
+                found = watch.watch(DEBOUNCE_MS, STEP_MS, 0, self.ending)
+                if isinstance(found, set):
+                    self._hear(News(tuple({path for _, path in found})))
+
+
+def _end(ears: Iterable[_Ear]) -> None:
+    for ear in ears:
+        ear.ending.set()
+    for ear in ears:
+        ear.join(PATIENCE_S)
+
+
+def _backend() -> Any:
+    """What `watchfiles.watch` stands on, which says when it has begun to watch."""
+    try:
+        return import_module("watchfiles._rust_notify").RustNotify
+    except ImportError:
+        raise BylawError(
+            "the package `watchfiles` is not installed: install `bylaw[watch]`"
+        ) from None
+
+
+def _is_polling() -> bool:
+    """Whether the user wants files to be polled, said as watchfiles has it."""
+    wanted = os.environ.get(_POLLING, "").lower()
+    return wanted not in {"", "false", "disable", "disabled"}
+
+
+def _failed(wrong: Exception) -> str:
+    why = visible(clipped(str(wrong), MAX_SHOWN))
+    help_ = ""
+    if "os error 28" in why or "No space left" in why or "limit" in why.lower():
+        help_ = "; raise `fs.inotify.max_user_watches`, or exclude folders"
+    return f"watching files failed and begins again; until then they are compared: {why}{help_}"
