@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.model.approvals import granted_by, message_field, needed_approvals
 from bylaw.model.decision import Need, NeedName
 from bylaw.model.errors import GuardError
-from bylaw.model.event import Bus
-from bylaw.model.rule import (
-    ApprovalGate,
-    ApprovalMode,
-    CategoryGate,
-    EnabledGate,
-    Gate,
-    PhaseGate,
-    Rule,
-)
-from bylaw.model.vocabulary import ApprovalState
+from bylaw.model.rule import ApprovalGate, CategoryGate, EnabledGate, Gate, PhaseGate, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.engine.view import View
-    from bylaw.model.facts import Approval
-
-_NEEDED_APPROVALS = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
 
 
 def closed_gates(rule: Rule, view: View) -> tuple[Gate, ...]:
@@ -45,48 +33,25 @@ def is_open(gate: Gate, view: View) -> bool:
         case PhaseGate(phases=phases):
             return getattr(view.event.facts, "phase", None) in phases
         case CategoryGate(categories=categories):
-            return _field(view, "category") in categories
+            return message_field(view.event, "category") in categories
         case ApprovalGate():
             return _is_approved(gate, view)
 
 
-def _field(view: View, name: str) -> object:
-    """A field of the bus message; a message of another shape has none."""
-    message = view.event.message if isinstance(view.event, Bus) else None
-    return message.get(name) if isinstance(message, dict) else None
-
-
 def _is_approved(gate: ApprovalGate, view: View) -> bool:
-    needed = _NEEDED_APPROVALS.get(gate.mode, 0)
+    needed = needed_approvals(gate, view.event)
     return not needed or len(granted_to(gate, view)) >= needed
 
 
 def granted_to(gate: ApprovalGate, view: View) -> set[str]:
     """The authorities that approved; what cannot be known has not been approved."""
-    message_id = _field(view, "msg_id")
+    message_id = message_field(view.event, "msg_id")
     try:
         approvals = view.fact(Need(NeedName.APPROVALS, str(message_id)))
     except GuardError:
         return set()
     assert isinstance(approvals, tuple)
-    return _granted(approvals, gate, view, message_id)
-
-
-def _granted(
-    approvals: tuple[Approval, ...], gate: ApprovalGate, view: View, message_id: object
-) -> set[str]:
-    """The listed authorities whose approval is of this message, as it is now."""
-    digest = view.event.digest if isinstance(view.event, Bus) else ""
-    category = _field(view, "category")
-    return {
-        approval.authority.lower()
-        for approval in approvals
-        if approval.id == message_id
-        and approval.state is ApprovalState.GRANTED
-        and approval.authority.lower() in gate.authorities
-        and approval.category in ("", category)
-        and approval.digest in ("", digest)
-    }
+    return granted_by(gate, view.event, approvals)
 
 
 _NAMES: dict[type[Gate], str] = {

@@ -6,7 +6,6 @@ from bylaw.dialects.law.shared_context import (
     MAX_CHARS,
     read_approvals,
     read_phase,
-    rejected,
     token_state,
 )
 from bylaw.model.vocabulary import ApprovalState
@@ -153,7 +152,6 @@ def test_a_rejection_cancels_wherever_it_stands(before):
 
     assert [state for *_, state in approvals(*lines)] == [REVOKED] * 3
     assert approvals(*lines, other)[-1] == ("antigravity", "", GRANTED)
-    assert rejected(read_approvals("\n".join(lines))) == {(ID, "human")}
 
 
 def test_of_listed_lines_the_last_word_counts():
@@ -161,7 +159,6 @@ def test_of_listed_lines_the_last_word_counts():
 
     assert [state for *_, state in approvals(LISTED, revoked)] == [REVOKED, REVOKED]
     assert [state for *_, state in approvals(revoked, LISTED)] == [REVOKED, GRANTED]
-    assert rejected(read_approvals(f"## Active Approvals\n{revoked}")) == frozenset()
 
 
 def test_a_text_that_is_too_long_approves_nothing():

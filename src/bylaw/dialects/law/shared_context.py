@@ -61,7 +61,7 @@ class FoundPhase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundApproval:
-    """One line; `rejects` is that of a decision which cancels whatever its authority approved."""
+    """What one line says."""
 
     msg_id: str
     authority: str
@@ -69,7 +69,6 @@ class FoundApproval:
     state: ApprovalState
     text: str
     line: int
-    rejects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +114,6 @@ def read_approvals(text: str) -> tuple[FoundApproval, ...]:
     return _settled(found)
 
 
-def rejected(approvals: Iterable[FoundApproval]) -> frozenset[tuple[str, str]]:
-    """Id and authority of every `DECISION: REJECTED`: they cancel tokens, too."""
-    return frozenset((one.msg_id, one.authority) for one in approvals if one.rejects)
-
-
 def token_state(text: str) -> Token:
     """What a token file says; one whose digest cannot be read says nothing."""
     first, *others = text.removeprefix("\ufeff").split("\n") if len(text) <= MAX_CHARS else ("",)
@@ -161,9 +155,7 @@ def _marker(line: str, number: int) -> FoundApproval | None:
     found = _MARKER.fullmatch(_bare(line))
     if found is None:
         return None
-    state = _STATES[found[1]]
-    one = _known(found[2], found[3], state, line, number)
-    return one and replace(one, rejects=state is ApprovalState.REVOKED)
+    return _known(found[2], found[3], _STATES[found[1]], line, number)
 
 
 def _known(
@@ -183,13 +175,19 @@ def _known(
 
 def _settled(found: list[FoundApproval]) -> tuple[FoundApproval, ...]:
     """A rejection cancels wherever it stands, a revoked line what stands before it."""
-    revoked = set(rejected(found))
+    revoked = {_whose(one) for one in found if _is_rejection(one)}
     settled: list[FoundApproval] = []
     for one in reversed(found):
-        whose = (one.msg_id, one.authority)
         if one.state is not ApprovalState.GRANTED:
-            revoked.add(whose)
-        elif whose in revoked:
-            one = replace(one, state=ApprovalState.REVOKED)  # noqa: PLW2901 - it is what it is now
-        settled.append(one)
+            revoked.add(_whose(one))
+        cancelled = one.state is ApprovalState.GRANTED and _whose(one) in revoked
+        settled.append(replace(one, state=ApprovalState.REVOKED) if cancelled else one)
     return tuple(reversed(settled))
+
+
+def _is_rejection(one: FoundApproval) -> bool:
+    return one.state is ApprovalState.REVOKED and not one.category
+
+
+def _whose(one: FoundApproval) -> tuple[str, str]:
+    return one.msg_id, one.authority

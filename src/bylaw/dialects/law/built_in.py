@@ -1,0 +1,183 @@
+"""What RULE_DSL demands before any written rule is looked at, as rules of its own.
+
+Each is one question about the event. The first that has an answer ends the group, so no written
+rule ever sees a message that is malformed, used up or no command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.dialects.law.actions import is_request, is_tried_again
+from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
+from bylaw.expr.paths import normalise_foreign
+from bylaw.model.approvals import message_field
+from bylaw.model.decision import Match, Need, NeedName
+from bylaw.model.effects import BusWrite
+from bylaw.model.event import Bus, File
+from bylaw.model.rule import Judgement, Origin, PlanForm, Rule, Trigger
+from bylaw.model.verdict import Verdict
+from bylaw.model.visible import brief, visible
+from bylaw.model.vocabulary import ApprovalState, Authority, Channel, Kind, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.model.effects import Step
+    from bylaw.model.facts import Approval
+    from bylaw.model.rule import View
+
+NAME = "law"
+_TEXT = "text"
+_DECIDED = {ApprovalState.GRANTED: "approved", ApprovalState.REVOKED: "rejected"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A check that gives a text, or nothing if there is nothing to say."""
+
+    ask: Callable[[View], str]
+
+    def test(self, view: View) -> Match | None:
+        """The text for reason and evidence."""
+        text = self.ask(view)
+        return Match({_TEXT: text}) if text else None
+
+
+@dataclass(frozen=True)
+class Said:
+    """The answer as the reason."""
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The text."""
+        return str(match.values[_TEXT])
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The answer as evidence."""
+
+    channel: Channel
+    op: Op = Op.BUS_WRITE
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """The evidence."""
+        return (BusWrite(channel=self.channel, text=str(match.values[_TEXT])),)
+
+
+def built_in(
+    rule_id: str,
+    ask: Callable[[View], str],
+    *,
+    verdict: Verdict | None = None,
+    channel: Channel | None = None,
+    kind: Kind = Kind.BUS,
+    rank: int = 0,
+    goes_on: bool = False,
+) -> Rule:
+    """A rule of the language itself, which nobody can switch off."""
+    return Rule(
+        uid=uid_of(NAME, BUILT_IN, rule_id),
+        id=rule_id,
+        origin=Origin(BUILT_IN, 1, 1, ""),
+        on=Trigger(kinds=(kind,)),
+        guard=Question(ask),
+        judgement=None if verdict is None else Judgement(verdict, Said()),
+        plan=PlanForm(steps=() if channel is None else (Recorded(channel),)),
+        rank=rank,
+        goes_on=goes_on,
+        free=True,
+        core=True,
+    )
+
+
+def _decision(view: View) -> str:
+    """LD-026"""
+    if not isinstance(view.event, Bus) or not is_decision(view.event.message):
+        return ""
+    where = "`SHARED_CONTEXT.md` or `TO_HUMAN.md`"
+    return f"`msg_type` is a decision, and decisions are forbidden in the bus: write it to {where}"
+
+
+def _refusal(view: View) -> str:
+    """LD-022 to LD-038"""
+    event = view.event
+    if not isinstance(event, Bus):
+        return ""
+    try:
+        problems = judge_message(event.message, event.facts).refused
+    except Exception as broken:  # noqa: BLE001 - a check that breaks must not let a message pass
+        problems = (f"it cannot be judged: {type(broken).__name__}: {broken}",)
+    return f"the message is refused: {'; '.join(problems)}" if problems else ""
+
+
+def _duplicate(view: View) -> str:
+    """LD-024, LD-A07"""
+    earlier = view.event.facts.duplicate if isinstance(view.event, Bus) else ""
+    return f"duplicate msg_id `{_msg_id(view)}`: {visible(earlier)}" if earlier else ""
+
+
+def _evidence(view: View) -> str:
+    """LD-A17"""
+    return "archived" if message_field(view.event, "msg_type") == EVIDENCE else ""
+
+
+def _answered(view: View) -> str:
+    """LD-A39"""
+    event = view.event
+    if not isinstance(event, Bus) or not is_request(view) or not is_tried_again(view):
+        return ""
+    about = str(message_field(event, "origin_ref"))
+    if event.facts.withdrawn:
+        return f"withdrawn: `{visible(brief(about))}` is gone"
+    approvals = view.fact(Need(NeedName.APPROVALS, about))
+    assert isinstance(approvals, tuple)
+    given = [one for one in approvals if _answers(one, about, message_field(event, "approval_by"))]
+    if not given:
+        return ""
+    return f"answered: `{given[0].authority}` {_DECIDED[given[0].state]} `{about}`"
+
+
+def _answers(approval: Approval, about: str, asked: object) -> bool:
+    authority = approval.authority.lower()
+    listed = asked if isinstance(asked, list) and asked else list(Authority)
+    return approval.id == about and authority in listed and approval.state in _DECIDED
+
+
+def _forgiven(view: View) -> str:
+    """LD-A02"""
+    event = view.event
+    forgiven = judge_message(event.message, event.facts).forgiven if isinstance(event, Bus) else ()
+    return f"forgiven in relaxed mode: {'; '.join(forgiven)}" if forgiven else ""
+
+
+def _outside(view: View) -> str:
+    """LD-012"""
+    event = view.event
+    if not isinstance(event, File):
+        return ""
+    inside = normalise_foreign(event.path) is not None and event.path not in event.facts.outside
+    return (
+        "" if inside else f"`{visible(brief(event.path))}` leads out of the root: no rule sees it"
+    )
+
+
+def _msg_id(view: View) -> str:
+    return visible(brief(str(message_field(view.event, "msg_id"))))
+
+
+# In this order, before every written rule, which has rank 0.
+_LAST = -1
+BEFORE: tuple[Rule, ...] = (
+    built_in("decision", _decision, verdict=Verdict.DENY, channel=Channel.ERROR, rank=_LAST - 5),
+    built_in("message", _refusal, verdict=Verdict.DENY, channel=Channel.ERROR, rank=_LAST - 4),
+    built_in("duplicate", _duplicate, verdict=Verdict.DENY, channel=Channel.ERROR, rank=_LAST - 3),
+    built_in("evidence", _evidence, channel=Channel.OUTPUT, rank=_LAST - 2),
+    built_in("answered", _answered, channel=Channel.OUTPUT, rank=_LAST - 1),
+    built_in("relaxed", _forgiven, verdict=Verdict.WARN, rank=_LAST, goes_on=True),
+    built_in(
+        "path", _outside, verdict=Verdict.WARN, channel=Channel.ERROR, kind=Kind.FILE, rank=_LAST
+    ),
+)

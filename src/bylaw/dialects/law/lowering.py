@@ -1,0 +1,202 @@
+"""A rule as written → rules of the common form: adjacent, of one uid, each for its own messages.
+
+What a category demands differs, so one written rule becomes a rule for each set of categories that
+is treated alike: A is free, B and C need approval, D runs at once and asks afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import uid_of
+from bylaw.dialects.law.actions import Asks, Locks, Tells, step_maker
+from bylaw.dialects.law.built_in import NAME
+from bylaw.dialects.law.messages import PHASES
+from bylaw.dialects.law.templates import Template, parse_template
+from bylaw.dialects.law.written import (
+    Category,
+    CommandType,
+    ReleaseLock,
+    TakeLock,
+    TriggerKind,
+    WriteBus,
+)
+from bylaw.model.decision import OnFailure
+from bylaw.model.rule import (
+    ApprovalGate,
+    ApprovalMode,
+    CategoryGate,
+    Filter,
+    Origin,
+    PhaseGate,
+    PlanForm,
+    Rule,
+    Trigger,
+)
+from bylaw.model.vocabulary import Authority, Channel, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.law.written import Action, WrittenRule
+    from bylaw.model.rule import Gate, StepMaker
+
+COMMANDS = (CommandType.TASK, CommandType.EXEC)
+NEED_APPROVAL = (Category.B, Category.C)
+_ASKS_NOBODY = (ApprovalMode.NONE, ApprovalMode.RETROACTIVE)
+# LD-A15: what is asked in an emergency if the rule itself asks nobody.
+REQUEST = parse_template(
+    "emergency: `{{rule_id}}` runs {{msg_id}} ({{title}}) without approval; approve or reject it"
+)
+_DONE = parse_template("done by {{rule_id}}")
+_FAILED = parse_template("{{rule_id}} failed: {{error}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Messages that a rule treats alike; without categories it is about changes of files."""
+
+    categories: tuple[Category, ...] = ()
+    types: tuple[CommandType, ...] = ()
+    gate: ApprovalGate | None = None
+    emergency: bool = False
+
+
+def lowered(written: WrittenRule, file: RuleFile) -> tuple[Rule, ...]:
+    """The rules that one written rule becomes; no message fits two of them."""
+    return tuple(_rule(written, cell, file) for cell in cells(written))
+
+
+def cells(written: WrittenRule) -> Iterator[Cell]:
+    """The messages that a rule is for, taken apart only as far as they are treated differently."""
+    if written.kind is TriggerKind.FS_EVENT:
+        yield Cell()
+        return
+    admitted = written.categories or tuple(Category)
+    types = _types(written)
+    alike: dict[ApprovalGate | None, list[Category]] = {}
+    for category in admitted:
+        if category is not Category.D:
+            alike.setdefault(_approval(written, category), []).append(category)
+    for gate, categories in alike.items():
+        yield Cell(tuple(categories), types, gate)
+    if Category.D in admitted:
+        yield from _emergency(types)
+
+
+def _types(written: WrittenRule) -> tuple[CommandType, ...]:
+    """On a request a rule may only tell (LD-A16): others that say nothing of it mean commands."""
+    if written.command_types:
+        return written.command_types
+    only_tells = all(isinstance(action, WriteBus) for action in written.actions)
+    return tuple(CommandType) if only_tells else COMMANDS
+
+
+def _approval(written: WrittenRule, category: Category) -> ApprovalGate | None:
+    """What a message of A, B or C needs (LD-066 to LD-069, LD-A10 to LD-A12)."""
+    mode = written.mode
+    if mode in _ASKS_NOBODY:
+        if not written.runs:
+            return None
+        # Only what the message itself asks for counts in A.
+        mode = ApprovalMode.SINGLE if category in NEED_APPROVAL else ApprovalMode.NONE
+    return ApprovalGate(mode, written.authorities or tuple(Authority))
+
+
+def _emergency(types: tuple[CommandType, ...]) -> Iterator[Cell]:
+    """Commands run at once and are asked for; a request asks for nothing (LD-074 to LD-077)."""
+    commands = tuple(one for one in types if one in COMMANDS)
+    if commands:
+        yield Cell((Category.D,), commands, emergency=True)
+    if CommandType.APPROVAL_REQUEST in types:
+        yield Cell((Category.D,), (CommandType.APPROVAL_REQUEST,))
+
+
+def _rule(written: WrittenRule, cell: Cell, file: RuleFile) -> Rule:
+    kind = Kind.FILE if written.kind is TriggerKind.FS_EVENT else Kind.BUS
+    place = Origin(file.path, written.line, written.column, file.digest, written.last_line)
+    return Rule(
+        uid=uid_of(NAME, file.path, written.rule_id),
+        id=written.rule_id,
+        origin=place,
+        on=Trigger(kinds=(kind,)),
+        filter=Filter(
+            paths=written.paths,
+            changes=written.event_types,
+            command_types=tuple(one.value for one in cell.types),
+        ),
+        gates=tuple(_gates(written, cell)),
+        plan=_plan(written, cell, kind),
+        priority=written.priority,
+        goes_on=written.goes_on,
+        about=_about(written),
+    )
+
+
+def _gates(written: WrittenRule, cell: Cell) -> Iterator[Gate]:
+    # Also for a rule of all phases: while the phase is unknown it must not run (LD-064).
+    yield PhaseGate(written.phases or tuple(PHASES))
+    if cell.categories:
+        yield CategoryGate(tuple(one.value for one in cell.categories))
+    if cell.gate is not None:
+        yield cell.gate
+
+
+def _plan(written: WrittenRule, cell: Cell, kind: Kind) -> PlanForm:
+    actions: Sequence[Action] = written.actions
+    steps = [step_maker(one, written.rule_id) for one in actions]
+    if cell.emergency:
+        steps = _asked_first(steps, written.rule_id)
+    if kind is Kind.BUS and written.runs and not any(map(_is_evidence, steps)):
+        steps.append(Tells(written.rule_id, Channel.OUTPUT, _DONE))
+    return PlanForm(
+        steps=(*steps, *_releases(_kept(actions), written)),
+        on_failure=OnFailure.ON_ERROR,
+        ends_group_on_failure=True,
+        on_error=tuple(_on_error(written)),
+    )
+
+
+def _asked_first(steps: Sequence[StepMaker], rule_id: str) -> list[StepMaker]:
+    """The requests directly behind the locks, before anything that could run (LD-A14)."""
+    own = [replace(one, emergency=True) for one in steps if isinstance(one, Asks)]
+    asks = own or [Asks(rule_id, Authority.HUMAN, REQUEST, emergency=True)]
+    others = [one for one in steps if not isinstance(one, Asks)]
+    leading = next((at for at, one in enumerate(others) if not isinstance(one, Locks)), len(others))
+    return [*others[:leading], *asks, *others[leading:]]
+
+
+def _is_evidence(maker: StepMaker) -> bool:
+    return isinstance(maker, Tells) and maker.is_evidence
+
+
+def _on_error(written: WrittenRule) -> Iterator[StepMaker]:
+    """As written; and no failure without evidence, no lock that stays (LD-092)."""
+    told = [one.channel for one in written.on_error if isinstance(one, WriteBus)]
+    if Channel.ERROR not in told:
+        yield Tells(written.rule_id, Channel.ERROR, _FAILED)
+    yield from (step_maker(one, written.rule_id) for one in written.on_error)
+    released = {one.key for one in written.on_error if isinstance(one, ReleaseLock)}
+    taken = dict.fromkeys(one.key for one in written.actions if isinstance(one, TakeLock))
+    yield from _releases([key for key in taken if key not in released], written)
+
+
+def _kept(actions: Sequence[Action]) -> list[Template]:
+    """The locks that the rule has taken and not given back."""
+    kept: dict[Template, None] = {}
+    for action in actions:
+        if isinstance(action, TakeLock):
+            kept[action.key] = None
+        elif isinstance(action, ReleaseLock):
+            kept.pop(action.key, None)
+    return list(kept)
+
+
+def _releases(keys: Sequence[Template], written: WrittenRule) -> Iterator[StepMaker]:
+    return (step_maker(ReleaseLock(key), written.rule_id) for key in keys)
+
+
+def _about(written: WrittenRule) -> dict[str, str]:
+    return {"trigger": written.kind.value, "approval": written.mode.value}
