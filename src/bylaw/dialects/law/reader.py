@@ -39,7 +39,7 @@ OPTIONAL_KEYS = ("guards", "on_error", "continue")
 
 
 def read_rules(source: SourceFile) -> tuple[list[WrittenRule], list[Diagnostic]]:
-    """The rules without an error, and the findings about all of them."""
+    """The rules in which nothing is wrong, and the findings about the whole file."""
     try:
         root = load_yaml(source)
     except LoadError as refused:
@@ -60,6 +60,7 @@ def _rules_of(root: Node, findings: Findings) -> Iterator[WrittenRule | None]:
     file = Fields(root, "the law file", findings)
     _check_version(file)
     if not file.has(RULES_KEY) and any(map(file.has, (*REQUIRED_KEYS, *OPTIONAL_KEYS))):
+        file.what = "the rule"
         yield _rule(file, (*OPTIONAL_KEYS, VERSION_KEY))
         return
     file.closed((VERSION_KEY, RULES_KEY))
