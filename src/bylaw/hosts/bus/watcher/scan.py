@@ -88,22 +88,33 @@ class Scanner:
     def look(self, paths: Iterable[str], known: Snapshot) -> Sight:
         """What differs at these paths and below them; new folders are entered in the snapshot."""
         sight = Sight()
+        try:
+            root = os.open(as_bytes(self.root), _FOLDER)
+        except OSError as wrong:  # that nothing is known of the tree does not mean that it is empty
+            sight.problem(_unreadable("", wrong))
+            return sight
+        try:
+            self._look_below(root, paths, known, sight)
+        finally:
+            os.close(root)
+        return sight
+
+    def _look_below(self, root: int, paths: Iterable[str], known: Snapshot, sight: Sight) -> None:
         # A folder comes before what lies in it.
         ordered = sorted(filterfalse(self.is_excluded, paths), key=parent_and_name)
         walked: set[str] = set()
         for above, group in groupby(ordered, key=lambda path: parent_and_name(path)[0]):
             if not any(part in walked for part in with_ancestors(above)):
-                walked.update(self._look_in(above, group, known, sight))
-        return sight
+                walked.update(self._look_in(root, above, group, known, sight))
 
     def _look_in(
-        self, above: str, paths: Iterable[str], known: Snapshot, sight: Sight
+        self, root: int, above: str, paths: Iterable[str], known: Snapshot, sight: Sight
     ) -> Iterable[str]:
         """Look at paths in one folder; those of them that were looked at to their end."""
         try:
-            folder = self._open(above)
+            folder = _open(root, above)
         except OSError as wrong:
-            if not above or wrong.errno not in _NOT_THERE:
+            if wrong.errno not in _NOT_THERE:
                 sight.problem(_unreadable(above, wrong))
                 return []
             folder = None
@@ -132,17 +143,6 @@ class Scanner:
             sight.lose(path, was)
         sight.compare(path, known.file(path), entry)
         return is_dir or was is not None
-
-    def _open(self, path: str) -> int:
-        """A folder below the root, without any link on the way; OSError if there is none."""
-        folder = os.open(as_bytes(self.root), _FOLDER)
-        for name in path.split("/") if path else ():
-            try:
-                inner = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
-            finally:
-                os.close(folder)
-            folder = inner
-        return folder
 
     def _at(self, folder: int | None, name: str, path: str) -> tuple[bool, Entry | None]:
         """Whether there is a folder, and what there is to be known of a file."""
@@ -228,6 +228,18 @@ class Scanner:
                 known.folders[name] = Folder()
                 sight.folders_differ = True
             self._enter(folder, joined(path, name), known.folders[name], sight)
+
+
+def _open(root: int, path: str) -> int:
+    """A folder below an open one, without any link on the way; OSError if there is none."""
+    folder = os.dup(root)
+    for name in path.split("/") if path else ():
+        try:
+            inner = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
 
 
 def _unreadable(path: str, wrong: OSError) -> str:
