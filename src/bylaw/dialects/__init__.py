@@ -24,6 +24,7 @@ ENTRY_POINTS = "bylaw.dialects"
 BUILT_IN: dict[str, str] = {
     "chatmd": "bylaw.dialects.chatmd",
     "context": "bylaw.dialects.context",
+    "law": "bylaw.dialects.law",
     "toml": "bylaw.dialects.toml_rules",
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.subjects import field, subject
+from bylaw.hosts.bus.subjects import subject
+from bylaw.model.approvals import message_field
 from bylaw.model.effects import ApprovalRequest
 from bylaw.model.event import File
 from bylaw.model.iso_time import iso_time
@@ -23,16 +24,16 @@ def request_message(due: Due, event: Event) -> dict[str, JSON]:
     """LD-106: same phase and category, and the id that it is about as its origin."""
     step = due.step
     assert isinstance(step, ApprovalRequest)
-    about = field(event, "title")
+    about = message_field(event, "title")
     title = f"Approval of {subject(event)}" + (f": {about}" if isinstance(about, str) else "")
-    targets = field(event, "target_paths")
+    targets = message_field(event, "target_paths")
     return {
         "msg_id": _request_id(due, event),
         "msg_type": "command",
         "command_type": "approval_request",
         "phase": _phase(event),
         # A change of a file has no category, and runs like A (LD-A31).
-        "category": field(event, "category") or "A",
+        "category": message_field(event, "category") or "A",
         "title": clipped(visible(title), MAX_TITLE),
         "target_paths": [event.path] if isinstance(event, File) else targets or [],
         "approval_by": [step.to.value],
@@ -43,7 +44,7 @@ def request_message(due: Due, event: Event) -> dict[str, JSON]:
 
 
 def _phase(event: Event) -> JSON:
-    own = field(event, "phase")
+    own = message_field(event, "phase")
     known = getattr(event.facts, "phase", None)
     return own if isinstance(own, int) else known if isinstance(known, int) else 0
 

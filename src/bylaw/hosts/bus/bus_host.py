@@ -91,7 +91,7 @@ class BusHost:
     def _write(self, due: Due, event: Event) -> StepOutcome:
         step = due.step
         assert isinstance(step, BusWrite)
-        body = evidence_of(event, due, str(step.text), self._journal)
+        body = evidence_of(event, due, str(step.text), self._root, self._journal)
         path = self._evidence(step.channel, due, event, body | {"channel": step.channel.value})
         return StepOutcome(EffectStatus.OK, {"result": path})
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bylaw.dialects.law.written import CommandType
 from bylaw.expr.paths import normalise_foreign
 from bylaw.hosts.bus.ledger import State
-from bylaw.hosts.bus.subjects import field
+from bylaw.model.approvals import message_field
 from bylaw.model.event import ApprovalGiven, Bus, File
 from bylaw.model.facts import Approval, LawFacts
 from bylaw.model.vocabulary import ApprovalState
@@ -43,14 +43,14 @@ class Events:
         unreadable = file.unreadable
         message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
         event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
-        outside = tuple(self._leading_out(field(event, "target_paths")))
+        outside = tuple(self._leading_out(message_field(event, "target_paths")))
         facts = LawFacts(unreadable=unreadable, outside=outside)
         return self._stamped(replace(event, facts=facts))
 
     def with_approvals(self, event: Bus, msg_id: str) -> Bus:
         """With what people said of the message, or of the one that it asks about."""
         if is_request(event):
-            about = str(field(event, "origin_ref"))
+            about = str(message_field(event, "origin_ref"))
             said = self._approvals.found(about)
             known = self._ledger.known(about)
             withdrawn = known is not None and known.state is State.WITHDRAWN
@@ -100,7 +100,7 @@ class Events:
 
 def is_request(event: Event) -> bool:
     """Whether a message asks somebody for an approval."""
-    return field(event, "command_type") == CommandType.APPROVAL_REQUEST
+    return message_field(event, "command_type") == CommandType.APPROVAL_REQUEST
 
 
 def leads_out(root: str, path: str) -> bool:

@@ -164,6 +164,6 @@ def _shortened(value: JSON, limit: int) -> JSON:
         case list():
             return [_shortened(one, limit) for one in value]
         case dict():
-            return {clipped(key, limit): _shortened(one, limit) for key, one in value.items()}
+            return {key: _shortened(one, limit) for key, one in value.items()}
         case _:
             return value

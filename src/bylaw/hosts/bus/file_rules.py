@@ -11,7 +11,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.handled import Handled
+from bylaw.hosts.bus.watcher.changes import FileChange
+from bylaw.hosts.bus.watcher.wake import Wake
+from bylaw.hosts.bus.watcher.watcher import FileWatcher
 from bylaw.model.errors import BylawError
+from bylaw.model.vocabulary import Change
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.state_folder import STATE
 
@@ -22,11 +26,11 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.bus_host import BusHost
     from bylaw.hosts.bus.events import Events
     from bylaw.hosts.bus.in_force import InForce
-    from bylaw.hosts.bus.watcher.changes import FileChange
-    from bylaw.hosts.bus.watcher.watcher import FileWatcher
+    from bylaw.hosts.bus.watcher.wake import News
     from bylaw.model.event import File
 
 LEASE = f"{STATE}/watch.lock"
+SNAPSHOT = f"{STATE}/watch.db"
 NEVER_S = 3600.0
 
 
@@ -36,54 +40,70 @@ class FileRules:
     def __init__(
         self,
         root: str,
+        excluded: Iterable[str],
         events: Events,
         in_force: InForce,
         host: BusHost,
         loop: Loop,
-        make_watcher: Callable[[], FileWatcher],
     ) -> None:
         self._root = root
+        self._excluded = tuple(excluded)
         self._events = events
         self._in_force = in_force
         self._host = host
         self._loop = loop
-        self._make_watcher = make_watcher
         self._watcher: FileWatcher | None = None
+        self._wake: Wake | None = None
         self._lease = -1
         self._missed: list[FileChange] = []
 
-    def try_to_watch(self) -> None:
+    def try_to_watch(self, hear: Callable[[News], None]) -> None:
         """Take over the watch if nobody has it: two of them would do everything twice."""
         if self._watcher is None and self._take_lease():
-            self._watcher = self._make_watcher()
+            self._wake = Wake(self._root, hear)
+            self._watcher = FileWatcher(self._root, self._excluded, f"{self._root}/{SNAPSHOT}")
             self._missed = self._watcher.start()
 
-    def changed(self, paths: Iterable[str]) -> None:
-        """These paths may have changed."""
-        if self._watcher is not None:
-            self._watcher.note(paths)
+    def heard(self, news: Iterable[News]) -> list[str]:
+        """Something happened; what a person should know of it."""
+        if self._watcher is None or self._wake is None:
+            return []
+        for one in news:
+            self._watcher.note(one.paths)
+            if one.everything:
+                self._watcher.note_everything()
+        plan = self._watcher.take_plan()
+        if plan is not None:
+            self._wake.watch(plan)
+        notes, self._watcher.notes = self._watcher.notes, []
+        return notes
 
     def next_due(self) -> float:
         """In how many seconds there will be something to handle."""
         if self._missed:
             return 0.0
-        due = None if self._watcher is None else self._watcher.next_due()
-        return NEVER_S if due is None else max(due - monotonic(), 0.0)
+        return NEVER_S if self._watcher is None else max(self._watcher.next_due() - monotonic(), 0)
 
     def handle(self) -> Iterator[Handled]:
         """Submit every change that is due; then the watch may forget them."""
-        if self._watcher is None:
+        watcher = self._watcher
+        if watcher is None:
             return
-        changes, self._missed = [*self._missed, *self._watcher.due()], []
+        changes, self._missed = [*self._missed, *watcher.due()], []
+        outside, watcher.outside = watcher.outside, []
+        for path in outside:
+            link = FileChange(Change.CREATED, path)
+            yield self._submit(self._events.of_change(link, outside=True))
         for change in changes:
             event = self._events.of_change(change)
             if self._concerns_a_rule(event):
                 yield self._submit(event)
-        if changes:
-            self._watcher.acknowledge()
+        watcher.acknowledge()
 
     def close(self) -> None:
         """Let go of the watch."""
+        if self._wake is not None:
+            self._wake.close()
         if self._watcher is not None:
             self._watcher.close()
         if self._lease >= 0:
@@ -97,8 +117,6 @@ class FileRules:
         return Handled.of(answer, self._host.written)
 
     def _concerns_a_rule(self, event: File) -> bool:
-        if event.facts.outside:
-            return True  # evidence says that it leads out
         found = self._in_force.rules.candidates(event)
         return any(not rule.free for group in found for rule in group.rules)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.subjects import field, message_id
+from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision
 from bylaw.model.event import Bus, File
 from bylaw.model.verdict import Verdict
@@ -77,7 +78,7 @@ def _about(event: Event) -> dict[str, JSON]:
         old: dict[str, JSON] = {"old_path": event.old_path} if event.old_path else {}
         return {"change": event.change.value, "path": event.path, **old}
     assert isinstance(event, Bus)
-    written = field(event, "msg_id")
+    written = message_field(event, "msg_id")
     return {"msg_id": message_id(event) or written, "file": event.file}
 
 

@@ -14,24 +14,24 @@ from bylaw.runtime.configuration import CONFIGURATION, PROJECT
 from bylaw.runtime.discovery import CONVENTION
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_again, load_root
-from bylaw.runtime.paths import name_from
+from bylaw.runtime.paths import folder_of, name_from
 from bylaw.runtime.reloading import reloaded
 from bylaw.runtime.root import read_configuration
-from bylaw.runtime.switches import SWITCHES, read_switches
+from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import Trust, is_trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import ApprovalGiven, Bus, File
+    from bylaw.runtime.discovery import Found
     from bylaw.runtime.settings import Settings
 
 
 # The kinds of events that law knows.
 Stamped = TypeVar("Stamped", "Bus", "File", "ApprovalGiven")
-_SETTINGS = (CONFIGURATION, PROJECT, SWITCHES)
 
 
 class InForce:
@@ -48,26 +48,36 @@ class InForce:
         books = self._library.in_force()
         self.rules = RuleSet(books)
         self.texts = rules_with_texts(self._library.governing)
-        self._switches = Switchboard(books, read_switches(self.root).disabled)
+        self._off = read_switches(self.root).disabled
+        self._switches = Switchboard(books, self._off)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the rule files."""
         return self._library.diagnostics
 
-    def may_depend_on(self, paths: Iterable[str]) -> bool:
-        """Whether one of these paths, which changed, can be about rules or settings."""
-        files = {one.location for book in self._library.books for one in book.files}
-        return any(path in files or self._may_hold_rules(path) for path in paths)
+    def folders(self) -> set[str]:
+        """The folders from which rules come, by their paths from the root."""
+        own = (name_from(self.root, folder_of(one.location)) for one in self._found())
+        return {*own, *(place.folder for place in CONVENTION)}
+
+    def has_changed(self, paths: Iterable[str]) -> bool:
+        """Whether one of these paths, which changed, can be about rules; or a switch was used."""
+        files = {one.location for one in self._found()}
+        if any(path in files or self._may_hold_rules(path) for path in paths):
+            return True
+        return read_switches(self.root).disabled != self._off
+
+    def _found(self) -> Iterator[Found]:
+        return (one for book in self._library.books for one in book.files)
 
     def _may_hold_rules(self, path: str) -> bool:
         name = name_from(self.root, path)
-        if name in _SETTINGS:
+        if name in (CONFIGURATION, PROJECT):
             return True
         folder, _, file = name.rpartition("/")
-        return any(
-            place.folder == folder and fnmatchcase(file, place.names) for place in CONVENTION
-        )
+        places = (place for place in CONVENTION if place.folder == folder)
+        return any(fnmatchcase(file, place.names) for place in places)
 
     def trust(self) -> Trust:
         """Whether a person trusts these rules, as of now."""

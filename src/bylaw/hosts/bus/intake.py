@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.dialects.law.built_in import ANSWERED
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
 from bylaw.hosts.bus.claims import claim, finish, give_back
 from bylaw.hosts.bus.events import SESSION, is_request
@@ -23,7 +24,8 @@ from bylaw.hosts.bus.evidence import evidence_for
 from bylaw.hosts.bus.handled import Handled, Status
 from bylaw.hosts.bus.ledger import State
 from bylaw.hosts.bus.message_file import Ignored, NotYet, look
-from bylaw.hosts.bus.subjects import field, message_id
+from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Approval
     from bylaw.model.values import JSON
 
+ANSWERED = uid_of(NAME, BUILT_IN, "answered")
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
 _MS = 1_000_000
 _PENDING = (State.HELD, State.WAITING)
@@ -179,7 +182,7 @@ def _counts(event: BusEvent) -> bool:
     """Whether it is a command that rules may look at: its id is used up then."""
     if is_decision(event.message) or judge_message(event.message, event.facts).refused:
         return False
-    return field(event, "msg_type") != EVIDENCE
+    return message_field(event, "msg_type") != EVIDENCE
 
 
 def _duplicate(event: BusEvent, earlier: Known) -> BusEvent:

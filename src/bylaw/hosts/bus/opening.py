@@ -11,15 +11,14 @@ from bylaw.hosts.bus.approvals import Approvals
 from bylaw.hosts.bus.bus_host import LOCKS, BusHost
 from bylaw.hosts.bus.events import Events
 from bylaw.hosts.bus.evidence import clear_unfinished
-from bylaw.hosts.bus.file_rules import FileRules
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import INPUT, Bus
 from bylaw.hosts.bus.in_force import InForce
 from bylaw.hosts.bus.intake import Intake
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.orchestrator import Orchestrator
 from bylaw.hosts.bus.recovering import Recovery
 from bylaw.hosts.bus.revoking import Revocations
-from bylaw.hosts.bus.waking import Waking
+from bylaw.hosts.bus.shared_files import TOKENS
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.hosts.bus.handled import Handled
-    from bylaw.hosts.bus.watcher.watcher import FileWatcher
+    from bylaw.hosts.bus.watcher.wake import News
     from bylaw.runtime.journal.store import Journal
-
-SNAPSHOT = f"{STATE}/watch.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +82,24 @@ class OpenBus:
 
     def run(self) -> None:
         """Watch, and handle everything as it comes, until it is told to end."""
-        from bylaw.hosts.bus.watcher.wake import Wake  # noqa: PLC0415 - an extra brings it
+        from bylaw.hosts.bus.file_rules import FileRules  # noqa: PLC0415 - an extra brings the watch
+        from bylaw.hosts.bus.waking import Waking  # noqa: PLC0415 - same
 
-        waking = Waking(self.root, self.revocations, self._reload_if_changed)
-        files = FileRules(
-            self.root, self._events, self.in_force, self._host, self._loop, self._watcher
-        )
-        self._stack.callback(files.close)
-        with Wake(self.root, waking.take, self._telling.note):
-            self.orchestrator.run(waking, files)
-
-    def _watcher(self) -> FileWatcher:
-        from bylaw.hosts.bus.watcher.watcher import FileWatcher  # noqa: PLC0415 - same
-
+        waking = Waking(self.root, self._watched_folders(), self.revocations)
+        self._stack.callback(waking.close)
         excluded = (self.bus.path, STATE, LOCKS, ".git")
-        return FileWatcher(self.root, excluded, f"{self.root}/{SNAPSHOT}")
+        files = FileRules(self.root, excluded, self._events, self.in_force, self._host, self._loop)
+        self._stack.callback(files.close)
+        self.orchestrator.run(waking, files, self._take_over_rules)
 
-    def _reload_if_changed(self, paths: set[str]) -> None:
-        """Rules and settings that were edited count from the next event on."""
-        if not self.in_force.may_depend_on(paths):
+    def _watched_folders(self) -> set[str]:
+        """The root itself, for the shared context and settings; and where else something comes."""
+        return {"", f"{self.bus.path}/{INPUT}", TOKENS, *self.in_force.folders()}
+
+    def _take_over_rules(self, news: list[News]) -> None:
+        """Rules, settings and switches that were changed count from the next event on."""
+        paths = [path for one in news for path in one.paths]
+        if not self.in_force.has_changed(paths):
             return
         problems = self.in_force.reload()
         if problems:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.ledger import Ledger
     from bylaw.hosts.bus.recovering import Recovery
     from bylaw.hosts.bus.waking import Waking
+    from bylaw.hosts.bus.watcher.wake import News
 
 # How long a single pass waits for somebody who is writing a message.
 MAX_WAIT_S = 10.0
@@ -73,20 +74,26 @@ class Orchestrator:
             if names:
                 sleep(min(one.wait_s for one in waits.values()))
 
-    def run(self, waking: Waking, files: FileRules) -> None:
-        """Handle everything as it comes."""
+    def run(
+        self, waking: Waking, files: FileRules, before_each: Callable[[list[News]], None]
+    ) -> None:
+        """Handle everything as it comes; `before_each` sees to what else depends on the news."""
         looked_after = -PEERS_S
+        news: list[News] = []
         while not self._ending:
+            before_each(news)
             if monotonic() - looked_after >= PEERS_S:
                 looked_after = monotonic()
                 self._recover()
                 self._note_withdrawn()
-                files.try_to_watch()
+                files.try_to_watch(waking.hear)
+            for note in files.heard(news):
+                self._note(note)
             waits = self._pass(self._bus.names(), quietly=True)
             for handled in files.handle():
                 self._tell(handled)
             pause = min([PEERS_S, files.next_due(), *(one.wait_s for one in waits.values())])
-            files.changed(waking.wait(pause))
+            news = waking.wait(0 if self._ending else pause)
 
     def _pass(self, names: Iterable[str], *, quietly: bool) -> dict[str, NotYet]:
         """Handle files in the order of their names; those that are not ready are given back."""

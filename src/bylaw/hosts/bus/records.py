@@ -5,14 +5,18 @@ An evidence stands for itself: whoever reads it needs neither the bus nor the jo
 
 from __future__ import annotations
 
+from shlex import join
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from bylaw.hosts.bus.subjects import field, message_id
+from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus, File
 from bylaw.model.iso_time import iso_time
+from bylaw.model.values import as_text
 from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.journal.reading import read_effects
+from bylaw.runtime.paths import name_from, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,15 +27,15 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
 
 EVIDENCE = "evidence"
-_OF_COMMAND = ("argv", "cwd", "exit_code", "signal", "ending", "error", "isolation", "cut")
+_OF_COMMAND = ("argv", "exit_code", "signal", "ending", "error", "isolation", "cut")
 
 
-def evidence_of(event: Event, due: Due, text: str, journal: Journal) -> dict[str, JSON]:
+def evidence_of(event: Event, due: Due, text: str, root: str, journal: Journal) -> dict[str, JSON]:
     """What the evidence of a step says."""
     done = list(read_effects(journal, event.session, event.seq)) if _has_commands(due) else []
     return {
         **heading(event, due.plan.rule, due.plan.uid, text),
-        "commands": [_command(one) for one in done if one.op is Op.COMMAND_RUN],
+        "commands": [_command(one, root) for one in done if one.op is Op.COMMAND_RUN],
         **_failure(done),
         **matter(event),
     }
@@ -64,8 +68,8 @@ def matter(event: Event) -> dict[str, JSON]:
         return {}
     return {
         "msg_id": message_id(event) or None,
-        "origin_ref": field(event, "origin_ref"),
-        "created_by": field(event, "created_by"),
+        "origin_ref": message_field(event, "origin_ref"),
+        "created_by": message_field(event, "created_by"),
         "file": event.file,
         "digest": event.digest,
         "message": event.message,
@@ -76,10 +80,15 @@ def _has_commands(due: Due) -> bool:
     return any(step.op is Op.COMMAND_RUN for step in due.plan.steps)
 
 
-def _command(effect: EffectDone) -> JSON:
+def _command(effect: EffectDone, root: str) -> JSON:
     """LD-104: command, folder, exit code and both streams, which are bounded already."""
     said = effect.result if isinstance(effect.result, dict) else {}
-    told: dict[str, JSON] = {"status": effect.status.value}
+    argv, cwd = said.get("argv"), as_text(said.get("cwd"))
+    told: dict[str, JSON] = {
+        "status": effect.status.value,
+        "command": join(map(str, argv)) if isinstance(argv, list) else "",
+        "cwd": name_from(real_path(root), cwd) or cwd,
+    }
     told |= {key: said[key] for key in _OF_COMMAND if key in said}
     return told | {"stdout": said.get("result"), "stderr": said.get("stderr"), "ms": effect.ms}
 

@@ -18,7 +18,8 @@ from bylaw.hosts.bus.handled import Handled, Status
 from bylaw.hosts.bus.ledger import State
 from bylaw.hosts.bus.message_file import read_claimed
 from bylaw.hosts.bus.records import heading, matter
-from bylaw.hosts.bus.subjects import field, subject
+from bylaw.hosts.bus.subjects import subject
+from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus as BusEvent
 from bylaw.model.vocabulary import Channel, Kind
 from bylaw.runtime.answer import Answer
@@ -89,7 +90,7 @@ class Recovery:
         found = [
             record
             for record in records_since(self._loop.journal, SESSION, known.after_seq, Kind.BUS)
-            if field(record.event, "msg_id") == known.msg_id
+            if message_field(record.event, "msg_id") == known.msg_id
             and isinstance(record.event, BusEvent)
             and record.event.digest == known.digest
             and not record.event.facts.duplicate
@@ -114,7 +115,7 @@ class Recovery:
         if taken is None:
             return
         message = BusEvent(message=read_claimed(self._bus, taken).message)
-        known = self._ledger.known(str(field(message, "msg_id")))
+        known = self._ledger.known(str(message_field(message, "msg_id")))
         if known is not None and known.state in _THROUGH and known.claim == of.file:
             finish(self._bus, taken)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -26,6 +26,7 @@ from bylaw.model.vocabulary import Authority
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_text, lies_in, real_path
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
+from bylaw.runtime.writing import remove, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +43,7 @@ MAX_TOKENS = 100_000  # files in the folder of tokens; with more of them none is
 # The system's clock of files stands still that long: what was written less than this ago could
 # change once more and look the same.
 _SETTLED_NS = 100_000_000
+_AUTHORITIES = frozenset(Authority)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 T = TypeVar("T")
@@ -98,21 +100,45 @@ class SharedFiles:
             return ()
         return tuple(one for one in found if one is not None)
 
+    def token_names(self, msg_id: str, authority: str) -> tuple[str, ...]:
+        """The files that have the name of a token of this authority, whatever they are."""
+        try:
+            with self._token_folder() as folder:
+                return _of(authority, self._token_names(folder).get(msg_id, ()))
+        except FileNotFoundError:
+            return ()
+
+    def write_token(self, msg_id: str, authority: str, text: str) -> str:
+        """Put a token in the place of all others of this authority; its path. OSError, ValueError.
+
+        Everybody may read it whom the user's umask lets: another user may run the bus.
+        """
+        name = f"{msg_id}.{authority}"
+        with self._token_folder(new=True) as folder:
+            write_whole(folder, name, text.encode(), mode=0o666)
+            for old in _of(authority, _names(folder).get(msg_id, ())):
+                if old != name:
+                    remove(folder, old)
+        return f"{TOKENS}/{name}"
+
     @contextmanager
-    def _outside_of_bus(self, path: str) -> Iterator[Place]:
-        with beneath(self._root, path) as place:
+    def _outside_of_bus(self, path: str, *, new: bool = False) -> Iterator[Place]:
+        with beneath(self._root, path, new=new) as place:
             if lies_in(f"{real_path(self._root)}/{place.path}", real_path(self._bus)):
                 raise ValueError("it lies in the bus")
             yield place
 
     @contextmanager
-    def _token_folder(self) -> Iterator[int]:
-        with self._outside_of_bus(TOKENS) as place:
-            folder = os.open(place.name, _FOLDER, dir_fd=place.folder)
-            try:
-                yield folder
-            finally:
-                os.close(folder)
+    def _token_folder(self, *, new: bool = False) -> Iterator[int]:
+        with self._outside_of_bus(TOKENS, new=new) as place, ExitStack() as opened:
+            folder = place.folder
+            for part in (*place.missing, place.name):
+                if new:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=folder)
+                folder = os.open(part, _FOLDER, dir_fd=folder)
+                opened.callback(os.close, folder)
+            yield folder
 
     def _token_names(self, folder: int) -> Mapping[str, list[str]]:
         stamp = _stamp(os.fstat(folder))
@@ -173,9 +199,13 @@ def _names(folder: int) -> dict[str, list[str]]:
     for raw in sorted(names):
         name = as_text(os.fsencode(raw))
         msg_id, _, authority = name.partition(".")
-        if authority.lower() in set(Authority):
+        if authority.lower() in _AUTHORITIES:
             found.setdefault(msg_id, []).append(name)
     return found
+
+
+def _of(authority: str, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.partition(".")[2].lower() == authority)
 
 
 def _token(folder: int, name: str) -> TokenFile | None:

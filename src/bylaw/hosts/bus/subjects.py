@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_message_id
 from bylaw.hosts.bus.evidence import slug
+from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus, File
 
 if TYPE_CHECKING:
     from bylaw.model.event import Event
-    from bylaw.model.values import JSON
 
 
 def subject(event: Event) -> str:
@@ -22,11 +22,5 @@ def subject(event: Event) -> str:
 
 def message_id(event: Event) -> str:
     """The id of a message, if it is one; else empty."""
-    found = field(event, "msg_id")
+    found = message_field(event, "msg_id")
     return found if isinstance(found, str) and is_message_id(found) else ""
-
-
-def field(event: Event, name: str) -> JSON:
-    """A field of the message; None if there is none."""
-    message = event.message if isinstance(event, Bus) else None
-    return message.get(name) if isinstance(message, dict) else None

@@ -1,4 +1,8 @@
-"""Changed paths of the root → whoever waits for them; those that approve are looked at at once."""
+"""What happens in the folders that the bus lives on → whoever waits for it; approvals at once.
+
+These are few folders, each watched for itself: `input`, where messages come, and those in which
+people decide and in which rules lie. The tree of files has a watch of its own (`file_rules.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,38 +10,46 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS
+from bylaw.hosts.bus.watcher.plan import Plan
+from bylaw.hosts.bus.watcher.wake import Wake
 from bylaw.runtime.paths import lies_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from bylaw.hosts.bus.revoking import Revocations
+    from bylaw.hosts.bus.watcher.wake import News
 
 
 class Waking:
-    """What the thread of the watch hands to the loop."""
+    """Hands what its threads hear to the loop; `close` ends them."""
 
-    def __init__(
-        self, root: str, revocations: Revocations, reload: Callable[[set[str]], None]
-    ) -> None:
+    def __init__(self, root: str, folders: Iterable[str], revocations: Revocations) -> None:
         self._sources = (f"{root}/{SHARED_CONTEXT}", f"{root}/{TOKENS}")
         self._revocations = revocations
-        self._reload = reload
-        self._batches: SimpleQueue[set[str]] = SimpleQueue()
+        self._news: SimpleQueue[News] = SimpleQueue()
+        self._wake = Wake(root, self.hear)
+        self._wake.watch(Plan(flat=frozenset(folders), deep=frozenset()))
 
-    def take(self, paths: set[str]) -> None:
-        """From the thread of the watch: a command that runs meanwhile must not wait."""
-        if any(lies_in(path, source) for path in paths for source in self._sources):
+    def hear(self, news: News) -> None:
+        """From a thread of the watch: a command that runs meanwhile must not wait."""
+        if news.everything or any(map(self._decides, news.paths)):
             self._revocations.look()
-        self._batches.put(paths)
+        self._news.put(news)
 
-    def wait(self, seconds: float) -> set[str]:
-        """What changed, at latest after so many seconds; everything that is there is taken."""
+    def wait(self, seconds: float) -> list[News]:
+        """What was heard, at latest after so many seconds; everything that is there is taken."""
+        heard: list[News] = []
         try:
-            changed = set(self._batches.get(timeout=max(seconds, 0)))
+            heard.append(self._news.get(timeout=max(seconds, 0)))
             while True:
-                changed |= self._batches.get_nowait()
+                heard.append(self._news.get_nowait())
         except Empty:
-            pass
-        self._reload(changed)
-        return changed
+            return heard
+
+    def close(self) -> None:
+        """Hear nothing any more."""
+        self._wake.close()
+
+    def _decides(self, path: str) -> bool:
+        return any(lies_in(path, source) for source in self._sources)

@@ -1,0 +1,155 @@
+"""The id of a message → what a person decides about, and the token that says how it was decided.
+
+Only what lies in the bus, or what the ledger knows, can be decided: a token for a message that is
+yet to come would be for anything that comes under its id.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from contextlib import closing
+from dataclasses import dataclass
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.approvals import standing
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.ledger_file import ledger_path
+from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
+from bylaw.hosts.bus.undecided import MAX_TOLD, find_asked, lying_in_bus, of_evidence, opened_bus
+from bylaw.model.errors import BylawError
+from bylaw.model.iso_time import iso_time
+from bylaw.model.visible import brief, clipped, visible
+from bylaw.runtime.known_agents import refuse_agents
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import in_plain_words
+
+if TYPE_CHECKING:
+    from bylaw.hosts.bus.approvals import Said
+    from bylaw.hosts.bus.ledger import Known
+    from bylaw.hosts.bus.undecided import Asked
+    from bylaw.model.values import JSON
+    from bylaw.model.vocabulary import Authority
+
+MAX_NOTE = 1_000
+_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matter:
+    """What a person is asked about, as it was when it was shown.
+
+    `message` is None if all evidence of it is gone, and only its digest is known. `request` is
+    what asks for the decision, `said` what others said before.
+    """
+
+    msg_id: str
+    digest: str
+    where: str
+    message: dict[str, JSON] | None
+    state: str
+    why: str
+    request: dict[str, JSON] | None
+    said: tuple[Said, ...]
+
+
+class Approving:
+    """The messages of a root that people can decide about."""
+
+    def __init__(self, root: str, bus_path: str) -> None:
+        self._root = root
+        self._bus_path = bus_path
+        self._files = SharedFiles(root, bus_path)
+
+    def matter(self, msg_id: str) -> Matter:
+        """What has this id, or what a request of this id asks about; BylawError if nothing does."""
+        with opened_bus(self._root, self._bus_path) as bus:
+            lying = lying_in_bus(bus)
+            asked = find_asked(lying, msg_id)
+            if asked is None:
+                # It may have been on its way from one folder to the other.
+                lying = lying_in_bus(bus)
+                asked = find_asked(lying, msg_id)
+            if asked is None:
+                raise BylawError(_nothing(msg_id, [one.msg_id for one in lying]))
+            known = self._known(asked.msg_id)
+            if asked.message is None and known is not None:
+                asked = of_evidence(bus, asked, known.digest)
+        return self._matter(asked, known)
+
+    def earlier(self, matter: Matter, authority: Authority) -> list[str]:
+        """The tokens that a new one takes the place of; BylawError if that cannot be told."""
+        try:
+            names = self._files.token_names(matter.msg_id, authority)
+        except (OSError, ValueError) as wrong:
+            raise _unusable(wrong) from None
+        return [f"{TOKENS}/{name}" for name in names]
+
+    def refuse_pointless(self, matter: Matter, authority: Authority) -> None:
+        """BylawError if an approval would not count, as a line of its authority is against it."""
+        for one in matter.said:
+            in_text = one.where.startswith(SHARED_CONTEXT)
+            if in_text and one.authority == authority and not one.grants:
+                message = f"`{one.where}` says that {authority} is against it, and that counts"
+                raise BylawError(f"{message}; change that line first")
+
+    def decide(self, matter: Matter, authority: Authority, *, granted: bool, note: str) -> str:
+        """Write the token for exactly what was shown, and give its path; BylawError if not."""
+        refuse_agents("a decision about a message")
+        lines = [
+            "Approved" if granted else "Rejected",
+            f"digest: {matter.digest}",
+            f"at: {iso_time(time_ns() // _MS)}",
+            f"by: {_user()}",
+            *([f"note: {clipped(visible(note), MAX_NOTE)}"] if note else []),
+        ]
+        try:
+            return self._files.write_token(matter.msg_id, authority, "\n".join(lines) + "\n")
+        except (OSError, ValueError) as wrong:
+            raise _unusable(wrong) from None
+
+    def _matter(self, asked: Asked, known: Known | None) -> Matter:
+        if not asked.digest:
+            shown = visible(brief(asked.msg_id))
+            gone = f"the message `{shown}` is not in the bus, and nothing is known of it"
+            raise BylawError(f"{gone}: whoever approved it would approve whatever comes")
+        if known is not None and known.digest != asked.digest:
+            known = None  # what became of another one says nothing of this
+        return Matter(
+            msg_id=asked.msg_id,
+            digest=asked.digest,
+            where=asked.where,
+            message=asked.message,
+            state="" if known is None else known.state.value,
+            why="" if known is None else known.why,
+            request=None if asked.request is None else asked.request.message,
+            said=standing(self._files, asked.msg_id),
+        )
+
+    def _known(self, msg_id: str) -> Known | None:
+        # Whoever only decides makes no ledger.
+        if not os.path.lexists(as_bytes(ledger_path(self._root))):
+            return None
+        with closing(Ledger(self._root)) as ledger:
+            return ledger.known(msg_id)
+
+
+def _nothing(msg_id: str, waiting: list[str]) -> str:
+    told = ", ".join(f"`{one}`" for one in sorted(set(waiting))[:MAX_TOLD])
+    more = len(set(waiting)) - MAX_TOLD
+    listed = f"{told} and {more:,} more" if more > 0 else told
+    waits = f"these wait: {listed}" if told else "no message waits"
+    return f"no message `{visible(brief(msg_id))}` waits for a decision; {waits}"
+
+
+def _unusable(wrong: OSError | ValueError) -> BylawError:
+    return BylawError(f"cannot use `{TOKENS}`: {in_plain_words(wrong)}")
+
+
+def _user() -> str:
+    number = os.getuid()
+    try:
+        return visible(pwd.getpwuid(number).pw_name)
+    except KeyError:
+        return str(number)
