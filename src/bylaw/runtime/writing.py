@@ -36,13 +36,14 @@ def write_whole(
     data: bytes,
     *,
     lasting: bool = True,
+    mode: int = 0o600,
     like: os.stat_result | None = None,
 ) -> None:
     """Put a file of this user in the place of the old one; OSError leaves that as it was.
 
-    A lasting one is whole also after the power failed.
+    A lasting one is whole also after the power failed. `mode` and `like`: see `write_beside`.
     """
-    temporary = write_beside(folder, name, data, lasting=lasting, like=like)
+    temporary = write_beside(folder, name, data, lasting=lasting, mode=mode, like=like)
     try:
         rename(folder, temporary, name)
         if lasting:

@@ -1,0 +1,92 @@
+"""What `bylaw approve` and `bylaw reject` share: a message → a person's decision about it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bylaw.cli.asking import agreed
+from bylaw.cli.decision_screen import as_data, question, render
+from bylaw.cli.output import emit, screen_columns, write
+from bylaw.hosts.bus.approving import Approving
+from bylaw.hosts.bus.in_force import InForce
+from bylaw.model.errors import BylawError
+from bylaw.model.vocabulary import Authority
+from bylaw.runtime.known_agents import refuse_agents
+from bylaw.runtime.root import find_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.hosts.bus.approving import Matter
+
+    Command = Callable[..., Any]
+
+
+def parameters(function: Command) -> Command:
+    """What both verbs take."""
+    for parameter in (
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="json: for programs; nothing is asked, without --yes it is only shown.",
+        ),
+        click.option("--yes", is_flag=True, help="Do not ask: you know what is shown."),
+        click.option("--note", default="", metavar="TEXT", help="Why, in one line."),
+        click.option(
+            "--by",
+            type=click.Choice([one.value for one in Authority], case_sensitive=False),
+            default=Authority.HUMAN.value,
+            show_default=True,
+            help="The authority for which you decide.",
+        ),
+        click.argument("msg_id", metavar="ID"),
+    ):
+        function = parameter(function)
+    return function
+
+
+def decided(msg_id: str, by: str, *, granted: bool, note: str, yes: bool, form: str) -> int:
+    """Show, ask, write; the exit code."""
+    authority = Authority(by)
+    only_shown = form == "json" and not yes
+    if not only_shown:
+        _refuse_others(granted=granted)
+    root = find_root()
+    approving = Approving(root, InForce(root, trusted_once=False).settings.law.bus)
+    matter = approving.matter(msg_id)
+    earlier = approving.earlier(matter, authority)
+    if form == "text":
+        write(render(matter, earlier, screen_columns()))
+    if granted:
+        approving.refuse_pointless(matter, authority)
+    token = None
+    if not only_shown and (yes or agreed(question(matter, authority, granted=granted))):
+        token = approving.decide(matter, authority, granted=granted, note=note)
+    _tell(matter, authority, token, granted=granted, form=form)
+    return int(token is None)
+
+
+def _refuse_others(*, granted: bool) -> None:
+    """BylawError if nobody can be looking at this, or an agent is at work."""
+    what = "an approval" if granted else "a rejection"
+    refuse_agents(what)
+    if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise BylawError(f"{what} is for a person on a terminal; call it there")
+
+
+def _tell(
+    matter: Matter, authority: Authority, token: str | None, *, granted: bool, form: str
+) -> None:
+    done = "approved" if granted else "rejected"
+    if form == "json":
+        emit(as_data(matter) | {"authority": authority.value, "decision": done, "token": token})
+    elif token is None:
+        write(f"not {done}\n")
+    else:
+        write(f"{done} as {authority.value}: {token}\n")
