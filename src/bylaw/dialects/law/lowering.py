@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import uid_of
-from bylaw.dialects.law.actions import Asks, Locks, Tells, step_maker
+from bylaw.dialects.law.actions import Asks, Locks, Runs, Tells, step_maker
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import PHASES
 from bylaw.dialects.law.templates import Template, parse_template
@@ -128,7 +128,7 @@ def _rule(written: WrittenRule, cell: Cell, file: RuleFile) -> Rule:
             command_types=tuple(one.value for one in cell.types),
         ),
         gates=tuple(_gates(written, cell)),
-        plan=_plan(written, cell, kind),
+        plan=_plan(written, cell),
         priority=written.priority,
         goes_on=written.goes_on,
         about=_about(written),
@@ -144,12 +144,12 @@ def _gates(written: WrittenRule, cell: Cell) -> Iterator[Gate]:
         yield cell.gate
 
 
-def _plan(written: WrittenRule, cell: Cell, kind: Kind) -> PlanForm:
+def _plan(written: WrittenRule, cell: Cell) -> PlanForm:
     actions: Sequence[Action] = written.actions
     steps = [step_maker(one, written.rule_id) for one in actions]
     if cell.emergency:
         steps = _asked_first(steps, written.rule_id)
-    if kind is Kind.BUS and written.runs and not any(map(_is_evidence, steps)):
+    if _needs_evidence(steps):
         steps.append(Tells(written.rule_id, Channel.OUTPUT, _DONE))
     return PlanForm(
         steps=(*steps, *_releases(_kept(actions), written)),
@@ -166,6 +166,12 @@ def _asked_first(steps: Sequence[StepMaker], rule_id: str) -> list[StepMaker]:
     others = [one for one in steps if not isinstance(one, Asks)]
     leading = next((at for at, one in enumerate(others) if not isinstance(one, Locks)), len(others))
     return [*others[:leading], *asks, *others[leading:]]
+
+
+def _needs_evidence(steps: Sequence[StepMaker]) -> bool:
+    """Whether a command is not followed by any evidence, which would hold its result (LD-104)."""
+    last_run = max((at for at, one in enumerate(steps) if isinstance(one, Runs)), default=-1)
+    return last_run >= 0 and not any(_is_evidence(one) for one in steps[last_run:])
 
 
 def _is_evidence(maker: StepMaker) -> bool:
