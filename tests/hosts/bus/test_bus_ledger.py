@@ -67,6 +67,15 @@ def test_what_waits_is_tried_again_from_its_file(ledger, state):
     assert ledger.known("m").tries == 2
 
 
+def test_what_waits_under_another_name(ledger):
+    begin(ledger)
+    ledger.end("m", State.HELD, at=2)
+    ledger.moved("m", "a-2.yaml")
+    assert begin(ledger, file="a.yaml").file == "a-2.yaml"
+    assert begin(ledger, file="a-2.yaml") is None
+    assert ledger.known("m").tries == 1
+
+
 def test_what_was_withdrawn_begins_anew(ledger):
     begin(ledger)
     ledger.end("m", State.HELD, at=2)

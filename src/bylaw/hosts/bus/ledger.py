@@ -12,7 +12,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.ledger_file import ledger_path, open_ledger, told_plainly
+from bylaw.hosts.bus.ledger_file import ledger_path, open_ledger, open_to_read, told_plainly
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.journal.database import file_identity
@@ -66,11 +66,17 @@ _AGAIN = frozenset({State.HELD, State.WAITING})
 class Ledger:
     """The ledger of a root, open, made if need be; BylawError if it cannot be used."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, opened: sqlite3.Connection | None = None) -> None:
         self.path = ledger_path(root)
-        self._connection = open_ledger(root)
+        self._connection = opened or open_ledger(root)
         self._file = file_identity(self.path)
         self._one_at_a_time = Lock()  # threads of a process share its connection
+
+    @classmethod
+    def to_read(cls, root: str) -> Ledger | None:
+        """The ledger of a root, only to be read; None if it has none."""
+        opened = open_to_read(root)
+        return None if opened is None else cls(root, opened)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -114,6 +120,11 @@ class Ledger:
         with self._changing() as run:
             run(change, (state, clipped(visible(why), MAX_WHY), fingerprint, at, msg_id))
 
+    def moved(self, msg_id: str, file: str) -> None:
+        """Say that a message was given back under another name, from which it is tried again."""
+        with self._changing() as run:
+            run("UPDATE messages SET file = ? WHERE msg_id = ?", (visible(file), msg_id))
+
     def take_over(self, known: Known, owner: str) -> bool:
         """Become the owner of a message whose owner is dead; False if somebody was quicker."""
         change = "UPDATE messages SET owner = ? WHERE msg_id = ? AND owner = ? AND state = ?"
@@ -132,10 +143,15 @@ class Ledger:
         sql = f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) ORDER BY at, msg_id"  # noqa: S608 - constants
         return self._all(sql, states)
 
-    def recent(self, limit: int) -> list[Known]:
-        """The messages that changed last, the last one first."""
-        sql = f"SELECT {_COLUMNS} FROM messages ORDER BY at DESC, msg_id DESC LIMIT ?"  # noqa: S608 - constants
-        return self._all(sql, (limit,))
+    def recent(self, limit: int, *states: State) -> list[Known]:
+        """The messages that changed last, the last one first; of all states if none is named."""
+        wanted = states or tuple(State)
+        marks = ", ".join("?" * len(wanted))
+        sql = (
+            f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) "  # noqa: S608 - constants
+            "ORDER BY at DESC, msg_id DESC LIMIT ?"
+        )
+        return self._all(sql, (*wanted, limit))
 
     def counts(self) -> dict[State, int]:
         """How many messages are in each state."""
