@@ -17,6 +17,7 @@ from bylaw.runtime.loading import load_again, load_root
 from bylaw.runtime.paths import folder_of, name_from
 from bylaw.runtime.reloading import reloaded
 from bylaw.runtime.root import read_configuration
+from bylaw.runtime.settings.tables import LawSettings
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import Trust, is_trusted
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
 
 # The kinds of events that law knows.
 Stamped = TypeVar("Stamped", "Bus", "File", "ApprovalGiven")
+
+
+def law_settings(root: str) -> LawSettings:
+    """What counts of `[law]`; rules are looked at only if that depends on trust."""
+    written = read_configuration(root).settings.law
+    if written == LawSettings():
+        return written
+    return InForce(root, trusted_once=False).settings.law
 
 
 class InForce:

@@ -72,7 +72,7 @@ class Intake:
 
     def handle(self, name: str) -> Handled | NotYet | None:
         """What became of a file; None if there is nothing to do, or another process does it."""
-        looked = look(self._bus, name, self._is_complete)
+        looked = look(self._bus, name, is_complete)
         if isinstance(looked, NotYet):
             return looked
         if isinstance(looked, Ignored):
@@ -84,10 +84,6 @@ class Intake:
         # What is claimed is what was looked at, by its stamp.
         claimed = claim(self._bus, name, looked.stamp)
         return None if claimed is None else self._take(event, claimed)
-
-    def _is_complete(self, message: JSON) -> bool:
-        """Whether a message need not be waited for: it may be half-written if it is refused."""
-        return is_decision(message) or not judge_message(message, LawFacts()).refused
 
     def _waiting(self, event: BusEvent) -> Handled | None:
         """A message that was tried, if nothing has changed since that it depends on."""
@@ -176,6 +172,11 @@ class Intake:
         facts = event.facts
         said = (event.digest, facts.phase, facts.approvals, facts.withdrawn, facts.policy_mode)
         return sha256(f"{said!r} {self._in_force.digest}".encode()).hexdigest()
+
+
+def is_complete(message: JSON) -> bool:
+    """Whether a message need not be waited for: it may be half-written if it is refused."""
+    return is_decision(message) or not judge_message(message, LawFacts()).refused
 
 
 def _counts(event: BusEvent) -> bool:

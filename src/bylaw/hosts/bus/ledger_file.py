@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.sqlite_file import connect, make_private, use_log
-from bylaw.runtime.state_folder import STATE, state_folder
+from bylaw.runtime.state_folder import STATE, existing_state_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +72,25 @@ def open_ledger(root: str) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def open_to_read(root: str) -> sqlite3.Connection | None:
+    """The database, only to be read; None if there is none yet, or it is just being made."""
+    path = ledger_path(root)
+    with told_plainly(path), existing_state_folder(root) as state:
+        if state is None or not os.path.lexists(as_bytes(path)):
+            return None
+        connection = connect(path)
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            is_made = _check_version(connection, path) == VERSION
+        except BaseException:
+            connection.close()
+            raise
+    if is_made:
+        return connection
+    connection.close()
+    return None
 
 
 def ledger_path(root: str) -> str:

@@ -1,0 +1,43 @@
+"""A root and the path of a bus in it → its folders as they are, for whoever only looks."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from bylaw.hosts.bus.folders import FOLDERS, INPUT, Bus
+from bylaw.model.visible import visible
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class SeenBus(Bus):
+    """Nothing is made, and a folder that is missing is empty; BylawError if it cannot be read."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether this is a bus at all."""
+        return bool(self._folders)
+
+    def names(self, folder: str = INPUT) -> list[str]:
+        """What lies in a folder, in order."""
+        return super().names(folder) if folder in self._folders else []
+
+    def _open(self) -> None:
+        self._folders: dict[str, int] = {}
+        with suppress(FileNotFoundError), beneath(self.root, self.path) as place:
+            self.path = place.path
+            top = self._enter(place.folder, place.name)
+            for name in FOLDERS:
+                with suppress(FileNotFoundError):
+                    self._folders[name] = self._enter(top, name)
+
+    def _enter(self, folder: int, name: str) -> int:
+        try:
+            opened = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
+        except NotADirectoryError:
+            raise self._unusable(f"its `{visible(name)}` is a file or a link, no folder") from None
+        self._opened.callback(os.close, opened)
+        return opened
