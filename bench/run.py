@@ -17,6 +17,7 @@ import patterns
 import start
 import submit
 import toml_decide
+import watcher
 from install_peers import PEERS, missing_peers, pins
 from table import WIDTH, Row, format_table
 
@@ -30,6 +31,7 @@ SECTIONS = {
     "Lua conditions": lua.run,
     "journal": submit.run,
     "chats": chat.run,
+    "watching files": watcher.run,
     "load": load.run,
     "start": start.run,
 }

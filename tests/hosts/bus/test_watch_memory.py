@@ -6,19 +6,17 @@ import sys
 
 FILES = 50_000
 MEASURE = """
-import json, os, resource, sys
+import json, sys
 from bylaw.hosts.bus.watcher.watcher import FileWatcher
-def now():
-    with open("/proc/self/statm") as stream:
-        return int(stream.read().split()[1]) * resource.getpagesize()
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def of(field):
+    with open("/proc/self/status") as stream:
+        return next(int(line.split()[1]) * 1024 for line in stream if line.startswith(field))
 root, store = sys.argv[1:]
-before = now()
+before = of("VmRSS")
 watcher = FileWatcher(root, [], store)
 changes = len(watcher.start())
 watcher.acknowledge()
-print(json.dumps({"changes": changes, "rest": now() - before, "peak": peak() - before}))
+print(json.dumps({"changes": changes, "rest": of("VmRSS") - before, "peak": of("VmHWM") - before}))
 watcher.close()
 """
 
