@@ -1,4 +1,4 @@
-"""Every case of the pages below spec/ and examples/ is a test; `make spec-update` rewrites them."""
+"""Every case of the pages of spec/ and examples/ is a test; `make spec-update` rewrites them."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,8 @@ from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
 from recording import recorder
 
 ROOT = Path(__file__).parent.parent
-PAGES = [page for folder in ("spec", "examples") for page in sorted((ROOT / folder).rglob("*.md"))]
+# What else lies below examples/ is what its pages are about.
+PAGES = [*sorted((ROOT / "spec").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]
 
 
 def load(path):

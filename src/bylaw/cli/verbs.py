@@ -16,6 +16,7 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "init": Verb("bylaw.cli.init", "Lay out rules to begin with."),
     "check": Verb("bylaw.cli.check", "Load rule files and say what is wrong with them."),
     "decide": Verb("bylaw.cli.decide", "Decide events under rules: the engine on a pipe."),
     "chat": Verb("bylaw.cli.chat", "Run the conversation of a ChatMD file under its rules."),

@@ -6,7 +6,7 @@ The files themselves lie in `starter/`; `examples/law/` shows the same ones.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -98,30 +98,38 @@ def _standing(root: str, path: str, data: bytes, settings: str) -> tuple[Standin
     except FileNotFoundError:
         return Standing.NEW, ""
     except (OSError, ValueError) as wrong:
-        return Standing.KEPT, in_plain_words(wrong)
+        return Standing.KEPT, _why(wrong)
     return (Standing.SAME, "") if there == data else (Standing.KEPT, "it is another one")
 
 
 def _write(place: Place, data: bytes) -> None:
     """A new file that is whole at every moment; OSError if something has come into its place."""
-    folder, opened = place.folder, []
-    try:
-        for part in (*place.missing, "."):
-            if part != ".":
-                with suppress(FileExistsError):
-                    os.mkdir(as_bytes(part), dir_fd=folder)
-            folder = os.open(as_bytes(part), _FOLDER, dir_fd=folder)
-            opened.append(folder)
+    with _entered(place) as folder:
         temporary = write_beside(folder, place.name, data, mode=0o666)
         try:
             move_new(folder, temporary, folder, place.name)
         except OSError:
             remove(folder, temporary)
             raise
-    finally:
-        for one in opened:
-            os.close(one)
+
+
+@contextmanager
+def _entered(place: Place) -> Iterator[int]:
+    """The folder of a place, made if it is missing."""
+    with ExitStack() as opened:
+        folder = place.folder
+        for part in (*place.missing, "."):
+            with suppress(FileExistsError):
+                os.mkdir(as_bytes(part), dir_fd=folder)
+            folder = os.open(as_bytes(part), _FOLDER, dir_fd=folder)
+            opened.callback(os.close, folder)
+        yield folder
 
 
 def _why(wrong: OSError | ValueError) -> str:
-    return "a file has just been put there" if isinstance(wrong, FileExistsError) else in_plain_words(wrong)
+    match wrong:
+        case FileExistsError():
+            return "a file has just been put there"
+        case NotADirectoryError():
+            return "a file is in the place of its folder"
+    return in_plain_words(wrong)

@@ -1,0 +1,7 @@
+"""Says that it deploys, or rolls back with `--roll-back`. Put your own deploy in its place."""
+
+import sys
+
+if __name__ == "__main__":
+    backwards = "--roll-back" in sys.argv[1:]
+    sys.stdout.write("rolled back\n" if backwards else "deployed\n")

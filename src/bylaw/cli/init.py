@@ -1,0 +1,114 @@
+"""`bylaw init`: a root → the first rules of a language laid out in it, once a person agrees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.asking import agreed
+from bylaw.cli.failure import MISTAKE
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import emit, write
+from bylaw.hosts.bus.laying_out import Standing, lay_out, look
+from bylaw.model.visible import visible
+from bylaw.runtime.root import absolute, find_root
+from bylaw.tools.printers.table import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.hosts.bus.laying_out import StarterFile
+
+_STANDINGS = {Standing.NEW: "new", Standing.SAME: "is there", Standing.KEPT: "kept"}
+_NEXT = (
+    ("bylaw check", "the rules are in order"),
+    ("bylaw trust", "look at what they can start, and allow it"),
+    ("bylaw bus run", "watch files and the bus; Ctrl-C ends it"),
+    ("bylaw bus new --help", "send a message"),
+    ("bylaw approve MSG_ID", "let a message pass that waits for you"),
+)
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.option("--law", is_flag=True, help="RULE_DSL: a bus, rules for it, and a small project.")
+@click.option(
+    "--root",
+    metavar="DIR",
+    default="",
+    help="The repository; without it, the one around the current folder.",
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: for programs; nothing is asked.",
+)
+def command(*, law: bool, root: str, dry_run: bool, yes: bool, form: str) -> int:
+    """Lay out rules to begin with.
+
+    With --law: rules in runtime/rules/ that lint and test what changes, take tasks, deploy what
+    was approved and roll back in an emergency; SHARED_CONTEXT.md, in which people say the phase
+    and approve; settings in bylaw.toml; and a folder demo/ with a small project, so that all of
+    it runs. Replace demo/ by your own.
+
+    Shows first what it would write. A file that is there stays as it is. Wants a terminal or
+    --yes. Exits 0 if everything is there in the end, else 1.
+
+    \b
+    Examples:
+      bylaw init --law
+      bylaw init --law --dry-run
+      bylaw init --law --yes --root .
+    """
+    if not law:
+        raise click.UsageError("say what to lay out: `--law`")
+    if dry_run and yes:
+        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
+    folder = absolute(root) if root else find_root()
+    laws = look(folder)
+    if form == "json":
+        return _as_json(folder, laws, yes=yes, dry_run=dry_run)
+    return _as_text(folder, laws, yes=yes, dry_run=dry_run)
+
+
+def _as_json(root: str, laws: list[StarterFile], *, yes: bool, dry_run: bool) -> int:
+    written = lay_out(root, laws) if yes else 0
+    files = [{"path": one.path, "standing": one.standing, "why": one.why or None} for one in laws]
+    emit({"root": visible(root), "files": files, "written": written})
+    return 0 if yes or dry_run or not _new(laws) else MISTAKE
+
+
+def _as_text(root: str, laws: list[StarterFile], *, yes: bool, dry_run: bool) -> int:
+    write(f"in {visible(root)}:\n{_lines(_row(one) for one in laws)}")
+    new = len(_new(laws))
+    if not new:
+        write("\nthere is nothing to write\n")
+        return 0
+    if dry_run:
+        return 0
+    if not yes and not agreed(f"\nWrite {_counted(new)}? [y/N] "):
+        write("nothing was written\n")
+        return MISTAKE
+    write(f"\nwrote {_counted(lay_out(root, laws))}; next, in that folder:\n{_lines(_NEXT)}")
+    return 0
+
+
+def _new(laws: Iterable[StarterFile]) -> list[StarterFile]:
+    return [one for one in laws if one.standing is Standing.NEW]
+
+
+def _row(one: StarterFile) -> tuple[str, ...]:
+    return _STANDINGS[one.standing], one.path, one.why
+
+
+def _lines(rows: Iterable[tuple[str, ...]]) -> str:
+    return "".join(f"  {line}\n" for line in aligned(list(rows)))
+
+
+def _counted(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"

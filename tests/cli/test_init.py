@@ -1,0 +1,156 @@
+"""`bylaw init`: what is shown is what is written, and nothing of anybody else is touched."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from on_terminal import BYLAW, call, on_terminal
+
+from bylaw.hosts.bus.laying_out import starter
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "law"
+LAWS = dict(starter())
+
+
+def laid_out(folder):
+    """What lies below a folder, by path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def init(folder, *words):
+    return call(folder, "init", "--law", "--root", ".", *words, program=BYLAW)
+
+
+def test_the_example_shows_what_is_laid_out():
+    """To mend it: `cp -r src/bylaw/hosts/bus/starter/. examples/law/`."""
+    shown = laid_out(EXAMPLE)
+    del shown["README.md"]
+
+    assert shown == LAWS
+
+
+def test_everything_is_written(tmp_path):
+    done = init(tmp_path, "--yes")
+
+    assert done.returncode == 0
+    assert f"wrote {len(LAWS)} files" in done.stdout
+    assert "bylaw check" in done.stdout
+    assert laid_out(tmp_path) == LAWS
+
+
+def test_a_second_time_there_is_nothing_to_write(tmp_path):
+    init(tmp_path, "--yes")
+    done = init(tmp_path)
+
+    assert done.returncode == 0
+    assert done.stdout.endswith("\nthere is nothing to write\n")
+
+
+def test_a_dry_run_writes_nothing(tmp_path):
+    done = init(tmp_path, "--dry-run")
+
+    assert done.returncode == 0
+    assert done.stdout.count("  new  ") == len(LAWS)
+    assert laid_out(tmp_path) == {}
+
+
+def test_in_a_pipe_nobody_can_be_asked(tmp_path):
+    done = init(tmp_path)
+
+    assert done.returncode == 1
+    assert "call with `--yes`" in done.stderr
+    assert laid_out(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1), (b"\n", 1)])
+def test_a_person_is_asked_once(tmp_path, answer, code):
+    shown, ended = on_terminal(tmp_path, ["init", "--law", "--root", "."], answer)
+
+    assert ended == code
+    assert shown.count(f"Write {len(LAWS)} files? [y/N] ") == 1
+    assert (laid_out(tmp_path) == LAWS) is (code == 0)
+
+
+def test_what_is_there_is_kept(tmp_path):
+    mine = {"SHARED_CONTEXT.md": "**Active Phase**: `0`\n", "bylaw.toml": "[model]\n"}
+    for name, text in mine.items():
+        (tmp_path / name).write_text(text)
+    done = init(tmp_path, "--yes")
+
+    assert done.returncode == 0
+    assert "  kept  SHARED_CONTEXT.md " in done.stdout
+    assert f"wrote {len(LAWS) - len(mine)} files" in done.stdout
+    assert laid_out(tmp_path) == LAWS | {name: text.encode() for name, text in mine.items()}
+
+
+def test_links_are_not_followed_out_of_the_root(tmp_path):
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    root.mkdir()
+    elsewhere.mkdir()
+    (root / "demo").symlink_to(elsewhere)
+    done = init(root, "--yes")
+
+    assert done.returncode == 0
+    assert "leads out" in done.stdout
+    assert laid_out(elsewhere) == {}
+
+
+def test_a_file_in_the_place_of_a_folder_is_kept(tmp_path):
+    (tmp_path / "demo").write_text("mine")
+    done = init(tmp_path, "--yes")
+
+    assert done.returncode == 0
+    assert "a file is in the place of its folder" in done.stdout
+    assert (tmp_path / "demo").read_text() == "mine"
+
+
+def test_settings_in_pyproject_stay_the_only_ones(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.bylaw.model]\ntoken_budget = 1\n")
+    done = init(tmp_path, "--yes")
+
+    assert "the settings stand in `pyproject.toml`" in done.stdout
+    assert not (tmp_path / "bylaw.toml").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_what_cannot_be_written_is_told(tmp_path):
+    tmp_path.chmod(0o500)
+    done = init(tmp_path, "--yes")
+
+    assert done.returncode == 1
+    assert "cannot write `SHARED_CONTEXT.md`: permission denied" in done.stderr
+
+
+def test_a_root_that_is_not_there_is_told(tmp_path):
+    done = call(tmp_path, "init", "--law", "--root", "none", program=BYLAW)
+
+    assert done.returncode == 1
+    assert "there is no folder" in done.stderr
+
+
+def test_programs_are_told_and_never_asked(tmp_path):
+    asked = init(tmp_path, "--format", "json")
+    done = init(tmp_path, "--format", "json", "--yes")
+    again = init(tmp_path, "--format", "json")
+
+    assert (asked.returncode, done.returncode, again.returncode) == (1, 0, 0)
+    assert json.loads(asked.stdout)["written"] == 0
+    assert json.loads(done.stdout)["written"] == len(LAWS)
+    first = json.loads(again.stdout)["files"][0]
+    assert first == {"path": "SHARED_CONTEXT.md", "standing": "same", "why": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [([], "say what to lay out: `--law`"), (["--law", "--dry-run", "--yes"], "writes nothing")],
+)
+def test_what_makes_no_sense_is_wrong_usage(tmp_path, words, told):
+    done = call(tmp_path, "init", *words, program=BYLAW)
+
+    assert done.returncode == 2
+    assert told in done.stderr
