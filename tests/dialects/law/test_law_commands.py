@@ -293,7 +293,7 @@ class TestCommandsOfMessages:
         assert refusal(text).code == "law-run-category"
 
     def test_an_unapproved_one_is_held(self):
-        assert doubt(with_command("{{run}}").replace("[A]", "[B]")).code == "law-never-runs"
+        assert doubt(with_command("{{run}}").replace("[A]", "[B]")).code == "law-approval-needed"
 
     def test_a_file_event_brings_none(self):
         text = RULE.replace("bus_input", "fs_event").replace(", command_types: [exec]", "")

@@ -407,7 +407,7 @@ class TestGuards:
         )
 
 
-class TestNeverRuns:
+class TestUnapproved:
     """LD-069, LD-077"""
 
     @pytest.mark.parametrize(
@@ -422,12 +422,12 @@ class TestNeverRuns:
         text = changed("[A]", categories).replace("mode: none", f"mode: {mode}")
         found = doubt(text)
 
-        assert (found.code, found.underlined) == ("law-never-runs", mode)
-        assert f"category {told} are held" in found.headline
+        assert (found.code, found.underlined) == ("law-approval-needed", mode)
+        assert f"category {told} need approval" in found.headline
         assert "`mode: single`" in found.help
 
     def test_without_categories_it_is_for_all_of_them(self):
-        assert doubt(changed("  category_in: [A]\n", "")).code == "law-never-runs"
+        assert doubt(changed("  category_in: [A]\n", "")).code == "law-approval-needed"
 
     def test_without_an_approval_the_categories_are_underlined(self):
         text = changed("[A]", "[B]").replace("  approval: {mode: none, authorities: []}\n", "")

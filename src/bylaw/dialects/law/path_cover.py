@@ -32,7 +32,7 @@ class PathCover:
                 self._by_text.setdefault(text, set()).add(number)
         self._texts = list(self._by_text)
 
-    def over(self, paths: tuple[str, ...], may_be_empty: bool) -> list[int]:
+    def over(self, paths: tuple[str, ...], *, may_be_empty: bool) -> list[int]:
         """The rules that match whatever these patterns match, in order.
 
         Without patterns: all that can happen. Where that may be no path at all, only a rule

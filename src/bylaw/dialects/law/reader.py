@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.action_reader import read_actions
 from bylaw.dialects.law.parts_reader import check_not_empty, read_guards, read_trigger
-from bylaw.dialects.law.rule_checks import check_never_runs, check_rule
+from bylaw.dialects.law.rule_checks import check_approval, check_rule
 from bylaw.dialects.law.written import ReleaseLock, WriteBus, WrittenRule
 from bylaw.dialects.yaml import Mapping, Scalar, Sequence, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
@@ -98,7 +98,7 @@ def _rule(fields: Fields, optional: tuple[str, ...]) -> WrittenRule | None:
     if fields.findings.errors > errors_before:
         return None
     assert priority is not None, "it is there and right"
-    check_never_runs(fields, trigger, guards, actions)
+    check_approval(fields, trigger, guards, actions)
     return _written(
         fields,
         rule_id,

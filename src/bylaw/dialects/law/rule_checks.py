@@ -81,10 +81,10 @@ def _check_run_of_message(
             rule.findings.refuse(codes.LAW_RUN_CATEGORY, headline, span, help_)
 
 
-def check_never_runs(
+def check_approval(
     rule: Fields, trigger: ReadTrigger, guards: Guards, actions: Sequence[ReadAction]
 ) -> None:
-    """Doubt a rule that is right, but runs nothing for B or C: it opens nothing (LD-069)."""
+    """Doubt a rule that runs B or C and asks nobody; it opens nothing, so it is right (LD-069)."""
     runs = any(action.type is ActionType.RUN for action in actions)
     if not runs or trigger.kind is not TriggerKind.BUS_INPUT or guards.mode not in _ASKS_NOBODY:
         return
@@ -92,7 +92,7 @@ def check_never_runs(
     held = [one for one in NEED_APPROVAL if one in admitted]
     if held:
         listed = " and ".join(held)
-        headline = f"messages of category {listed} are held: the rule runs a command unapproved"
+        headline = f"messages of category {listed} need approval: without it they are held here"
         help_ = f"write `mode: single` with `authorities`, or a `category_in` without {listed}"
         span = guards.mode_place or rule.span("rule_id")
-        rule.findings.doubt(codes.LAW_NEVER_RUNS, headline, span, help_)
+        rule.findings.doubt(codes.LAW_APPROVAL_NEEDED, headline, span, help_)

@@ -118,10 +118,10 @@ LAW_AUTHORITIES = Code(
     "List `antigravity`, `human` or both.",
     _rule(guards="{category_in: [C], approval: {mode: dual, authorities: [human]}}"),
 )
-LAW_NEVER_RUNS = Code(
-    "law-never-runs",
-    "a rule runs a command for category B or C without asking for approval",
-    "B and C need approval. A message of these categories is not run by this rule, but held.",
+LAW_APPROVAL_NEEDED = Code(
+    "law-approval-needed",
+    "a rule runs a command for category B or C, and does not say whose approval that needs",
+    "B and C never run unapproved, whatever the `mode`: such a message is held.",
     "Write `mode: single` or `dual` with `authorities`, or take B and C out of `category_in`.",
     _rule(
         guards="{category_in: [A, B]}",
