@@ -43,7 +43,7 @@ class Events:
         unreadable = file.unreadable
         message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
         event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
-        outside = tuple(self._leading_out(message_field(event, "target_paths")))
+        outside = tuple(leading_out(self._root, message_field(event, "target_paths")))
         facts = LawFacts(unreadable=unreadable, outside=outside)
         return self._stamped(replace(event, facts=facts))
 
@@ -90,17 +90,18 @@ class Events:
     def _stamped(self, event: Stamped) -> Stamped:
         return self._in_force.stamped(event, self.phase())
 
-    def _leading_out(self, targets: JSON) -> Iterator[str]:
-        """The paths that really lead out of the root, as links can (LD-012, LD-031)."""
-        for path in targets if isinstance(targets, list) else ():
-            normal = normalise_foreign(path) if isinstance(path, str) else None
-            if normal is not None and leads_out(self._root, normal):
-                yield str(path)
-
 
 def is_request(event: Event) -> bool:
     """Whether a message asks somebody for an approval."""
     return message_field(event, "command_type") == CommandType.APPROVAL_REQUEST
+
+
+def leading_out(root: str, targets: JSON) -> Iterator[str]:
+    """The paths that really lead out of the root, as links can (LD-012, LD-031)."""
+    for path in targets if isinstance(targets, list) else ():
+        normal = normalise_foreign(path) if isinstance(path, str) else None
+        if normal is not None and leads_out(root, normal):
+            yield str(path)
 
 
 def leads_out(root: str, path: str) -> bool:

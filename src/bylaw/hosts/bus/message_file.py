@@ -88,9 +88,14 @@ class Ignored:
     """Nothing that could become a message under this name."""
 
 
+def may_be_message(name: str) -> bool:
+    """Whether a file of this name is looked at; programs write under other names first."""
+    return not name.startswith(".") and not name.lower().endswith(_NEVER)
+
+
 def look(bus: Bus, name: str, complete: Callable[[JSON], bool]) -> Ready | NotYet | Ignored:
     """What a file of `input` holds; `complete` tells whether a message need not be waited for."""
-    if name.startswith(".") or name.lower().endswith(_NEVER):
+    if not may_be_message(name):
         return Ignored()
     try:
         before = os.stat(as_bytes(name), dir_fd=bus.input, follow_symlinks=False)

@@ -19,7 +19,12 @@ class SeenBus(Bus):
     @property
     def exists(self) -> bool:
         """Whether this is a bus at all."""
-        return bool(self._folders)
+        return bool(self.there)
+
+    @property
+    def there(self) -> frozenset[str]:
+        """The folders that are there."""
+        return frozenset(self._folders)
 
     def names(self, folder: str = INPUT) -> list[str]:
         """What lies in a folder, in order."""

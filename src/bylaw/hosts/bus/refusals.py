@@ -1,0 +1,83 @@
+"""The evidence in `error` → messages that no rule ever saw, as they were refused.
+
+The ledger does not know them: they were malformed, decisions, or had an id that was used up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from heapq import nlargest
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.built_in import BEFORE
+from bylaw.hosts.bus.evidence import MAX_EVIDENCE_BYTES
+from bylaw.hosts.bus.folders import ERROR
+from bylaw.hosts.bus.ledger import State
+from bylaw.model.strict_json import JsonError, decode_utf8, read_json
+from bylaw.model.verdict import Verdict
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import regular_bytes
+from bylaw.tools.bus_report import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.hosts.bus.seen_bus import SeenBus
+    from bylaw.model.values import JSON
+
+_MS = 1_000_000
+_REFUSING = {
+    rule.uid: rule.id
+    for rule in BEFORE
+    if rule.judgement is not None and rule.judgement.verdict is Verdict.DENY
+}
+_NAME = re.compile(rf".+\.(?:{'|'.join(_REFUSING.values())})\.[0-9]+\.json")
+
+
+class Refusals:
+    """Remembers what it found as long as nothing is written to the folder."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[tuple[int, int, int], int, list[Ended]] | None = None
+
+    def newest(self, bus: SeenBus, limit: int) -> tuple[int, list[Ended]]:
+        """How many there are, and the newest of them."""
+        if ERROR not in bus.there:
+            return 0, []
+        folder = os.fstat(bus.folder(ERROR))
+        stamp = (folder.st_ino, folder.st_mtime_ns, limit)
+        if self._seen is None or self._seen[0] != stamp:
+            names = [name for name in bus.names(ERROR) if _NAME.fullmatch(name)]
+            newest = nlargest(limit, _written(bus, names))
+            found = [one for at, name in newest if (one := _ended(bus, name, at)) is not None]
+            self._seen = (stamp, len(names), found)
+        return self._seen[1], self._seen[2]
+
+
+def _written(bus: SeenBus, names: list[str]) -> Iterator[tuple[int, str]]:
+    """When each was written."""
+    for name in names:
+        try:
+            found = os.stat(as_bytes(name), dir_fd=bus.folder(ERROR), follow_symlinks=False)
+        except OSError:
+            continue
+        yield found.st_mtime_ns // _MS, name
+
+
+def _ended(bus: SeenBus, name: str, at: int) -> Ended | None:
+    """What an evidence says; None if it is not what its name says."""
+    try:
+        data = regular_bytes(name, MAX_EVIDENCE_BYTES, links=False, folder=bus.folder(ERROR))
+        body = read_json(decode_utf8(data))
+    except (OSError, ValueError, JsonError):
+        return None
+    if not isinstance(body, dict) or body.get("uid") not in _REFUSING:
+        return None
+    named = _text(body, "msg_id") or _text(body, "file")
+    return Ended(name=named, state=State.REFUSED.value, at=at, why=_text(body, "text"))
+
+
+def _text(body: dict[str, JSON], key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""

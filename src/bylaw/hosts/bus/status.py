@@ -1,0 +1,301 @@
+"""A root → how it stands with its bus now; nothing is made and nothing is changed.
+
+What is seen here moves meanwhile. So the folders are listed before the ledger is asked, and a file
+is told only if it is still there afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, nullcontext, suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
+from bylaw.hosts.bus.approvals import standing
+from bylaw.hosts.bus.claims import claims
+from bylaw.hosts.bus.events import is_request, leading_out
+from bylaw.hosts.bus.in_force import law_settings
+from bylaw.hosts.bus.intake import is_complete
+from bylaw.hosts.bus.ledger import Ledger, State
+from bylaw.hosts.bus.message_file import NotYet, Ready, look, may_be_message, read_claimed
+from bylaw.hosts.bus.refusals import Refusals
+from bylaw.hosts.bus.seen_bus import SeenBus
+from bylaw.hosts.bus.shared_files import SharedFiles
+from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.approvals import message_field
+from bylaw.model.errors import BylawError
+from bylaw.model.event import Bus as BusEvent
+from bylaw.model.facts import LawFacts
+from bylaw.model.visible import visible
+from bylaw.model.vocabulary import Authority
+from bylaw.runtime.owner import is_alive, is_dead
+from bylaw.runtime.paths import as_bytes, is_folder
+from bylaw.tools.bus_report import (
+    Arrival,
+    Asking,
+    BusReport,
+    Ended,
+    Held,
+    Letter,
+    Opinion,
+    Running,
+    Waiting,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.hosts.bus.claims import Claim
+    from bylaw.hosts.bus.ledger import Known
+    from bylaw.hosts.bus.message_file import Ignored, MessageFile
+
+_ENDED = (State.DONE, State.FAILED, State.REFUSED, State.WITHDRAWN)
+_PENDING = (State.HELD, State.WAITING)
+_CHANGED = "the message was changed since, and is tried again"
+_WRITTEN = "somebody is writing to it"
+_GONE = "its file is gone, so it counts as withdrawn"
+
+
+class BusStatus:
+    """Looks at the bus of one root again and again; `limit` bounds each list."""
+
+    def __init__(self, root: str, limit: int) -> None:
+        if not is_folder(root):
+            raise BylawError(f"there is no folder `{visible(root)}`")
+        self.root = root
+        self.limit = limit
+        self.law = law_settings(root)
+        self.files = SharedFiles(root, self.law.bus)
+        self.refusals = Refusals()
+        self._looked: dict[str, tuple[tuple[int, ...], Ready]] = {}
+
+    def read(self) -> BusReport:
+        """How it stands now; BylawError if the bus or its ledger cannot be read."""
+        with SeenBus(self.root, self.law.bus) as bus:
+            opened = Ledger.to_read(self.root) if bus.exists else None
+            with nullcontext() if opened is None else closing(opened):
+                return _Glance(self, bus, opened).report()
+
+    def look(self, bus: SeenBus, name: str) -> Ready | NotYet | Ignored | None:
+        """What a file of `input` holds; what was read once is not read again. None: it is gone."""
+        try:
+            found = os.stat(as_bytes(name), dir_fd=bus.input, follow_symlinks=False)
+        except OSError:
+            return None
+        stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        kept = self._looked.get(name)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        looked = look(bus, name, is_complete)
+        if isinstance(looked, Ready):
+            self._looked[name] = (stamp, looked)
+        return looked
+
+    def forget_others(self, names: Sequence[str]) -> None:
+        """Keep nothing of files that are gone."""
+        there = set(names)
+        self._looked = {name: one for name, one in self._looked.items() if name in there}
+
+
+class _Glance:
+    """One look at the bus."""
+
+    def __init__(self, status: BusStatus, bus: SeenBus, ledger: Ledger | None) -> None:
+        self._status = status
+        self._bus = bus
+        self._ledger = ledger
+        self._phase = status.files.context().phase
+        listed = bus.names()
+        self._claimed = claims(bus)
+        # Twice: a file that is moved back meanwhile is in one of the two.
+        self._names = sorted({*listed, *bus.names()})
+        self._by_file = {visible(name): name for name in self._names}
+        self._pending = self._in_state(*_PENDING)
+        self._running = self._in_state(State.RUNNING)
+
+    def report(self) -> BusReport:
+        limit = self._status.limit
+        known_files = {known.file for known in self._pending}
+        arrived = [
+            name
+            for name in self._names
+            if may_be_message(name) and visible(name) not in known_files
+        ]
+        arrivals = list(self._arrivals(arrived[:limit]))
+        held = [known for known in self._pending if known.state is State.HELD]
+        asking = [known for known in self._pending if known.state is State.WAITING]
+        there = set(self._bus.names())
+        self._status.forget_others(self._names)
+        refused, refusals = self._status.refusals.newest(self._bus, limit)
+        return BusReport(
+            root=self._status.root,
+            bus=self._bus.path,
+            exists=self._bus.exists,
+            phase=self._phase.phase,
+            phase_problem=self._phase.why,
+            waiting=tuple(
+                one for one in arrivals if isinstance(one, Waiting) and one.letter.file in there
+            ),
+            held=tuple(self._held(held[:limit])),
+            requests=(
+                *self._requests(asking[:limit]),
+                *(one for one in arrivals if isinstance(one, Asking) and one.letter.file in there),
+            ),
+            running=tuple(self._all_running()),
+            ended=tuple(self._ended(refusals)),
+            counts=self._counts(refused),
+            left_out={
+                "waiting": max(len(arrived) - limit, 0),
+                "held": max(len(held) - limit, 0),
+                "requests": max(len(asking) - limit, 0),
+            },
+        )
+
+    def _in_state(self, *states: State) -> list[Known]:
+        return [] if self._ledger is None else self._ledger.in_state(*states)
+
+    def _arrivals(self, names: Sequence[str]) -> Iterator[Waiting | Asking]:
+        """Files that nobody has handled yet."""
+        for name in names:
+            match self._status.look(self._bus, name):
+                case NotYet(why=why):
+                    yield Waiting(Letter(file=name), Arrival.UNFINISHED, why)
+                case Ready(file=file):
+                    yield self._arrival(name, file)
+
+    def _arrival(self, name: str, file: MessageFile) -> Waiting | Asking:
+        letter = _letter(name, file)
+        why = self._refusal(file) or self._earlier(name, letter.msg_id)
+        if why:
+            return Waiting(letter, Arrival.REFUSED, why)
+        if is_request(_event(file)):
+            return self._asking(letter, file, since=0)
+        return Waiting(letter, Arrival.NEW)
+
+    def _refusal(self, file: MessageFile) -> str:
+        event = _event(file)
+        if is_decision(event.message):
+            return "decisions are forbidden in the bus"
+        facts = LawFacts(
+            unreadable=file.unreadable,
+            outside=tuple(leading_out(self._status.root, message_field(event, "target_paths"))),
+            phase=self._phase.phase,
+            policy_mode=self._status.law.policy_mode,
+        )
+        return "; ".join(judge_message(event.message, facts).refused)
+
+    def _earlier(self, name: str, msg_id: str) -> str:
+        """The message that used up this id, if there is one (LD-024)."""
+        known = self._ledger.known(msg_id) if self._ledger is not None and msg_id else None
+        if known is None or known.state is State.WITHDRAWN:
+            return ""
+        if known.state not in _ENDED and known.file == visible(name):
+            return ""  # it is just being handled
+        return f"duplicate msg_id: the first one is {known.state.value}"
+
+    def _held(self, held: Sequence[Known]) -> Iterator[Held]:
+        for known in held:
+            if self._is_claimed(known.file):
+                continue
+            letter, file, note = self._pending_file(known)
+            if file is not None and file.digest != known.digest:
+                note = _CHANGED
+            yield Held(
+                letter=letter,
+                since=known.first_at,
+                why=known.why,
+                note=note,
+                said=self._said(known.msg_id),
+            )
+
+    def _requests(self, asking: Sequence[Known]) -> Iterator[Asking]:
+        for known in asking:
+            letter, file, _ = self._pending_file(known)
+            if file is not None:
+                yield self._asking(letter, file, known.first_at)
+
+    def _asking(self, letter: Letter, file: MessageFile, since: int) -> Asking:
+        event = _event(file)
+        to = message_field(event, "approval_by")
+        about = _words(event, "origin_ref")
+        return Asking(
+            letter=letter,
+            about=about,
+            to=tuple(map(str, to)) if isinstance(to, list) and to else tuple(Authority),
+            text=_words(event, "notes"),
+            since=since,
+            said=self._said(about),
+        )
+
+    def _pending_file(self, known: Known) -> tuple[Letter, MessageFile | None, str]:
+        name = self._by_file.get(known.file)
+        looked = None if name is None else self._status.look(self._bus, name)
+        if name is not None and isinstance(looked, Ready):
+            return _letter(name, looked.file), looked.file, ""
+        note = _WRITTEN if isinstance(looked, NotYet) else _GONE
+        return Letter(file=known.file, msg_id=known.msg_id), None, note
+
+    def _said(self, msg_id: str) -> tuple[Opinion, ...]:
+        said = islice(standing(self._status.files, msg_id), len(Authority) * 2)
+        return tuple(Opinion(one.authority, one.state.value, one.where) for one in said)
+
+    def _is_claimed(self, file: str) -> bool:
+        return any(visible(one.name) == file for one in self._claimed)
+
+    def _all_running(self) -> Iterator[Running]:
+        begun = {known.file: known for known in self._running}
+        for one in self._claimed:
+            known = begun.pop(visible(one.name), None)
+            letter = self._claimed_letter(one)
+            if letter is not None:
+                yield _running(letter, one.owner, known.at if known else 0)
+        for known in begun.values():
+            letter = Letter(file=known.file, msg_id=known.msg_id)
+            yield _running(letter, known.owner, known.at)
+
+    def _claimed_letter(self, one: Claim) -> Letter | None:
+        with suppress(OSError):  # it is through
+            return _letter(one.name, read_claimed(self._bus, one))
+        return None
+
+    def _ended(self, refusals: Sequence[Ended]) -> list[Ended]:
+        limit = self._status.limit
+        known = [] if self._ledger is None else self._ledger.recent(limit, *_ENDED)
+        ended = [
+            Ended(name=one.msg_id, state=one.state.value, at=one.at, why=one.why) for one in known
+        ]
+        return sorted([*ended, *refusals], key=lambda one: -one.at)[:limit]
+
+    def _counts(self, refused: int) -> dict[str, int]:
+        counts = {} if self._ledger is None else self._ledger.counts()
+        found = {state.value: counts.get(state, 0) for state in _ENDED}
+        return found | {State.REFUSED.value: found[State.REFUSED.value] + refused}
+
+
+def _event(file: MessageFile) -> BusEvent:
+    return BusEvent(message=file.message)
+
+
+def _letter(name: str, file: MessageFile) -> Letter:
+    event = _event(file)
+    is_evidence = message_field(event, "msg_type") == EVIDENCE
+    return Letter(
+        file=name,
+        msg_id=message_id(event),
+        title=_words(event, "title") or (EVIDENCE if is_evidence else ""),
+        category=_words(event, "category"),
+        created_by=_words(event, "created_by"),
+    )
+
+
+def _words(event: BusEvent, name: str) -> str:
+    value = message_field(event, name)
+    return value if isinstance(value, str) else ""
+
+
+def _running(letter: Letter, owner: str, since: int) -> Running:
+    pid = owner.split("/")[2:3]
+    dead = True if is_dead(owner) else False if is_alive(owner) else None
+    number = int(pid[0]) if pid and pid[0].isdecimal() else 0
+    return Running(letter=letter, pid=number, since=since, dead=dead)
