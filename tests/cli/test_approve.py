@@ -185,6 +185,12 @@ class TestApproving:
 
         assert "said          antigravity granted (runtime/approvals/" in shown
 
+    def test_another_root(self, root, tmp_path):
+        _, code = on_terminal(tmp_path, ["approve", ID, "--yes", "--root", str(root)], b"")
+
+        assert code == 0
+        assert stands(root) == ["human"]
+
 
 class TestRejecting:
     def test_it_beats_an_approval(self, root):

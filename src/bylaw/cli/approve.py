@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
 import click
 
 from bylaw.cli.deciding import decided, parameters
 from bylaw.cli.frame import HELP_OPTIONS
 
+if TYPE_CHECKING:
+    from bylaw.cli.deciding import Chosen
+
 
 @click.command(context_settings=HELP_OPTIONS)
 @parameters
-def command(*, msg_id: str, by: str, note: str, yes: bool, form: str) -> int:
+def command(**chosen: Unpack[Chosen]) -> int:
     """Approve a message that waits in the bus.
 
     ID is that of the message, or of the request that asks about it. What would be approved is
@@ -26,4 +31,4 @@ def command(*, msg_id: str, by: str, note: str, yes: bool, form: str) -> int:
       bylaw approve 20240116_120000_cursor_fix-lint
       bylaw approve 20240116_120000_cursor_fix-lint --note "only until Friday"
     """
-    return decided(msg_id, by, granted=True, note=note, yes=yes, form=form)
+    return decided(chosen, granted=True)

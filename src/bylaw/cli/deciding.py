@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
 from bylaw.cli.asking import agreed
+from bylaw.cli.bus import chosen_root, root_option
 from bylaw.cli.decision_screen import as_data, question, render
 from bylaw.cli.output import emit, screen_columns, write
 from bylaw.hosts.bus.approving import Approving
@@ -15,7 +16,6 @@ from bylaw.hosts.bus.in_force import InForce
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import Authority
 from bylaw.runtime.known_agents import refuse_agents
-from bylaw.runtime.root import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.approving import Matter
 
     Command = Callable[..., Any]
+
+
+class Chosen(TypedDict):
+    """What a person typed."""
+
+    msg_id: str
+    by: str
+    note: str
+    yes: bool
+    form: str
+    root: str
 
 
 def parameters(function: Command) -> Command:
@@ -45,21 +56,22 @@ def parameters(function: Command) -> Command:
             show_default=True,
             help="The authority for which you decide.",
         ),
+        root_option,
         click.argument("msg_id", metavar="ID"),
     ):
         function = parameter(function)
     return function
 
 
-def decided(msg_id: str, by: str, *, granted: bool, note: str, yes: bool, form: str) -> int:
+def decided(chosen: Chosen, *, granted: bool) -> int:
     """Show, ask, write; the exit code."""
-    authority = Authority(by)
+    authority, form, yes = Authority(chosen["by"]), chosen["form"], chosen["yes"]
     only_shown = form == "json" and not yes
     if not only_shown:
         _refuse_others(granted=granted)
-    root = find_root()
+    root = chosen_root(chosen["root"])
     approving = Approving(root, InForce(root, trusted_once=False).settings.law.bus)
-    matter = approving.matter(msg_id)
+    matter = approving.matter(chosen["msg_id"])
     earlier = approving.earlier(matter, authority)
     if form == "text":
         write(render(matter, earlier, screen_columns()))
@@ -67,7 +79,7 @@ def decided(msg_id: str, by: str, *, granted: bool, note: str, yes: bool, form: 
         approving.refuse_pointless(matter, authority)
     token = None
     if not only_shown and (yes or agreed(question(matter, authority, granted=granted))):
-        token = approving.decide(matter, authority, granted=granted, note=note)
+        token = approving.decide(matter, authority, granted=granted, note=chosen["note"])
     _tell(matter, authority, token, granted=granted, form=form)
     return int(token is None)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
 import click
 
 from bylaw.cli.deciding import decided, parameters
 from bylaw.cli.frame import HELP_OPTIONS
 
+if TYPE_CHECKING:
+    from bylaw.cli.deciding import Chosen
+
 
 @click.command(context_settings=HELP_OPTIONS)
 @parameters
-def command(*, msg_id: str, by: str, note: str, yes: bool, form: str) -> int:
+def command(**chosen: Unpack[Chosen]) -> int:
     """Reject a message of the bus, or take an approval back.
 
     ID is that of the message, or of the request that asks about it. A token is written to
@@ -25,4 +30,4 @@ def command(*, msg_id: str, by: str, note: str, yes: bool, form: str) -> int:
       bylaw reject 20240116_120000_cursor_fix-lint
       bylaw reject 20240116_120000_cursor_fix-lint --note "not before the release"
     """
-    return decided(msg_id, by, granted=False, note=note, yes=yes, form=form)
+    return decided(chosen, granted=False)
