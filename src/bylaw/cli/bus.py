@@ -8,24 +8,18 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.bus_status import status
 from bylaw.cli.failure import INTERRUPTED, MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS, Verbs
 from bylaw.cli.output import always_json, emit
 from bylaw.hosts.bus.opening import Telling, open_bus
-from bylaw.runtime.root import absolute, find_root
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from bylaw.hosts.bus.handled import Handled
     from bylaw.hosts.bus.opening import OpenBus
-
-root_option = click.option(
-    "--root",
-    metavar="DIR",
-    default="",
-    help="The repository; without it, the one around the current folder.",
-)
 
 
 @click.group(
@@ -38,6 +32,8 @@ root_option = click.option(
     Examples:
       bylaw bus run
       bylaw bus run --once --root .
+      bylaw bus status
+      bylaw bus new --title "Fix the lint errors" --category A --path src/app.py
     """,
 )
 def command() -> None:
@@ -46,11 +42,6 @@ def command() -> None:
     Agents put messages into runtime/bus/input; the rules in runtime/rules/ say what becomes of
     them. Evidence is written to runtime/bus/output and runtime/bus/error.
     """
-
-
-def chosen_root(given: str) -> str:
-    """The root that a person named, or the one around the current folder."""
-    return absolute(given) if given else find_root()
 
 
 @command.command(context_settings=HELP_OPTIONS)
@@ -128,3 +119,6 @@ class _Ending:
             raise KeyboardInterrupt
         self.interrupted = number == signal.SIGINT
         self._opened.end()
+
+
+command.add_command(status)

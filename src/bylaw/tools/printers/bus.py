@@ -1,0 +1,252 @@
+"""How it stands with a bus → a table for people, or plain values for programs.
+
+Nothing that a message says can move the cursor or fill the screen: it is made visible and cut. What
+a person copies, the command that approves, is never cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from bylaw.model.iso_time import iso_time
+from bylaw.tools.bus_report import Arrival
+from bylaw.tools.printers.moments import local_time
+from bylaw.tools.printers.paint import Paint, Style
+from bylaw.tools.printers.table import aligned, cut, fitted
+from bylaw.tools.printers.wording import shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bylaw.tools.bus_report import (
+        Asking,
+        BusReport,
+        Ended,
+        Held,
+        Letter,
+        Opinion,
+        Running,
+        Waiting,
+    )
+
+LEAST = 60  # columns; what is narrower is no screen
+MAX_LINES = 4  # of one reason
+MAX_TEXT_LINES = 2  # of what a request says
+_INDENT, _BELOW = "  ", "    "
+_STYLES = {"failed": Style.BAD, "refused": Style.BAD, "done": Style.GOOD}
+_WORDS = {Arrival.UNFINISHED: "not finished", Arrival.REFUSED: "will be refused"}
+_SAID = {"granted": "approved", "revoked": "rejected", "expired": "let it expire"}
+
+
+def as_data(report: BusReport) -> dict[str, object]:
+    """The shape that programs read."""
+    return {
+        "root": report.root,
+        "bus": report.bus,
+        "exists": report.exists,
+        "phase": report.phase,
+        "phase_problem": report.phase_problem or None,
+        "waiting": [
+            _letter_data(one.letter) | {"state": one.state.value, "why": one.why or None}
+            for one in report.waiting
+        ],
+        "held": [_held_data(one) for one in report.held],
+        "requests": [_asking_data(one) for one in report.requests],
+        "running": [
+            _letter_data(one.letter)
+            | {"pid": one.pid or None, "since": _moment(one.since), "dead": one.dead}
+            for one in report.running
+        ],
+        "ended": [
+            {"name": one.name, "state": one.state, "at": _moment(one.at), "why": one.why or None}
+            for one in report.ended
+        ],
+        "counts": dict(report.counts),
+        "left_out": dict(report.left_out),
+    }
+
+
+def _held_data(one: Held) -> dict[str, object]:
+    return _letter_data(one.letter) | {
+        "since": _moment(one.since),
+        "why": one.why,
+        "note": one.note or None,
+        "said": [asdict(said) for said in one.said],
+        "approve": approve_command(one.letter.msg_id),
+    }
+
+
+def _asking_data(one: Asking) -> dict[str, object]:
+    return _letter_data(one.letter) | {
+        "about": one.about,
+        "for": list(one.to),
+        "text": one.text,
+        "since": _moment(one.since),
+        "said": [asdict(said) for said in one.said],
+        "approve": approve_command(one.letter.msg_id),
+    }
+
+
+def _letter_data(letter: Letter) -> dict[str, object]:
+    return {key: value or None for key, value in asdict(letter).items()}
+
+
+def _moment(at: int) -> str | None:
+    return iso_time(at) if at else None
+
+
+def approve_command(msg_id: str) -> str:
+    """What a person types; the id is a valid one, so nothing in it needs quotes."""
+    return f"bylaw approve {msg_id}"
+
+
+def render(report: BusReport, columns: int, *, color: bool) -> str:
+    """Everything, a section each."""
+    if not report.exists:
+        place = f"`{shown(report.bus)}` in `{shown(report.root)}`"
+        return f"there is no bus {place}; `bylaw bus run` makes one\n"
+    return "".join(f"{line}\n" for line in _Table(max(columns, LEAST), Paint(color)).lines(report))
+
+
+class _Table:
+    """Sections of rows, no wider than a screen."""
+
+    def __init__(self, limit: int, paint: Paint) -> None:
+        self._limit = limit
+        self._paint = paint
+
+    def lines(self, report: BusReport) -> Iterator[str]:
+        yield self._head(report)
+        if report.phase is None:
+            words = f"the phase is unknown, so no rule runs: {shown(report.phase_problem)}"
+            yield from self._painted(Style.WARNING, self._wrapped(words, "", MAX_LINES))
+        left = report.left_out
+        yield from self._section("waiting in input", self._waiting(report), left["waiting"])
+        yield from self._section("held", self._held(report), left["held"])
+        yield from self._section("approval requests", self._requests(report), left["requests"])
+        yield from self._section("running", self._running(report))
+        if not (report.waiting or report.held or report.requests or report.running):
+            yield from ("", "nothing waits, and nothing runs")
+        yield from self._section("ended, the newest first", self._ended(report.ended))
+
+    def _head(self, report: BusReport) -> str:
+        counts = ", ".join(f"{number:,} {name}" for name, number in report.counts.items())
+        phase = "unknown" if report.phase is None else str(report.phase)
+        tail = f"  phase {phase}  {counts}"
+        name = cut(shown(report.bus), max(self._limit - len(tail), 1), at_start=True)
+        return self._paint(Style.STRONG, name) + tail
+
+    def _section(self, name: str, lines: Iterable[str], left_out: int = 0) -> Iterator[str]:
+        told = list(lines)
+        if left_out:
+            told.append(f"{_INDENT}and {left_out:,} more; see --limit")
+        if told:
+            yield from ("", self._paint(Style.STRONG, name), *told)
+
+    def _rows(
+        self, rows: Sequence[tuple[str, ...]], below: Sequence[Iterable[str]]
+    ) -> Iterator[str]:
+        """A line for each row, cut to the screen, and what stands below it."""
+        if not rows:
+            return
+        narrow = len(rows[0])
+        fit = fitted(rows, self._limit - len(_INDENT), range(narrow), ())
+        for line, more in zip(aligned(fit), below, strict=True):
+            yield f"{_INDENT}{cut(line, self._limit - len(_INDENT))}"
+            yield from more
+
+    def _waiting(self, report: BusReport) -> Iterator[str]:
+        rows = [_of(one.letter) for one in report.waiting]
+        return self._rows(rows, [self._not_ready(one) for one in report.waiting])
+
+    def _not_ready(self, one: Waiting) -> list[str]:
+        if one.state is Arrival.NEW:
+            return []
+        style = Style.BAD if one.state is Arrival.REFUSED else Style.FAINT
+        return self._told(style, f"{_WORDS[one.state]}: {one.why}")
+
+    def _held(self, report: BusReport) -> Iterator[str]:
+        rows = [_of(one.letter) for one in report.held]
+        return self._rows(rows, [self._lacking(one) for one in report.held])
+
+    def _lacking(self, one: Held) -> list[str]:
+        command = approve_command(one.letter.msg_id)
+        why = one.why.removeprefix("held: ").removesuffix(f"; approve it with `{command}`")
+        return [
+            *self._told(Style.WARNING, why),
+            *(self._told(Style.PLAIN, one.note) if one.note else ()),
+            *self._opinions(one.said),
+            self._way_out(command, one.since),
+        ]
+
+    def _requests(self, report: BusReport) -> Iterator[str]:
+        rows = [
+            (shown(one.letter.msg_id), f"for {shown(' or '.join(one.to))}", _title(one.letter))
+            for one in report.requests
+        ]
+        return self._rows(rows, [self._asked(one) for one in report.requests])
+
+    def _asked(self, one: Asking) -> list[str]:
+        text = self._told(Style.PLAIN, one.text, MAX_TEXT_LINES) if one.text.strip() else []
+        way_out = self._way_out(approve_command(one.letter.msg_id), one.since)
+        return [*text, *self._opinions(one.said), way_out]
+
+    def _opinions(self, said: Iterable[Opinion]) -> list[str]:
+        told = (f"{one.authority} {_SAID.get(one.state, one.state)} ({one.where})" for one in said)
+        return [*chain.from_iterable(self._told(Style.PLAIN, one, 1) for one in told)]
+
+    def _way_out(self, command: str, since: int) -> str:
+        when = f"  (since {local_time(since)})" if since else ""
+        when = when if len(_BELOW) + len(command) + len(when) <= self._limit else ""
+        return _BELOW + self._paint(Style.HELP, shown(command)) + when
+
+    def _running(self, report: BusReport) -> Iterator[str]:
+        rows = [
+            (_name(one.letter), f"process {one.pid or '?'}", _since(one), _title(one.letter))
+            for one in report.running
+        ]
+        return self._rows(rows, [self._health(one) for one in report.running])
+
+    def _health(self, one: Running) -> list[str]:
+        if one.dead:
+            words = "its process is dead; the next `bylaw bus run` settles it"
+            return self._told(Style.BAD, words)
+        return [] if one.dead is False else self._told(Style.FAINT, "on another system")
+
+    def _ended(self, ended: Sequence[Ended]) -> list[str]:
+        rows = [(one.state, local_time(one.at), shown(one.name), shown(one.why)) for one in ended]
+        fit = fitted(rows, self._limit - len(_INDENT), (2, 3), ()) if rows else []
+        lines = [cut(line, self._limit - len(_INDENT)) for line in aligned(fit)]
+        return [
+            _INDENT + self._paint(_STYLES.get(one.state, Style.PLAIN), line[: len(one.state)])
+            + line[len(one.state) :]
+            for one, line in zip(ended, lines, strict=True)
+        ]  # fmt: skip
+
+    def _told(self, style: Style, words: str, most: int = MAX_LINES) -> list[str]:
+        return [*self._painted(style, self._wrapped(shown(words), _BELOW, most))]
+
+    def _wrapped(self, words: str, indent: str, most: int) -> list[str]:
+        return [indent + line for line in wrapped(words, self._limit - len(indent), most)]
+
+    def _painted(self, style: Style, lines: Iterable[str]) -> Iterator[str]:
+        return (self._paint(style, line) for line in lines)
+
+
+def _of(letter: Letter) -> tuple[str, ...]:
+    return _name(letter), shown(letter.category), _title(letter)
+
+
+def _name(letter: Letter) -> str:
+    return shown(letter.msg_id or letter.file)
+
+
+def _title(letter: Letter) -> str:
+    by = f" ({letter.created_by})" if letter.created_by else ""
+    return shown(letter.title + by)
+
+
+def _since(one: Running) -> str:
+    return f"since {local_time(one.since)}" if one.since else "just now"
