@@ -48,9 +48,9 @@ class Handled:
         return cls(answer.event, answer.decision, _status(answer), tuple(evidence))
 
     @classmethod
-    def still_held(cls, event: Event, evidence: Sequence[str]) -> Handled:
+    def still_held(cls, event: Event) -> Handled:
         """A message that waits on: nothing was decided anew."""
-        return cls(event, Decision(verdict=Verdict.ASK), Status.HELD, tuple(evidence), False)
+        return cls(event, Decision(verdict=Verdict.ASK), Status.HELD, is_news=False)
 
     @property
     def why(self) -> str:

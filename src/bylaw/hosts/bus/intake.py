@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
-from bylaw.hosts.bus.claims import claim, finish, give_back
+from bylaw.hosts.bus.claims import claim, finish, give_back, keep
 from bylaw.hosts.bus.events import SESSION, is_request
-from bylaw.hosts.bus.evidence import evidence_for
 from bylaw.hosts.bus.handled import Handled, Status
 from bylaw.hosts.bus.ledger import State
 from bylaw.hosts.bus.message_file import Ignored, NotYet, look
@@ -71,7 +70,7 @@ class Intake:
         self._told: set[Approval] = set()
 
     def handle(self, name: str) -> Handled | NotYet | None:
-        """What became of a file; None if there is nothing to do, or another process does it."""
+        """What became of a file; None if another process does it, or it is none of ours."""
         looked = look(self._bus, name, is_complete)
         if isinstance(looked, NotYet):
             return looked
@@ -83,7 +82,7 @@ class Intake:
             return waiting
         # What is claimed is what was looked at, by its stamp.
         claimed = claim(self._bus, name, looked.stamp)
-        return None if claimed is None else self._take(event, claimed)
+        return None if claimed is None else self._take(event, claimed, whole=looked.file.whole)
 
     def _waiting(self, event: BusEvent) -> Handled | None:
         """A message that was tried, if nothing has changed since that it depends on."""
@@ -93,17 +92,21 @@ class Intake:
         seen = self._seen(event)
         if known.fingerprint != self._fingerprint(seen):
             return None
-        return Handled.still_held(seen, evidence_for(self._bus, known.msg_id))
+        return Handled.still_held(seen)
 
     def _seen(self, event: BusEvent) -> BusEvent:
         return self._events.with_approvals(event, message_id(event))
 
-    def _take(self, event: BusEvent, claimed: Claim) -> Handled:
-        if not _counts(event):
-            handled = self._submit(event)
+    def _take(self, event: BusEvent, claimed: Claim, *, whole: bool) -> Handled:
+        if _counts(event):
+            return self._begin(self._seen(event), claimed)
+        handled = self._submit(event)
+        if whole:
             finish(self._bus, claimed)
             return handled
-        return self._begin(self._seen(event), claimed)
+        # No evidence holds all of it, so the file itself is kept.
+        kept = keep(self._bus, claimed)
+        return with_(handled, evidence=(*handled.evidence, kept))
 
     def _begin(self, event: BusEvent, claimed: Claim) -> Handled:
         msg_id = message_id(event)
@@ -126,15 +129,9 @@ class Intake:
         return self._try(replace(event, retry=retry), claimed)
 
     def _try(self, event: BusEvent, claimed: Claim) -> Handled:
-        try:
-            self._tell_approvals(event)
-            handled = self._submit(event)
-        except BylawError as problem:
-            # Nothing was decided: it may begin anew.
-            self._ledger.end(message_id(event), State.WITHDRAWN, why=str(problem), at=now_ms())
-            give_back(self._bus, claimed)
-            raise
-        return self.settle(event, handled, claimed)
+        self._tell_approvals(event)
+        # If that breaks, the claim stays: whoever recovers it finds out what was done.
+        return self.settle(event, self._submit(event), claimed)
 
     def settle(self, event: BusEvent, handled: Handled, claimed: Claim | None) -> Handled:
         """Note what became of a message, and put its file where it belongs."""
@@ -145,10 +142,15 @@ class Intake:
             message_id(event), state, why=handled.why, fingerprint=fingerprint, at=now_ms()
         )
         if claimed is not None and state in _PENDING:
-            give_back(self._bus, claimed)
+            self._put_back(claimed, message_id(event))
         elif claimed is not None:
             finish(self._bus, claimed)
         return with_(handled, status=Status.HELD) if waits else handled
+
+    def _put_back(self, claimed: Claim, msg_id: str) -> None:
+        name = give_back(self._bus, claimed)
+        if name is not None and name != claimed.name:
+            self._ledger.moved(msg_id, name)
 
     def _submit(self, event: BusEvent) -> Handled:
         self._host.written.clear()

@@ -6,8 +6,8 @@ with the step that was under way failed. Nothing is ever begun a second time (LD
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Ending, next_step
@@ -21,6 +21,7 @@ from bylaw.hosts.bus.records import heading, matter
 from bylaw.hosts.bus.subjects import subject
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus as BusEvent
+from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Channel, Kind
 from bylaw.runtime.answer import Answer
 from bylaw.runtime.journal.reading import read_effects, records_since
@@ -52,20 +53,20 @@ class Recovery:
 
     def recover(self) -> Iterator[Handled]:
         """See to everything that was left; what became of a message that had been begun."""
-        left = {one.name: one for one in claims(self._bus) if is_dead(one.owner)}
+        left = [one for one in claims(self._bus) if is_dead(one.owner)]
         begun = [one for one in self._ledger.in_state(State.RUNNING) if is_dead(one.owner)]
         if not left and not begun:
             return
         # First the plans: they release locks and write what failed.
         self._loop.runtime.recover(SESSION, again=True)
         for known in begun:
+            own = _claim_of(known, left)
+            if own is not None:
+                left.remove(own)
             if self._ledger.take_over(known, this_process()):
-                yield from self._settle(known, self._taken(left.pop(known.file, None)))
-        for one in left.values():
+                yield from self._settle(known, own and take_over(self._bus, own))
+        for one in left:
             self._put_back(one)
-
-    def _taken(self, of: Claim | None) -> Claim | None:
-        return None if of is None else take_over(self._bus, of)
 
     def _settle(self, known: Known, claimed: Claim | None) -> Iterator[Handled]:
         record = self._decided(known)
@@ -106,7 +107,7 @@ class Recovery:
         return Answer(record.event, record.decision, outcomes, ending), interrupted
 
     def _tell(self, event: BusEvent) -> None:
-        body = {**heading(event, RULE, UID, TEXT), "id": str(uuid4()), **matter(event)}
+        body = heading(event, RULE, UID, TEXT) | matter(event)
         write_evidence(self._bus, Channel.ERROR, subject(event), RULE, body)
 
     def _put_back(self, of: Claim) -> None:
@@ -116,7 +117,14 @@ class Recovery:
             return
         message = BusEvent(message=read_claimed(self._bus, taken).message)
         known = self._ledger.known(str(message_field(message, "msg_id")))
-        if known is not None and known.state in _THROUGH and known.claim == of.file:
+        if known is not None and known.state in _THROUGH and known.claim == visible(of.file):
             finish(self._bus, taken)
         else:
             give_back(self._bus, taken)
+
+
+def _claim_of(known: Known, left: list[Claim]) -> Claim | None:
+    """The claim under which a message was begun; another process may have taken it over since."""
+    exactly = (one for one in left if visible(one.file) == known.claim)
+    by_name = (one for one in left if visible(one.name) == known.file)
+    return next(chain(exactly, by_name), None)
