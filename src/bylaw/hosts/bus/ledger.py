@@ -164,20 +164,10 @@ class Ledger:
         with self._reading() as run:
             return _digest(run, msg_id)
 
-    def record_digest(self, msg_id: str, digest: str) -> None:
-        """Say that a message was seen with this digest."""
-        with self._changing() as run:
-            _record(run, msg_id, digest)
-
     def bound(self, source: str) -> str | None:
         """The digest that an approval was given for."""
         with self._reading() as run:
             return _bound(run, source)
-
-    def bind(self, source: str, msg_id: str, digest: str) -> None:
-        """Say what an approval was given for; what is bound stays so."""
-        with self._changing() as run:
-            _bind(run, source, msg_id, digest)
 
     def bind_all(self, msg_id: str, sources: Mapping[str, str], digest: str) -> dict[str, str]:
         """A message is seen with a digest and these approvals → what each of them is for.
