@@ -27,10 +27,10 @@ def test_nothing_found_is_fine(tmp_path):
 
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"no rule files in ")
-    assert json.loads(check(tmp_path, "--format", "json").stdout) == {
-        "books": [],
-        "diagnostics": [],
-    }
+    answer = json.loads(check(tmp_path, "--format", "json").stdout)
+    law = answer.pop("languages")["law"]
+    assert answer == {"books": [], "diagnostics": []}
+    assert law == "LAW: RULE_DSL (L-10-DSL), version 0.1, Active Draft"  # LD-110
 
 
 def test_json_has_the_promised_shape(tmp_path):

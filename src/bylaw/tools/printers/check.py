@@ -31,7 +31,8 @@ def as_data(report: Report) -> dict[str, object]:
         }
         for book in report.books
     ]
-    return {"books": books, "diagnostics": json.as_data(report.diagnostics)}
+    told = {"books": books, "diagnostics": json.as_data(report.diagnostics)}
+    return told if books else {**told, "languages": dict(languages())}
 
 
 def render(report: Report, *, color: bool = False) -> str:
