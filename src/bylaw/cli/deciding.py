@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 from bylaw.cli.asking import agreed
-from bylaw.cli.bus import chosen_root, root_option
+from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.decision_screen import as_data, question, render
 from bylaw.cli.output import emit, screen_columns, write
 from bylaw.hosts.bus.approving import Approving
