@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from bylaw.cli.bus_new import new
 from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.bus_status import status
 from bylaw.cli.failure import INTERRUPTED, MISTAKE
@@ -122,3 +123,4 @@ class _Ending:
 
 
 command.add_command(status)
+command.add_command(new)

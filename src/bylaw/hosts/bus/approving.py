@@ -7,7 +7,6 @@ yet to come would be for anything that comes under its id.
 from __future__ import annotations
 
 import os
-import pwd
 from contextlib import closing
 from dataclasses import dataclass
 from time import time_ns
@@ -24,6 +23,7 @@ from bylaw.model.visible import brief, clipped, visible
 from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.user_name import user_name
 
 if TYPE_CHECKING:
     from bylaw.hosts.bus.approvals import Said
@@ -101,7 +101,7 @@ class Approving:
             "Approved" if granted else "Rejected",
             f"digest: {matter.digest}",
             f"at: {iso_time(time_ns() // _MS)}",
-            f"by: {_user()}",
+            f"by: {visible(user_name())}",
             *([f"note: {clipped(visible(note), MAX_NOTE)}"] if note else []),
         ]
         try:
@@ -145,11 +145,3 @@ def _nothing(msg_id: str, waiting: list[str]) -> str:
 
 def _unusable(wrong: OSError | ValueError) -> BylawError:
     return BylawError(f"cannot use `{TOKENS}`: {in_plain_words(wrong)}")
-
-
-def _user() -> str:
-    number = os.getuid()
-    try:
-        return visible(pwd.getpwuid(number).pw_name)
-    except KeyError:
-        return str(number)

@@ -68,12 +68,17 @@ def write_message(bus: Bus, message: Mapping[str, JSON]) -> str:
     name = f"{slug(str(message.get('msg_id', '')))}.json"
     place = bus.shown(INPUT, name)
     try:
-        _put(bus.input, _encoded(message, indent=2), [name])
+        _put(bus.input, message_bytes(message), [name])
     except FileExistsError:
         raise BylawError(f"there is a message `{place}` already") from None
     except OSError as wrong:
         raise BylawError(f"cannot write the message `{place}`: {in_plain_words(wrong)}") from None
     return place
+
+
+def message_bytes(message: Mapping[str, JSON]) -> bytes:
+    """A message as its file holds it."""
+    return _encoded(message, indent=2)
 
 
 def evidence_for(bus: Bus, name: str) -> list[str]:

@@ -153,6 +153,12 @@ class Ledger:
         )
         return self._all(sql, (*wanted, limit))
 
+    def ids(self, start: str) -> list[str]:
+        """The ids that begin so."""
+        sql = "SELECT msg_id FROM messages WHERE msg_id >= ? AND substr(msg_id, 1, ?) = ?"
+        with self._reading() as run:
+            return [found for (found,) in run(sql, (start, len(start), start)).fetchall()]
+
     def counts(self) -> dict[State, int]:
         """How many messages are in each state."""
         with self._reading() as run:

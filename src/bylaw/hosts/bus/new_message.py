@@ -1,0 +1,162 @@
+"""What somebody wants to be done → a message that is valid now, and its file in `input`."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from bylaw.dialects.law.messages import COMMAND, judge_message
+from bylaw.dialects.law.written import CommandType
+from bylaw.hosts.bus.events import leading_out
+from bylaw.hosts.bus.evidence import message_bytes, write_message
+from bylaw.hosts.bus.folders import INPUT, PROCESSING, Bus
+from bylaw.hosts.bus.in_force import law_settings
+from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES
+from bylaw.hosts.bus.seen_bus import SeenBus
+from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, SharedFiles
+from bylaw.model.errors import BylawError
+from bylaw.model.facts import LawFacts
+from bylaw.model.visible import visible
+from bylaw.runtime.paths import is_folder
+
+if TYPE_CHECKING:
+    from bylaw.model.values import JSON
+
+MAX_WORD = 40  # characters of the agent, and of the slug, in an id
+MAX_SAME = 100  # messages of one second that are told apart by a number
+ORIGIN = "bylaw bus new"
+
+_UNFIT = re.compile(r"[^A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is wanted; None and empty texts stand for what is found out."""
+
+    title: str
+    category: str
+    command_type: str | None
+    paths: tuple[str, ...]
+    run: tuple[str, ...]
+    notes: str
+    origin: str
+    by: str
+    approval_by: tuple[str, ...]
+    requires_approval: bool
+    slug: str
+    phase: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message that is not written yet, and what it would be refused for."""
+
+    message: dict[str, JSON]
+    problems: tuple[str, ...]
+
+    @property
+    def msg_id(self) -> str:
+        """Its id."""
+        return str(self.message["msg_id"])
+
+
+def word_of(text: str) -> str:
+    """A text as part of an id: letters, digits and `-`; empty if it has none."""
+    plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _UNFIT.sub("-", plain)[:MAX_WORD].strip("-")
+
+
+class NewMessages:
+    """Makes messages for the bus of one root."""
+
+    def __init__(self, root: str) -> None:
+        if not is_folder(root):
+            raise BylawError(f"there is no folder `{visible(root)}`")
+        self._root = root
+        self._path = law_settings(root).bus
+        self._phase = SharedFiles(root, self._path).context().phase
+
+    def draft(self, wish: Wish) -> Draft:
+        """The message; BylawError if its phase is unknown. Strict mode judges it, so any will."""
+        message = self._message(wish)
+        facts = LawFacts(
+            phase=self._phase.phase,
+            outside=tuple(leading_out(self._root, message["target_paths"])),
+        )
+        problems = judge_message(message, facts).refused
+        if not problems and len(message_bytes(message)) > MAX_MESSAGE_BYTES:
+            problems = (f"a message is no larger than {MAX_MESSAGE_BYTES:,} bytes",)
+        return Draft(message, problems)
+
+    def put(self, draft: Draft) -> str:
+        """Write it, and give its path from the root; BylawError if that cannot be done."""
+        with Bus(self._root, self._path) as bus:
+            return write_message(bus, draft.message)
+
+    def place(self, draft: Draft) -> str:
+        """Where it would be written."""
+        with SeenBus(self._root, self._path) as bus:
+            return bus.shown(INPUT, f"{draft.msg_id}.json")
+
+    def _message(self, wish: Wish) -> dict[str, JSON]:
+        found: dict[str, JSON] = {
+            "msg_id": self._free_id(wish),
+            "msg_type": COMMAND,
+            "command_type": wish.command_type or _command_type(wish),
+            "phase": self._active_phase() if wish.phase is None else wish.phase,
+            "category": wish.category,
+            "title": wish.title,
+            "target_paths": list(wish.paths),
+        }
+        if wish.run:
+            found["run"] = list(wish.run)
+        if wish.requires_approval:
+            found["requires_approval"] = True
+        if wish.approval_by:
+            found["approval_by"] = list(wish.approval_by)
+        return found | {
+            "origin_ref": wish.origin or ORIGIN,
+            "created_by": wish.by,
+            "notes": wish.notes,
+        }
+
+    def _active_phase(self) -> int:
+        if self._phase.phase is None:
+            file = visible(f"{self._root}/{SHARED_CONTEXT}")
+            raise BylawError(
+                f"the phase is unknown: {self._phase.why}; write one line `Active Phase: N`, with "
+                f"N from 0 to 4, into `{file}`, or say `--phase N`"
+            )
+        return self._phase.phase
+
+    def _free_id(self, wish: Wish) -> str:
+        moment = datetime.now(UTC).strftime("%Y%m%d_%H%M%S")
+        stem = (
+            f"{moment}_{word_of(wish.by)}_{wish.slug or word_of(wish.title).lower() or 'message'}"
+        )
+        taken = self._taken(stem)
+        tried = (stem, *(f"{stem}-{n}" for n in range(2, MAX_SAME + 1)))
+        free = next((one for one in tried if one not in taken), None)
+        if free is None:
+            raise BylawError(f"there are {MAX_SAME} messages like `{stem}` already; try again")
+        return free
+
+    def _taken(self, stem: str) -> set[str]:
+        """The ids that begin so and are known: in the bus, or in its ledger."""
+        with SeenBus(self._root, self._path) as bus:
+            names = [*bus.names(INPUT), *bus.names(PROCESSING)]
+        found = {name.partition(".")[0] for name in names if name.startswith(stem)}
+        ledger = Ledger.to_read(self._root)
+        if ledger is not None:
+            with closing(ledger):
+                found |= set(ledger.ids(stem))
+        return found
+
+
+def _command_type(wish: Wish) -> CommandType:
+    return CommandType.EXEC if wish.run else CommandType.TASK
