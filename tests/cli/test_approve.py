@@ -86,6 +86,10 @@ def stands(root, message=MESSAGE):
     ]
 
 
+def contents(root):
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
 class TestApproving:
     def test_a_person_says_yes(self, root):
         shown, code = on_terminal(root, ["approve", ID], b"y\n")
@@ -410,6 +414,16 @@ class TestWhoMayDecide:
 
 
 class TestPlaces:
+    def test_no_decision_is_written_to_the_bus_nor_for_anybody_else(self, root):
+        """LD-005."""
+        (root / "SHARED_CONTEXT.md").write_text("Active Phase: 2\n")
+        before = contents(root)
+        on_terminal(root, ["approve", ID, "--yes"], b"")
+        on_terminal(root, ["reject", ID, "--yes", "--by", "antigravity"], b"")
+        new = {path for path, text in contents(root).items() if before.get(path) != text}
+
+        assert new == {token(root), token(root, "antigravity")}
+
     def test_the_folder_of_tokens_leads_into_the_bus(self, root):
         token(root).parent.symlink_to("bus/output")
         (root / "runtime" / "bus" / "output").mkdir()
