@@ -11,13 +11,14 @@ from contextlib import closing, nullcontext, suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
+from bylaw.dialects.law.messages import is_decision, judge_message
 from bylaw.hosts.bus.approvals import standing
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.events import is_request, leading_out
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
 from bylaw.hosts.bus.ledger import Ledger, State
+from bylaw.hosts.bus.letters import event_of, letter_of, running_by, words_of
 from bylaw.hosts.bus.message_file import NotYet, Ready, look, may_be_message, read_claimed
 from bylaw.hosts.bus.refusals import Refusals
 from bylaw.hosts.bus.seen_bus import SeenBus
@@ -25,11 +26,9 @@ from bylaw.hosts.bus.shared_files import SharedFiles
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
-from bylaw.model.event import Bus as BusEvent
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Authority
-from bylaw.runtime.owner import is_alive, is_dead
 from bylaw.runtime.paths import as_bytes, is_folder
 from bylaw.tools.bus_report import (
     Arrival,
@@ -116,15 +115,16 @@ class _Glance:
 
     def report(self) -> BusReport:
         limit = self._status.limit
-        known_files = {known.file for known in self._pending}
+        held = [known for known in self._pending if known.state is State.HELD]
+        asking = [known for known in self._pending if known.state is State.WAITING]
+        replaced = {one.file for one in (*held[:limit], *asking[:limit]) if self._is_other(one)}
+        known_files = {known.file for known in self._pending} - replaced
         arrived = [
             name
             for name in self._names
             if may_be_message(name) and visible(name) not in known_files
         ]
         arrivals = list(self._arrivals(arrived[:limit]))
-        held = [known for known in self._pending if known.state is State.HELD]
-        asking = [known for known in self._pending if known.state is State.WAITING]
         there = set(self._bus.names())
         self._status.forget_others(self._names)
         refused, refusals = self._status.refusals.newest(self._bus, limit)
@@ -165,16 +165,16 @@ class _Glance:
                     yield self._arrival(name, file)
 
     def _arrival(self, name: str, file: MessageFile) -> Waiting | Asking:
-        letter = _letter(name, file)
+        letter = letter_of(name, file)
         why = self._refusal(file) or self._earlier(name, letter.msg_id)
         if why:
             return Waiting(letter, Arrival.REFUSED, why)
-        if is_request(_event(file)):
+        if is_request(event_of(file)):
             return self._asking(letter, file, since=0)
         return Waiting(letter, Arrival.NEW)
 
     def _refusal(self, file: MessageFile) -> str:
-        event = _event(file)
+        event = event_of(file)
         if is_decision(event.message):
             return "decisions are forbidden in the bus"
         facts = LawFacts(
@@ -216,14 +216,14 @@ class _Glance:
                 yield self._asking(letter, file, known.first_at)
 
     def _asking(self, letter: Letter, file: MessageFile, since: int) -> Asking:
-        event = _event(file)
+        event = event_of(file)
         to = message_field(event, "approval_by")
-        about = _words(event, "origin_ref")
+        about = words_of(event, "origin_ref")
         return Asking(
             letter=letter,
             about=about,
             to=tuple(map(str, to)) if isinstance(to, list) and to else tuple(Authority),
-            text=_words(event, "notes"),
+            text=words_of(event, "notes"),
             since=since,
             said=self._said(about),
         )
@@ -231,10 +231,16 @@ class _Glance:
     def _pending_file(self, known: Known) -> tuple[Letter, MessageFile | None, str]:
         name = self._by_file.get(known.file)
         looked = None if name is None else self._status.look(self._bus, name)
-        if name is not None and isinstance(looked, Ready):
-            return _letter(name, looked.file), looked.file, ""
+        if name is not None and isinstance(looked, Ready) and not self._is_other(known):
+            return letter_of(name, looked.file), looked.file, ""
         note = _WRITTEN if isinstance(looked, NotYet) else _GONE
         return Letter(file=known.file, msg_id=known.msg_id), None, note
+
+    def _is_other(self, known: Known) -> bool:
+        """Whether a message with another id, or none, lies in its place."""
+        name = self._by_file.get(known.file)
+        looked = None if name is None else self._status.look(self._bus, name)
+        return isinstance(looked, Ready) and message_id(event_of(looked.file)) != known.msg_id
 
     def _said(self, msg_id: str) -> tuple[Opinion, ...]:
         said = islice(standing(self._status.files, msg_id), len(Authority) * 2)
@@ -249,14 +255,14 @@ class _Glance:
             known = begun.pop(visible(one.name), None)
             letter = self._claimed_letter(one)
             if letter is not None:
-                yield _running(letter, one.owner, known.at if known else 0)
+                yield running_by(letter, one.owner, known.at if known else 0)
         for known in begun.values():
             letter = Letter(file=known.file, msg_id=known.msg_id)
-            yield _running(letter, known.owner, known.at)
+            yield running_by(letter, known.owner, known.at)
 
     def _claimed_letter(self, one: Claim) -> Letter | None:
         with suppress(OSError):  # it is through
-            return _letter(one.name, read_claimed(self._bus, one))
+            return letter_of(one.name, read_claimed(self._bus, one))
         return None
 
     def _ended(self, refusals: Sequence[Ended]) -> list[Ended]:
@@ -271,31 +277,3 @@ class _Glance:
         counts = {} if self._ledger is None else self._ledger.counts()
         found = {state.value: counts.get(state, 0) for state in _ENDED}
         return found | {State.REFUSED.value: found[State.REFUSED.value] + refused}
-
-
-def _event(file: MessageFile) -> BusEvent:
-    return BusEvent(message=file.message)
-
-
-def _letter(name: str, file: MessageFile) -> Letter:
-    event = _event(file)
-    is_evidence = message_field(event, "msg_type") == EVIDENCE
-    return Letter(
-        file=name,
-        msg_id=message_id(event),
-        title=_words(event, "title") or (EVIDENCE if is_evidence else ""),
-        category=_words(event, "category"),
-        created_by=_words(event, "created_by"),
-    )
-
-
-def _words(event: BusEvent, name: str) -> str:
-    value = message_field(event, name)
-    return value if isinstance(value, str) else ""
-
-
-def _running(letter: Letter, owner: str, since: int) -> Running:
-    pid = owner.split("/")[2:3]
-    dead = True if is_dead(owner) else False if is_alive(owner) else None
-    number = int(pid[0]) if pid and pid[0].isdecimal() else 0
-    return Running(letter=letter, pid=number, since=since, dead=dead)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 LEAST = 60  # columns; what is narrower is no screen
 MAX_LINES = 4  # of one reason
-MAX_TEXT_LINES = 2  # of what a request says
+MAX_TEXT_LINES = 2  # of what a request says, and of why something ended so
 _INDENT, _BELOW = "  ", "    "
-_STYLES = {"failed": Style.BAD, "refused": Style.BAD, "done": Style.GOOD}
+_STYLES = {"failed": Style.BAD, "refused": Style.BAD}
 _WORDS = {Arrival.UNFINISHED: "not finished", Arrival.REFUSED: "will be refused"}
 _SAID = {"granted": "approved", "revoked": "rejected", "expired": "let it expire"}
 
@@ -151,10 +151,13 @@ class _Table:
         """A line for each row, cut to the screen, and what stands below it."""
         if not rows:
             return
-        narrow = len(rows[0])
-        fit = fitted(rows, self._limit - len(_INDENT), range(narrow), ())
-        for line, more in zip(aligned(fit), below, strict=True):
-            yield f"{_INDENT}{cut(line, self._limit - len(_INDENT))}"
+        room = self._limit - len(_INDENT)
+        # A name is worth more than a title, but it must not be all that there is.
+        named = [(cut(name, room * 2 // 3), *more) for name, *more in rows]
+        for line, more in zip(
+            aligned(fitted(named, room, (len(rows[0]) - 1,), ())), below, strict=True
+        ):
+            yield f"{_INDENT}{cut(line, room)}"
             yield from more
 
     def _waiting(self, report: BusReport) -> Iterator[str]:
@@ -175,10 +178,10 @@ class _Table:
         command = approve_command(one.letter.msg_id)
         why = one.why.removeprefix("held: ").removesuffix(f"; approve it with `{command}`")
         return [
-            *self._told(Style.WARNING, why),
+            *self._told(Style.WARNING, _dated(one.since, why)),
             *(self._told(Style.PLAIN, one.note) if one.note else ()),
             *self._opinions(one.said),
-            self._way_out(command, one.since),
+            self._way_out(command),
         ]
 
     def _requests(self, report: BusReport) -> Iterator[str]:
@@ -189,18 +192,16 @@ class _Table:
         return self._rows(rows, [self._asked(one) for one in report.requests])
 
     def _asked(self, one: Asking) -> list[str]:
-        text = self._told(Style.PLAIN, one.text, MAX_TEXT_LINES) if one.text.strip() else []
-        way_out = self._way_out(approve_command(one.letter.msg_id), one.since)
+        text = self._told(Style.PLAIN, _dated(one.since, one.text), MAX_TEXT_LINES)
+        way_out = self._way_out(approve_command(one.letter.msg_id))
         return [*text, *self._opinions(one.said), way_out]
 
     def _opinions(self, said: Iterable[Opinion]) -> list[str]:
         told = (f"{one.authority} {_SAID.get(one.state, one.state)} ({one.where})" for one in said)
         return [*chain.from_iterable(self._told(Style.PLAIN, one, 1) for one in told)]
 
-    def _way_out(self, command: str, since: int) -> str:
-        when = f"  (since {local_time(since)})" if since else ""
-        when = when if len(_BELOW) + len(command) + len(when) <= self._limit else ""
-        return _BELOW + self._paint(Style.HELP, shown(command)) + when
+    def _way_out(self, command: str) -> str:
+        return _BELOW + self._paint(Style.HELP, shown(command))
 
     def _running(self, report: BusReport) -> Iterator[str]:
         rows = [
@@ -215,15 +216,13 @@ class _Table:
             return self._told(Style.BAD, words)
         return [] if one.dead is False else self._told(Style.FAINT, "on another system")
 
-    def _ended(self, ended: Sequence[Ended]) -> list[str]:
-        rows = [(one.state, local_time(one.at), shown(one.name), shown(one.why)) for one in ended]
-        fit = fitted(rows, self._limit - len(_INDENT), (2, 3), ()) if rows else []
-        lines = [cut(line, self._limit - len(_INDENT)) for line in aligned(fit)]
-        return [
-            _INDENT + self._paint(_STYLES.get(one.state, Style.PLAIN), line[: len(one.state)])
-            + line[len(one.state) :]
-            for one, line in zip(ended, lines, strict=True)
-        ]  # fmt: skip
+    def _ended(self, ended: Sequence[Ended]) -> Iterator[str]:
+        rows = [(f"{one.state:<9}  {local_time(one.at)}", shown(one.name)) for one in ended]
+        return self._rows(rows, [self._reason(one) for one in ended])
+
+    def _reason(self, one: Ended) -> list[str]:
+        style = _STYLES.get(one.state, Style.PLAIN)
+        return self._told(style, one.why, MAX_TEXT_LINES) if one.why else []
 
     def _told(self, style: Style, words: str, most: int = MAX_LINES) -> list[str]:
         return [*self._painted(style, self._wrapped(shown(words), _BELOW, most))]
@@ -246,6 +245,10 @@ def _name(letter: Letter) -> str:
 def _title(letter: Letter) -> str:
     by = f" ({letter.created_by})" if letter.created_by else ""
     return shown(letter.title + by)
+
+
+def _dated(since: int, words: str) -> str:
+    return f"since {local_time(since)}: {words}" if since else f"new: {words}"
 
 
 def _since(one: Running) -> str:

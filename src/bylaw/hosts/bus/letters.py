@@ -1,0 +1,47 @@
+"""A message file → what `bylaw bus status` tells of it; whoever has it → whether it lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.messages import EVIDENCE
+from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.approvals import message_field
+from bylaw.model.event import Bus as BusEvent
+from bylaw.runtime.owner import is_alive, is_dead
+from bylaw.tools.bus_report import Letter, Running
+
+if TYPE_CHECKING:
+    from bylaw.hosts.bus.message_file import MessageFile
+
+
+def event_of(file: MessageFile) -> BusEvent:
+    """The message of a file as rules would see it, without facts."""
+    return BusEvent(message=file.message)
+
+
+def letter_of(name: str, file: MessageFile) -> Letter:
+    """What a file says of itself, under the name that it had in `input`."""
+    event = event_of(file)
+    is_evidence = message_field(event, "msg_type") == EVIDENCE
+    return Letter(
+        file=name,
+        msg_id=message_id(event),
+        title=words_of(event, "title") or (EVIDENCE if is_evidence else ""),
+        category=words_of(event, "category"),
+        created_by=words_of(event, "created_by"),
+    )
+
+
+def words_of(event: BusEvent, name: str) -> str:
+    """A field that should be a text; else nothing."""
+    value = message_field(event, name)
+    return value if isinstance(value, str) else ""
+
+
+def running_by(letter: Letter, owner: str, since: int) -> Running:
+    """A message in the hands of a process, and what is known of that."""
+    pid = owner.split("/")[2:3]
+    dead = True if is_dead(owner) else False if is_alive(owner) else None
+    number = int(pid[0]) if pid and pid[0].isdecimal() else 0
+    return Running(letter=letter, pid=number, since=since, dead=dead)
