@@ -32,6 +32,12 @@ def is_dead(owner: str) -> bool:
     return parts[1] == space and is_gone(int(parts[2]), int(parts[3]))
 
 
+def is_of_this_boot(owner: str) -> bool:
+    """Whether that process ran since the system did: what it wrote and did not sync is there."""
+    boot = _place()[0]
+    return bool(boot) and owner.partition("/")[0] == boot
+
+
 def is_alive(owner: str) -> bool:
     """Whether that process runs here; of unknown names it is not known."""
     parts = owner.split("/")

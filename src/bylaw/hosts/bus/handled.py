@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.dialects.law.built_in import NAME
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
-from bylaw.model.decision import Decision
+from bylaw.model.decision import Decision, Reason
 from bylaw.model.event import Bus, File
 from bylaw.model.verdict import Verdict
 
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
     from bylaw.runtime.answer import Answer
+
+
+HELD = "held"
+HELD_UID = uid_of(NAME, BUILT_IN, HELD)
 
 
 class Status(StrEnum):
@@ -48,9 +54,12 @@ class Handled:
         return cls(answer.event, answer.decision, _status(answer), tuple(evidence))
 
     @classmethod
-    def still_held(cls, event: Event) -> Handled:
-        """A message that waits on: nothing was decided anew."""
-        return cls(event, Decision(verdict=Verdict.ASK), Status.HELD, is_news=False)
+    def still_held(cls, event: Event, why: str) -> Handled:
+        """A message that waits on, for the same reason as before; nothing was decided anew."""
+        same = Reason(rule=HELD, uid=HELD_UID, file="", line=0, verdict=Verdict.ASK, text=why)
+        reasons = (same,) if why else ()
+        decision = Decision(verdict=Verdict.ASK, reasons=reasons)
+        return cls(event, decision, Status.HELD, is_news=False)
 
     @property
     def why(self) -> str:

@@ -92,7 +92,7 @@ class Intake:
         seen = self._seen(event)
         if known.fingerprint != self._fingerprint(seen):
             return None
-        return Handled.still_held(seen)
+        return Handled.still_held(seen, known.why)
 
     def _seen(self, event: BusEvent) -> BusEvent:
         return self._events.with_approvals(event, message_id(event))

@@ -186,7 +186,9 @@ class Ledger:
             recorded = _digest(run, msg_id)
             found = {source: _bound(run, source) for source in sources}
             gone = _sources(run, msg_id) - sources.keys()
-        if recorded == digest and None not in found.values() and not gone:
+        # Without approvals the digest of a new message is recorded when it is begun.
+        is_recorded = recorded == digest or (recorded is None and not sources)
+        if is_recorded and None not in found.values() and not gone:
             return {source: bound for source, bound in found.items() if bound is not None}
         with self._changing() as run:
             old = _digest(run, msg_id) or digest

@@ -20,12 +20,13 @@ from bylaw.hosts.bus.message_file import read_claimed
 from bylaw.hosts.bus.records import heading, matter
 from bylaw.hosts.bus.subjects import subject
 from bylaw.model.approvals import message_field
+from bylaw.model.decision import Decision
 from bylaw.model.event import Bus as BusEvent
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Channel, Kind
 from bylaw.runtime.answer import Answer
 from bylaw.runtime.journal.reading import read_effects, records_since
-from bylaw.runtime.owner import is_dead, this_process
+from bylaw.runtime.owner import is_dead, is_of_this_boot, this_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +71,14 @@ class Recovery:
 
     def _settle(self, known: Known, claimed: Claim | None) -> Iterator[Handled]:
         record = self._decided(known)
-        if record is None:
+        if record is None and is_of_this_boot(known.owner):
             # Nothing was decided, so nothing was done.
             self._ledger.end(known.msg_id, State.WITHDRAWN, at=known.at)
             if claimed is not None:
                 give_back(self._bus, claimed)
+            return
+        if record is None:
+            yield self._give_up(known, claimed)
             return
         answer, interrupted = self._answer(record)
         event = answer.event
@@ -85,6 +89,19 @@ class Recovery:
             self._tell(event)
             handled = Handled.of(answer, evidence_for(self._bus, known.msg_id))
         yield self._intake.settle(event, handled, claimed)
+
+    def _give_up(self, known: Known, claimed: Claim | None) -> Handled:
+        """The power failed, and the journal may have lost what was done: it is not done again."""
+        message = None if claimed is None else read_claimed(self._bus, claimed).message
+        event = BusEvent(
+            session=SESSION, at=known.at, message=message, digest=known.digest, file=known.file
+        )
+        self._tell(event)
+        self._ledger.end(known.msg_id, State.FAILED, why=TEXT, at=known.at)
+        if claimed is not None:
+            finish(self._bus, claimed)
+        evidence = evidence_for(self._bus, known.msg_id)
+        return Handled(event, Decision(), Status.FAILED, tuple(evidence))
 
     def _decided(self, known: Known) -> Record | None:
         """The newest decision on a message since it was begun."""
