@@ -16,6 +16,7 @@ from bylaw.model.slate import variable_space
 from bylaw.model.values import MAX_COUNT
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import (
+    ActorHint,
     ApprovalState,
     Authority,
     CallStatus,
@@ -162,7 +163,7 @@ events = st.one_of(
     st.builds(event.AgentStop, **_common(work_facts), text=texts),
     st.builds(
         event.File,
-        **_common(law_facts),
+        **_common(law_facts) | {"actor": st.sampled_from(ActorHint)},
         change=st.sampled_from(Change),
         path=texts,
         old_path=words,

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from bylaw.model.facts import Facts, LawFacts, WorkFacts
 from bylaw.model.history import Said
 from bylaw.model.values import JSON, Count
-from bylaw.model.vocabulary import CallStatus, Change, EffectStatus, Kind, Op, Role
+from bylaw.model.vocabulary import ActorHint, CallStatus, Change, EffectStatus, Kind, Op, Role
 
 # `seq` and `at` of an event that the runtime has not stamped yet; 0 is a real time.
 UNSTAMPED = -1
@@ -128,6 +128,7 @@ class File(Common, frozen=True, kw_only=True, tag="file"):
     """A file changed."""
 
     kind: ClassVar[Kind] = Kind.FILE
+    actor: ActorHint = ActorHint.UNKNOWN
     change: Change
     path: str
     old_path: str = ""

@@ -53,6 +53,17 @@ class Change(StrEnum):
     RENAMED = "renamed"
 
 
+class ActorHint(StrEnum):
+    """Who may have changed a file: a guess that grants nothing."""
+
+    ANTIGRAVITY = "antigravity"
+    CURSOR = "cursor"
+    CLAUDE = "claude"
+    VSCODE = "vscode"
+    HUMAN = "human"
+    UNKNOWN = "unknown"
+
+
 class FileStatus(StrEnum):
     """How a file differs from a baseline."""
 

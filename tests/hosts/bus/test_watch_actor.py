@@ -7,7 +7,8 @@ import time
 import pytest
 from watching import Told, write
 
-from bylaw.hosts.bus.watcher.actor import ACTORS, LONGEST_LOOK_S, ActorHints
+from bylaw.hosts.bus.watcher.actor import LONGEST_LOOK_S, ActorHints
+from bylaw.model.vocabulary import ActorHint
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def program(folder, name):
 
 def test_the_six_actors():
     """[LD-014]"""
-    assert {"antigravity", "cursor", "claude", "vscode", "human", "unknown"} == ACTORS
+    assert {"antigravity", "cursor", "claude", "vscode", "human", "unknown"} == set(ActorHint)
 
 
 def test_without_a_sign_it_is_unknown(root):

@@ -61,7 +61,7 @@ def matter(event: Event) -> dict[str, JSON]:
             "type": event.change.value,
             "path": event.path,
             "ts": iso_time(event.at),
-            "actor_hint": event.actor,
+            "actor_hint": event.actor.value,
         }
         return {"event": change | ({"old_path": event.old_path} if event.old_path else {})}
     if not isinstance(event, Bus):

@@ -31,7 +31,7 @@ def as_data(report: Report) -> dict[str, object]:
         }
         for book in report.books
     ]
-    told = {"books": books, "diagnostics": json.as_data(report.diagnostics)}
+    told: dict[str, object] = {"books": books, "diagnostics": json.as_data(report.diagnostics)}
     return told if books else {**told, "languages": dict(languages())}
 
 

@@ -18,25 +18,23 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.watcher.changes import UNKNOWN
+from bylaw.model.vocabulary import ActorHint
 from bylaw.runtime.paths import as_bytes, as_text, lies_in
 from bylaw.runtime.processes import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-HUMAN = "human"
 PROGRAMS = {
-    "antigravity": "antigravity",
-    "cursor": "cursor",
-    "cursor-agent": "cursor",
-    "claude": "claude",
-    "code": "vscode",
-    "code-oss": "vscode",
-    "code-insiders": "vscode",
-    "codium": "vscode",
+    "antigravity": ActorHint.ANTIGRAVITY,
+    "cursor": ActorHint.CURSOR,
+    "cursor-agent": ActorHint.CURSOR,
+    "claude": ActorHint.CLAUDE,
+    "code": ActorHint.VSCODE,
+    "code-oss": ActorHint.VSCODE,
+    "code-insiders": ActorHint.VSCODE,
+    "codium": ActorHint.VSCODE,
 }
-ACTORS = frozenset({*PROGRAMS.values(), HUMAN, UNKNOWN})
 
 LOOK_AGAIN_S = 2.0
 LONGEST_LOOK_S = 0.002
@@ -52,7 +50,7 @@ class _Worker:
     """A process of a known program that works below the root."""
 
     pid: str
-    actor: str
+    actor: ActorHint
 
 
 class ActorHints:
@@ -64,17 +62,17 @@ class ActorHints:
         self._looked = float("-inf")
         self._workers: list[_Worker] = []
 
-    def guess(self, paths: Iterable[str]) -> dict[str, str]:
+    def guess(self, paths: Iterable[str]) -> dict[str, ActorHint]:
         """Who may have changed each of these paths from the root."""
         paths = list(paths)
         self._look()
         someone = {worker.actor for worker in self._workers}
-        only = someone.pop() if len(someone) == 1 else UNKNOWN
+        only = someone.pop() if len(someone) == 1 else ActorHint.UNKNOWN
         having = self._open_files() if len(paths) <= MAX_PATHS else {}
         guesses = dict.fromkeys(paths, only)
         guesses |= {path: having[path] for path in paths if path in having}
         if len(paths) <= MAX_PATHS:
-            guesses |= {path: HUMAN for path in paths if self._is_marked(path)}
+            guesses |= {path: ActorHint.HUMAN for path in paths if self._is_marked(path)}
         return guesses
 
     def _is_marked(self, path: str) -> bool:
@@ -94,10 +92,10 @@ class ActorHints:
             if (actor := _actor(pid)) and lies_in(_target(f"/proc/{pid}/cwd"), self._root):
                 self._workers.append(_Worker(pid, actor))
 
-    def _open_files(self) -> dict[str, str]:
+    def _open_files(self) -> dict[str, ActorHint]:
         """Which of the programs has a file below the root open."""
         until = self._clock() + LONGEST_LOOK_S
-        found: dict[str, str] = {}
+        found: dict[str, ActorHint] = {}
         for worker in self._workers:
             for number in _listed(f"/proc/{worker.pid}/fd")[:MAX_OPEN_FILES]:
                 if self._clock() > until:
@@ -108,19 +106,19 @@ class ActorHints:
         return found
 
 
-def _actor(pid: str) -> str:
-    """Which known program a process is; empty if none."""
+def _actor(pid: str) -> ActorHint | None:
+    """Which known program a process is."""
     try:
         with open(f"/proc/{pid}/comm", "rb") as stream:  # noqa: PTH123 - a Path is not needed
             name = as_text(stream.read(32)).strip().lower()
     except OSError:
-        return ""
+        return None
     if name in PROGRAMS:
         return PROGRAMS[name]
     if not name.startswith(("node", "mainthread", "bun", "python")):
-        return ""
+        return None
     words = [_ENDING.sub("", word.rpartition("/")[2]) for word in command_line(int(pid))[:2]]
-    return next((PROGRAMS[word] for word in words if word in PROGRAMS), "")
+    return next((PROGRAMS[word] for word in words if word in PROGRAMS), None)
 
 
 def _listed(folder: str) -> list[str]:

@@ -12,14 +12,12 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.model.vocabulary import Change
+from bylaw.model.vocabulary import ActorHint, Change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bylaw.hosts.bus.watcher.snapshot import Entry
-
-UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class FileChange:
     change: Change
     path: str
     old_path: str = ""
-    actor: str = UNKNOWN
+    actor: ActorHint = ActorHint.UNKNOWN
 
 
 def derive(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> list[FileChange]:
