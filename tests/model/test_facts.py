@@ -19,7 +19,8 @@ COMMON_NAMES = {
     "unknown",
 }
 WORK_NAMES = {"changes", "entries"}
-LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode"}
+OF_THE_HOST = {"outside", "unreadable", "duplicate", "withdrawn"}
+LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode", *OF_THE_HOST}
 
 
 @pytest.mark.parametrize("kind", list(Kind))
