@@ -25,7 +25,8 @@ _NEXT = (
     ("bylaw check", "the rules are in order"),
     ("bylaw trust", "look at what they can start, and allow it"),
     ("bylaw bus run", "watch files and the bus; Ctrl-C ends it"),
-    ("bylaw bus new --help", "send a message"),
+    ("bylaw bus new --title Hello --category A", "send a message"),
+    ("bylaw bus status", "what waits, and for what"),
     ("bylaw approve MSG_ID", "let a message pass that waits for you"),
 )
 

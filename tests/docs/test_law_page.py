@@ -1,0 +1,63 @@
+"""The page of RULE_DSL names everything that its lists are closed with, and no other limits."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bylaw.dialects.law import messages
+from bylaw.dialects.law.action_reader import KEYS, MOST_TIMEOUT
+from bylaw.dialects.law.built_in import BEFORE
+from bylaw.dialects.law.closing import PROCEDURE
+from bylaw.dialects.law.command_line import WHITELIST
+from bylaw.dialects.law.parts_reader import GUARD_KEYS, MATCH_KEYS
+from bylaw.dialects.law.reader import OPTIONAL_KEYS, REQUIRED_KEYS, VERSION
+from bylaw.dialects.law.templates import Field
+from bylaw.dialects.law.written import Category, CommandType, TriggerKind
+from bylaw.hosts.bus.folders import FOLDERS
+from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES, PATIENCE_S, QUIET_S
+from bylaw.hosts.bus.recovering import RULE as INTERRUPTED
+from bylaw.model.rule import ApprovalMode
+from bylaw.model.vocabulary import ActorHint, Authority, Change
+from bylaw.runtime.watched.result import MAX_OUTPUT
+
+PAGE = (Path(__file__).parents[2] / "docs" / "law.md").read_text()
+PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+# What stands in backticks, and each part of a path of keys.
+NAMED = {
+    part
+    for code in re.findall(r"`([^`]+)`", PROSE)
+    for part in (code, *code.split("."), *re.split(r"[ :,]+", code))
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param([*REQUIRED_KEYS[:2], *OPTIONAL_KEYS[1:]], id="keys of a rule"),
+        pytest.param(MATCH_KEYS, id="match"),
+        pytest.param(GUARD_KEYS, id="guards"),
+        pytest.param([*KEYS, *(key for keys in KEYS.values() for key in keys)], id="actions"),
+        pytest.param(messages._KEYS, id="keys of a message"),
+        pytest.param(Field, id="fields of templates"),
+        pytest.param(WHITELIST, id="programs"),
+        pytest.param([*TriggerKind, *CommandType, *Category, *ApprovalMode], id="words"),
+        pytest.param([*Change, *Authority], id="changes and authorities"),
+        pytest.param([rule.id for rule in (*BEFORE, *PROCEDURE.closing)], id="rules of its own"),
+        pytest.param([INTERRUPTED, *FOLDERS, *ActorHint], id="bus and watcher"),
+    ],
+)
+def test_every_name_is_explained(names):
+    assert {str(name) for name in names} - NAMED == set()
+
+
+def test_numbers_are_those_of_the_code():
+    for told in (
+        f'dsl_version: "{VERSION}"',
+        f"1 to {MOST_TIMEOUT}",
+        f"{MAX_MESSAGE_BYTES // 1024} KiB",
+        f"{MAX_OUTPUT // 1024} KiB",
+        f"{QUIET_S * 1000:.0f} ms",
+        f"{PATIENCE_S:.0f} seconds",
+    ):
+        assert told in PAGE
