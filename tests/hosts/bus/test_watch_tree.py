@@ -381,6 +381,22 @@ def test_a_snapshot_that_says_something_else_is_begun_anew(root, statement):
         assert len(told.watcher.notes) == 1
 
 
+def test_a_snapshot_that_is_damaged_meanwhile_is_begun_anew(root):
+    for number in range(500):
+        write(root, f"src/{number}")
+    with Told(root) as told:
+        told.watcher._store._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root / STORE).write_bytes(b"\xff" * 100_000)
+        told.watcher._store._database.execute("PRAGMA shrink_memory")
+        write(root, "a")
+        assert told.after("a") == [("created", "a")]
+        told.watcher.acknowledge()
+        assert "begun anew" in told.watcher.notes[0]
+        (root / "src/7").unlink()
+    with Told(root) as told:
+        assert told.at_start == [("deleted", "src/7")]
+
+
 def test_the_snapshot_is_for_this_user_alone(root):
     with Told(root):
         for name in ("watch.db", "watch.db-wal", "watch.db.lock"):

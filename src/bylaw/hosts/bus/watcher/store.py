@@ -66,11 +66,22 @@ class SnapshotStore:
             self._begin_anew(str(wrong))
             return None
 
-    def save(self, changed: Mapping[str, Entry | None]) -> None:
-        """Keep what lies at these paths now; None: nothing. BylawError if that is impossible."""
+    def save(
+        self, changed: Mapping[str, Entry | None], whole: Snapshot, excluded: Iterable[str]
+    ) -> None:
+        """Keep what lies at these paths now; None: nothing. BylawError if that is impossible.
+
+        A file that turns out to be damaged is begun anew with the whole snapshot.
+        """
         try:
-            self._write(changed)
-        except sqlite3.Error as wrong:
+            try:
+                self._write(changed)
+            except sqlite3.OperationalError:  # no room, or held: the file may be sound
+                raise
+            except sqlite3.DatabaseError as wrong:
+                self._begin_anew(str(wrong))
+                self.replace(whole, excluded)
+        except (sqlite3.Error, OSError) as wrong:
             raise BylawError(f"what was seen of the files cannot be kept: {wrong}") from None
 
     def replace(self, snapshot: Snapshot, excluded: Iterable[str]) -> None:
@@ -84,11 +95,6 @@ class SnapshotStore:
             rows = [(as_bytes(path),) for path in excluded]
             self._database.executemany("INSERT INTO excluded VALUES (?)", rows)
             run(f"PRAGMA user_version = {FORMAT}")
-
-    def begin_anew(self, snapshot: Snapshot, excluded: Iterable[str], why: str) -> None:
-        """Put a new database in the place of one that cannot be used."""
-        self._begin_anew(why)
-        self.replace(snapshot, excluded)
 
     def close(self) -> None:
         """Let go of the database, and of the right to be the only one."""

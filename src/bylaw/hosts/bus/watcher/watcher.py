@@ -128,10 +128,11 @@ class FileWatcher:
         if not self._unsaved:
             return
         try:
-            self._store.save(self._unsaved)
+            self._store.save(self._unsaved, self._known, self._scanner.excluded)
         except BylawError as wrong:  # told again at the next start, if it stays so
             self._tell([str(wrong)])
             return
+        self._tell([self._store.note] if self._store.note else [])
         self._unsaved.clear()
 
     def take_plan(self) -> Plan | None:
