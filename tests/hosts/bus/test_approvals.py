@@ -9,7 +9,7 @@ import pytest
 from bylaw.engine.gates import is_open
 from bylaw.engine.view import View
 from bylaw.hosts.bus.approvals import MAX_APPROVALS, Approvals
-from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.ledger import Ledger, State
 from bylaw.model.event import Bus
 from bylaw.model.facts import LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode
@@ -30,9 +30,14 @@ def root(tmp_path):
 
 
 @pytest.fixture
-def approvals(root):
-    with closing(Ledger(str(root))) as ledger:
-        yield Approvals(str(root), BUS, ledger)
+def ledger(root):
+    with closing(Ledger(str(root))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def approvals(root, ledger):
+    return Approvals(str(root), BUS, ledger)
 
 
 def write(root, text):
@@ -62,6 +67,12 @@ def passes(approvals, *authorities, category="B", mode=ApprovalMode.SINGLE):
     event = Bus(message={"msg_id": ID, "category": category}, digest=FIRST, facts=facts)
     gate = ApprovalGate(mode=mode, authorities=frozenset(map(Authority, authorities)))
     return is_open(gate, View.of(Session(id="bus"), event))
+
+
+def hold(ledger, digest):
+    """As the bus does with a message that it sees for the first time."""
+    ledger.begin(ID, digest=digest, file="m.json", claim="c", owner="o", after_seq=0, at=1)
+    ledger.end(ID, State.HELD, at=2)
 
 
 class TestLines:
@@ -287,8 +298,9 @@ class TestBinding:
         assert granted(approvals, FIRST) == ["human"]
 
     @pytest.mark.parametrize("form", ["line", "token"])
-    def test_it_is_for_what_was_seen(self, root, approvals, form):
+    def test_it_is_for_what_was_seen(self, root, approvals, ledger, form):
         assert granted(approvals, FIRST) == []
+        hold(ledger, FIRST)
         self._approve(root, form)
 
         assert granted(approvals, SECOND) == []  # swapped while nobody looked
@@ -297,6 +309,7 @@ class TestBinding:
     def test_a_swap_while_the_engine_is_down(self, root):
         with closing(Ledger(str(root))) as ledger:
             assert granted(Approvals(str(root), BUS, ledger), FIRST) == []
+            hold(ledger, FIRST)
         self._approve(root, "line")
         with closing(Ledger(str(root))) as ledger:
             after = Approvals(str(root), BUS, ledger)
@@ -319,6 +332,26 @@ class TestBinding:
         self._approve(root, "line")
 
         assert granted(approvals, SECOND) == []
+
+    def test_a_file_that_is_saved_in_place_approves_nothing_anew(self, root, approvals):
+        self._approve(root, "line")
+        assert granted(approvals, FIRST) == ["human"]
+        assert granted(approvals, SECOND) == []
+        write(root, "")  # an editor writes it anew, and is seen half-way
+        assert granted(approvals, SECOND) == []
+        write(root, f"{LISTED}\nsomething else")
+
+        assert granted(approvals, SECOND) == []
+
+    def test_what_was_taken_back_for_a_while_is_no_new_approval(self, root, approvals):
+        self._approve(root, "line")
+        assert granted(approvals, FIRST) == ["human"]
+        write(root, f"{LISTED}\nDECISION: REJECTED {ID} BY human")
+        assert granted(approvals, SECOND) == []
+        self._approve(root, "line")
+
+        assert granted(approvals, SECOND) == []
+        assert granted(approvals, FIRST) == ["human"]
 
     def test_a_token_that_is_written_again_is_a_new_one(self, root, approvals):
         path = token(root, f"{ID}.human")

@@ -180,20 +180,15 @@ class Ledger:
 
         A new one is for the digest that it names; else for what was recorded of the message, as
         nobody can have approved what came after that; else for this digest, which is recorded.
-        One that is gone is forgotten: who says the same again says it of what is there then.
+        One that is gone is not forgotten: who saves a file anew says nothing anew.
         """
         with self._reading() as run:
             recorded = _digest(run, msg_id)
             found = {source: _bound(run, source) for source in sources}
-            gone = _sources(run, msg_id) - sources.keys()
-        # Without approvals the digest of a new message is recorded when it is begun.
-        is_recorded = recorded == digest or (recorded is None and not sources)
-        if is_recorded and None not in found.values() and not gone:
+        if recorded == digest and None not in found.values():
             return {source: bound for source, bound in found.items() if bound is not None}
         with self._changing() as run:
             old = _digest(run, msg_id) or digest
-            for source in gone:
-                run("DELETE FROM bindings WHERE source = ?", (source,))
             for source, named in sources.items():
                 _bind(run, source, msg_id, named or old)
             _record(run, msg_id, digest)
@@ -261,10 +256,6 @@ def _record(run: _Run, msg_id: str, digest: str) -> None:
 def _bound(run: _Run, source: str) -> str | None:
     found = run("SELECT digest FROM bindings WHERE source = ?", (source,)).fetchone()
     return None if found is None else found[0]
-
-
-def _sources(run: _Run, msg_id: str) -> set[str]:
-    return {source for (source,) in run("SELECT source FROM bindings WHERE msg_id = ?", (msg_id,))}
 
 
 def _bind(run: _Run, source: str, msg_id: str, digest: str) -> None:

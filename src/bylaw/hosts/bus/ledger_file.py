@@ -51,7 +51,6 @@ _TABLES = (
         source TEXT PRIMARY KEY, msg_id TEXT NOT NULL, digest TEXT NOT NULL
     ) STRICT
     """,
-    "CREATE INDEX bindings_of_message ON bindings (msg_id)",
 )
 
 
