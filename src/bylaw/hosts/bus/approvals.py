@@ -6,7 +6,7 @@ remembers; so an approval never passes to a message that took the place of anoth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,8 @@ MAX_APPROVALS = 100  # of one message
 class Said:
     """What an authority said; `source` tells it from everything else that anybody says.
 
-    `digest` is the one that it names itself, `where` is for people.
+    `digest` is the one that it names itself, `where` is for people. What does not `stand` was
+    taken back or said anew.
     """
 
     authority: str
@@ -37,6 +38,7 @@ class Said:
     source: str
     digest: str = ""
     where: str
+    stands: bool = True
 
     @property
     def grants(self) -> bool:
@@ -56,26 +58,41 @@ class Approvals:
         return standing(self.files, msg_id)
 
     def facts(self, msg_id: str, digest: str) -> tuple[Approval, ...]:
-        """What rules are told of a message that has this digest now; what is new is bound."""
-        said = self.found(msg_id)
-        # Also without approvals: those that come later are for what is seen now.
+        """What rules are told of a message that has this digest now; what is new is bound.
+
+        Also what is taken back is bound: should it stand again, it is still for what it was for.
+        And without any: those that come later are for what is seen now.
+        """
+        said = said_of(self.files, msg_id)
         bound = self._ledger.bind_all(msg_id, {one.source: one.digest for one in said}, digest)
-        return tuple(_fact(msg_id, one, bound[one.source]) for one in said)
+        return tuple(_fact(msg_id, one, bound[one.source]) for one in _standing(said))
 
     def fingerprint(self, msg_id: str) -> str:
         """Another text whenever something about these approvals is another; nothing is bound."""
         return _digest(*(f"{one.source} {one.state.value}" for one in self.found(msg_id)))
 
 
-def standing(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
-    """Of an authority that takes back only that, of others only what they grant."""
+def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
+    """All that was said of a message, also what does not stand any more."""
     lines = _from_lines(files.context().lines.get(msg_id, ()))
     tokens = _from_tokens(msg_id, files.tokens(msg_id))
     against = _against(lines, tokens)
-    said = (one for one in (*lines, *tokens) if one.grants is (one.authority not in against))
-    # What takes back is first: it must not be what is one too many.
-    ordered = sorted({one.source: one for one in said}.values(), key=lambda one: one.grants)
+    found = {
+        one.source: replace(one, stands=one.grants is (one.authority not in against))
+        for one in (*lines, *tokens)
+    }
+    # What stands is first, and of that what takes back: it must not be what is one too many.
+    ordered = sorted(found.values(), key=lambda one: (not one.stands, one.grants))
     return tuple(ordered[:MAX_APPROVALS])
+
+
+def standing(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
+    """Of an authority that takes back only that, of others only what they grant."""
+    return _standing(said_of(files, msg_id))
+
+
+def _standing(said: Iterable[Said]) -> tuple[Said, ...]:
+    return tuple(one for one in said if one.stands)
 
 
 def _from_lines(lines: Iterable[FoundApproval]) -> list[Said]:
