@@ -11,13 +11,15 @@ from bylaw.dialects.law.built_in import BEFORE
 from bylaw.dialects.law.closing import PROCEDURE
 from bylaw.dialects.law.command_line import WHITELIST
 from bylaw.dialects.law.parts_reader import GUARD_KEYS, MATCH_KEYS
-from bylaw.dialects.law.reader import OPTIONAL_KEYS, REQUIRED_KEYS, VERSION
+from bylaw.dialects.law.reader import OPTIONAL_KEYS, REQUIRED_KEYS, VERSION, read_rules
+from bylaw.dialects.law.shared_context import read_approvals
 from bylaw.dialects.law.templates import Field
 from bylaw.dialects.law.written import Category, CommandType, TriggerKind
 from bylaw.hosts.bus.folders import FOLDERS
 from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES, PATIENCE_S, QUIET_S
 from bylaw.hosts.bus.recovering import RULE as INTERRUPTED
 from bylaw.model.rule import ApprovalMode
+from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import ActorHint, Authority, Change
 from bylaw.runtime.watched.result import MAX_OUTPUT
 
@@ -49,6 +51,24 @@ NAMED = {
 )
 def test_every_name_is_explained(names):
     assert {str(name) for name in names} - NAMED == set()
+
+
+def test_its_rule_is_right():
+    [text] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    [rule], findings = read_rules(SourceFile("rule.yaml", text))
+
+    assert (rule.rule_id, findings) == ("deploy", [])
+
+
+def test_its_lines_approve_and_take_back():
+    msg_id = "20240116_120000_cursor_x"
+    lines = [code.replace("\\|", "|") for code in re.findall(r"`([^`]*MSG_ID[^`]* [^`]*)`", PROSE)]
+    listed, *markers = [one.replace("MSG_ID", msg_id) for one in lines if "bylaw" not in one]
+    text = "\n".join(["## Active Approvals", listed, listed.replace("[x]", "[~]"), *markers])
+
+    told = [(one.msg_id, one.authority) for one in read_approvals(text)]
+    assert told == [(msg_id, "human")] * 4
+    assert [one.state for one in read_approvals(f"## Active Approvals\n{listed}")] == ["granted"]
 
 
 def test_numbers_are_those_of_the_code():
