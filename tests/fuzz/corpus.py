@@ -92,6 +92,11 @@ def _contexts():
     return [text.encode() for text in sorted(texts)]
 
 
+def _laws():
+    """The law files of the examples."""
+    return [path.read_bytes() for path in sorted((EXAMPLES / "law").rglob("*.yaml"))]
+
+
 def _documents():
     return [path.read_bytes() for path in sorted((TESTS / "data" / "seeds").iterdir())]
 
@@ -107,5 +112,6 @@ _REAL = {
     "chatmd": lambda: [*_pages(), *_documents()],
     "chatmd_rules": _chats,
     "context": lambda: [*_contexts(), *_documents()],
+    "law": lambda: [*_laws(), *_documents()],
     "toml": lambda: [(TESTS.parent / "pyproject.toml").read_bytes(), *_documents()],
 }

@@ -105,6 +105,19 @@ WORDS = {
         "ERROR: ai-context-language code: details: [[FILE]] | - ```", _NUMBERS, _TEXTS,
         raw=(b" ", b"\n", b"\n/go()\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff", b"\xc2\xa0", b"\xe2\x80\xa8", b" " * 3_000),
     ),
+    "law": words(
+        "dsl_version: rules: rule_id: priority: trigger: kind: match: paths: event_types: command_types: guards: phase_in: category_in:",
+        "require_lock: approval: mode: authorities: actions: on_error: continue: type: lock_key: cmd: cwd: timeout_sec: channel: template:",
+        "to: payload_template: fs_event bus_input created modified deleted renamed task exec approval_request none single dual retroactive",
+        "antigravity human write_processing_lock run_cmd write_bus request_approval release_lock input output error processing A B C D",
+        '"0.1" 0.1 {{run}} {{msg_id}} {{path}} {{error}} {{x}} {{ }} npm python && $(x) ** src/** {a,b} {name} true null [] {} - & * ! ---',
+        _NUMBERS, _TEXTS,
+        raw=(b"\n", b"\n  ", b"\n  - ", b": ", b"\t", b"\r\n", b"\0", b"\xef\xbb\xbf", b"\xff", b" #"),
+    ),
+    "law_commands": words(
+        "npm pnpm yarn python pytest node python3 ./npm A=b -c -- ' \" '' \"\" \\ \\' \\\" \\$ $ ${ $( ` ; & && | || < > >> ( ) # * ? ~ [ ] { {{ }} = !",
+        _TEXTS, raw=(b" ", b"\n", b"\r\n", b"\t", b"\0", b"\xff", b"\\\n", b"\xc2\xa0", b"x" * 5_000),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -176,6 +189,12 @@ FRAMES = {
     "context_calls": (
         b"%\n%", b"/set(%)", b"/set(a, %)", b"/named(l=%)", b"/%()", b"set(%)", b"/set %", b' /set(a, "%")',
     ),
+    "law": (
+        b"%\n%", b'dsl_version: "0.1"\nrules:\n- %\n- %\n', b"rule_id: R\npriority: 1\ntrigger: {kind: bus_input}\nactions:\n- %\n",
+        b"rule_id: R\npriority: 1\ntrigger: {kind: fs_event, match: {paths: [%]}}\nactions:\n- {type: write_bus, channel: output, template: '%'}\n",
+        b"rule_id: R\npriority: 1\ntrigger: {kind: bus_input}\nactions:\n- {type: run_cmd, cmd: '%', cwd: src, timeout_sec: 1}\n",
+    ),
+    "law_commands": (b"npm %", b"%%", b"npm '%' %", b'npm "%"', b"npm %\\ %"),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',
         b'{"kind":"bus","message":%,"digest":"d"}', b'{"kind":"prompt","text":"x","facts":%}', b"%\n%",

@@ -14,6 +14,7 @@ from chatmd_rules_target import chatmd_rules
 from chatmd_target import chatmd
 from context_target import context, context_calls
 from invariants import check_diagnostics, check_span, refused
+from law_target import law, law_commands
 from rule_file_target import toml_rules
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
 
@@ -360,6 +361,8 @@ TARGETS = {
     "chatmd_rules": chatmd_rules,
     "context": context,
     "context_calls": context_calls,
+    "law": law,
+    "law_commands": law_commands,
     "events": events,
     "facts": facts,
     "pages": pages,
