@@ -146,9 +146,11 @@ def _approval(guards: Fields) -> tuple[ApprovalMode, tuple[Authority, ...], Span
         return ApprovalMode.NONE, (), None
     approval.closed(("mode",), ("authorities",))
     mode = approval.choice("mode", ApprovalMode)
+    errors_before = approval.findings.errors
     authorities = approval.choices("authorities", Authority)
     needed = _NEEDED_AUTHORITIES.get(mode, 0) if mode else 0
-    if len(authorities) < needed:
+    # One that is misspelt was noted already.
+    if len(authorities) < needed and approval.findings.errors == errors_before:
         key = "authorities" if approval.has("authorities") else "mode"
         wanted = "two different authorities" if needed > 1 else "an authority"
         headline = f"`mode: {mode}` needs {wanted}"
