@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+import bus
 import chat
 import chatmd_parse
 import context
@@ -32,6 +33,7 @@ SECTIONS = {
     "journal": submit.run,
     "chats": chat.run,
     "watching files": watcher.run,
+    "bus": bus.run,
     "load": load.run,
     "start": start.run,
 }

@@ -5,18 +5,16 @@ Only what a rule could be about becomes an event: the journal is no list of all 
 
 from __future__ import annotations
 
-import os
-from fcntl import LOCK_EX, LOCK_NB, flock
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.watcher.changes import FileChange
+from bylaw.hosts.bus.watcher.store import AlreadyWatchedError
 from bylaw.hosts.bus.watcher.wake import Wake
 from bylaw.hosts.bus.watcher.watcher import FileWatcher
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import Change
-from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.state_folder import STATE
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.watcher.wake import News
     from bylaw.model.event import File
 
-LEASE = f"{STATE}/watch.lock"
 SNAPSHOT = f"{STATE}/watch.db"
 NEVER_S = 3600.0
 
@@ -54,15 +51,18 @@ class FileRules:
         self._loop = loop
         self._watcher: FileWatcher | None = None
         self._wake: Wake | None = None
-        self._lease = -1
         self._missed: list[FileChange] = []
 
     def try_to_watch(self, hear: Callable[[News], None]) -> None:
         """Take over the watch if nobody has it: two of them would do everything twice."""
-        if self._watcher is None and self._take_lease():
-            self._wake = Wake(self._root, hear)
-            self._watcher = FileWatcher(self._root, self._excluded, f"{self._root}/{SNAPSHOT}")
-            self._missed = self._watcher.start()
+        if self._watcher is not None:
+            return
+        try:
+            watcher = FileWatcher(self._root, self._excluded, f"{self._root}/{SNAPSHOT}")
+        except AlreadyWatchedError:
+            return
+        self._watcher, self._missed = watcher, watcher.start()
+        self._wake = Wake(self._root, hear)
 
     def heard(self, news: Iterable[News]) -> list[str]:
         """Something happened; what a person should know of it."""
@@ -106,8 +106,6 @@ class FileRules:
             self._wake.close()
         if self._watcher is not None:
             self._watcher.close()
-        if self._lease >= 0:
-            os.close(self._lease)
 
     def _submit(self, event: File) -> Handled:
         self._host.written.clear()
@@ -119,15 +117,3 @@ class FileRules:
     def _concerns_a_rule(self, event: File) -> bool:
         found = self._in_force.rules.candidates(event)
         return any(not rule.free for group in found for rule in group.rules)
-
-    def _take_lease(self) -> bool:
-        """Whether the watch is ours; the system takes it from a dead process."""
-        if self._lease < 0:
-            path = as_bytes(f"{self._root}/{LEASE}")
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._lease = os.open(path, flags, 0o600)
-        try:
-            flock(self._lease, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

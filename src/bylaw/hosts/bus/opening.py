@@ -20,6 +20,7 @@ from bylaw.hosts.bus.recovering import Recovery
 from bylaw.hosts.bus.revoking import Revocations
 from bylaw.hosts.bus.shared_files import TOKENS
 from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.paths import real_path
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.state_folder import STATE
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.hosts.bus.handled import Handled
+    from bylaw.model.diagnostic import Diagnostic
     from bylaw.hosts.bus.watcher.wake import News
     from bylaw.runtime.journal.store import Journal
 
@@ -48,7 +50,9 @@ class OpenBus:
         self.root = root
         self._telling = telling
         self._stack = stack
+        self._told = ""
         self.in_force = InForce(root, trusted_once=trust)
+        self._tell_problems(self.in_force.diagnostics)
         self._journal: Journal = stack.enter_context(open_journal(root, read_configuration(root)))
         self.bus = stack.enter_context(Bus(root, self.in_force.settings.law.bus))
         self.ledger = Ledger(root)
@@ -99,17 +103,23 @@ class OpenBus:
     def _take_over_rules(self, news: list[News]) -> None:
         """Rules, settings and switches that were changed count from the next event on."""
         paths = [path for one in news for path in one.paths]
-        if not self.in_force.has_changed(paths):
+        anywhere = any(one.everything for one in news)
+        if not anywhere and not self.in_force.has_changed(paths):
             return
-        problems = self.in_force.reload()
-        if problems:
-            self._telling.note(render(problems).rstrip())
+        self._tell_problems(self.in_force.reload())
         self._loop.runtime.renew(self.in_force.rules, self.in_force.texts)
         self._rule_host()
+
+    def _tell_problems(self, problems: tuple[Diagnostic, ...]) -> None:
+        """What is wrong with rules and settings, once."""
+        text = render(problems).rstrip() if problems else ""
+        if text and text != self._told:
+            self._telling.note(text)
+        self._told = text
 
 
 @contextmanager
 def open_bus(root: str, telling: Telling, *, trust: bool) -> Iterator[OpenBus]:
     """The bus of a root, open; BylawError if something of it cannot be used."""
     with ExitStack() as stack:
-        yield OpenBus(root, telling, stack, trust=trust)
+        yield OpenBus(real_path(root), telling, stack, trust=trust)
