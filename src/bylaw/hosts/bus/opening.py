@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.hosts.bus.handled import Handled
-    from bylaw.model.diagnostic import Diagnostic
     from bylaw.hosts.bus.watcher.wake import News
+    from bylaw.model.diagnostic import Diagnostic
     from bylaw.runtime.journal.store import Journal
 
 
