@@ -30,7 +30,8 @@ def test_a_person_says_yes(root, answer):
     shown, code = on_terminal(root, ["trust"], answer)
 
     assert code == 0
-    assert shown.startswith("can be started:\n  program  lines:a.lines#line-1  make test\n\n")
+    # On a busy machine words about the progress may stand before it.
+    assert "can be started:\n  program  lines:a.lines#line-1  make test\n\n" in shown
     assert f"Trust {root} with this? [y/N] " in shown
     assert shown.endswith("trusted\n")
     assert is_trusted(root)
