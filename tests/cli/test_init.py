@@ -1,13 +1,14 @@
 """`bylaw init`: what is shown is what is written, and nothing of anybody else is touched."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from on_terminal import BYLAW, call, on_terminal
 
-from bylaw.hosts.bus.laying_out import starter
+from bylaw.hosts.bus.laying_out import lay_out, look, starter
+from bylaw.model.errors import BylawError
+from other_user import as_somebody_else
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "law"
 LAWS = dict(starter())
@@ -117,13 +118,22 @@ def test_settings_in_pyproject_stay_the_only_ones(tmp_path):
     assert not (tmp_path / "bylaw.toml").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_what_cannot_be_written_is_told(tmp_path):
-    tmp_path.chmod(0o500)
-    done = init(tmp_path, "--yes")
+    tmp_path.chmod(0o555)
+    laws = look(str(tmp_path))
 
-    assert done.returncode == 1
-    assert "cannot write `SHARED_CONTEXT.md`: permission denied" in done.stderr
+    with as_somebody_else(tmp_path), pytest.raises(BylawError, match="permission denied"):
+        lay_out(str(tmp_path), laws)
+
+
+def test_what_came_meanwhile_is_kept(tmp_path):
+    laws = look(str(tmp_path))
+    (tmp_path / "bylaw.toml").write_text("mine")
+
+    with pytest.raises(BylawError, match="`bylaw.toml`: a file has just been put there"):
+        lay_out(str(tmp_path), laws)
+    assert (tmp_path / "bylaw.toml").read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"SHARED_CONTEXT.md", "bylaw.toml"}
 
 
 def test_a_root_that_is_not_there_is_told(tmp_path):
