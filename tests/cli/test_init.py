@@ -130,7 +130,7 @@ def test_what_came_meanwhile_is_kept(tmp_path):
     laws = look(str(tmp_path))
     (tmp_path / "bylaw.toml").write_text("mine")
 
-    with pytest.raises(BylawError, match="`bylaw.toml`: a file has just been put there"):
+    with pytest.raises(BylawError, match=r"`bylaw\.toml`: a file has just been put there"):
         lay_out(str(tmp_path), laws)
     assert (tmp_path / "bylaw.toml").read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"SHARED_CONTEXT.md", "bylaw.toml"}
