@@ -92,7 +92,7 @@ class BusHost:
         step = due.step
         assert isinstance(step, BusWrite)
         body = evidence_of(event, due, str(step.text), self._root, self._journal)
-        path = self._evidence(step.channel, due, event, body | {"channel": step.channel.value})
+        path = self._evidence(step.channel, due, event, body)
         return StepOutcome(EffectStatus.OK, {"result": path})
 
     def _request(self, due: Due, event: Event) -> StepOutcome:
@@ -106,6 +106,7 @@ class BusHost:
         self._evidence(Channel.ERROR, due, event, body)
 
     def _evidence(self, channel: Channel, due: Due, event: Event, body: dict[str, JSON]) -> str:
+        body["channel"] = channel.value
         path = write_evidence(self._bus, channel, subject(event), due.plan.rule, body)
         self.written.append(path)
         return path

@@ -87,7 +87,7 @@ class Orchestrator:
                 self._recover()
                 self._note_withdrawn()
                 files.try_to_watch(waking.hear)
-            for note in files.heard(news):
+            for note in (*(one.note for one in news if one.note), *files.heard(news)):
                 self._note(note)
             waits = self._pass(self._bus.names(), quietly=True)
             for handled in files.handle():

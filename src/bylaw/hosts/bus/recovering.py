@@ -124,7 +124,7 @@ class Recovery:
         return Answer(record.event, record.decision, outcomes, ending), interrupted
 
     def _tell(self, event: BusEvent) -> None:
-        body = heading(event, RULE, UID, TEXT) | matter(event)
+        body = heading(event, RULE, UID, TEXT) | matter(event) | {"channel": Channel.ERROR.value}
         write_evidence(self._bus, Channel.ERROR, subject(event), RULE, body)
 
     def _put_back(self, of: Claim) -> None:

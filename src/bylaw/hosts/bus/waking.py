@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS
 from bylaw.hosts.bus.watcher.plan import Plan
+from bylaw.hosts.bus.watcher.snapshot import with_ancestors
 from bylaw.hosts.bus.watcher.wake import Wake
 from bylaw.runtime.paths import lies_in
 
@@ -29,7 +30,9 @@ class Waking:
         self._revocations = revocations
         self._news: SimpleQueue[News] = SimpleQueue()
         self._wake = Wake(root, self.hear)
-        self._wake.watch(Plan(flat=frozenset(folders), deep=frozenset()))
+        # Those above them tell that one of them comes, or is another one.
+        flat = frozenset(path for folder in folders for path in with_ancestors(folder))
+        self._wake.watch(Plan(flat=flat, deep=frozenset()))
 
     def hear(self, news: News) -> None:
         """From a thread of the watch: a command that runs meanwhile must not wait."""

@@ -113,15 +113,22 @@ class _Ear(threading.Thread):
 
     def _listen(self) -> None:
         """Hand on what is heard until this ends; an error says why it cannot go on."""
-        there = [path for path in self._paths if os.path.isdir(as_bytes(path))]  # noqa: PTH112
+        there = self._there()
         with self._backend(there, False, _is_polling(), POLL_MS, self._deep, False) as watch:
             self.begun.set()
             self._hear(News(everything=True))
-            while not self.ending.is_set():
+            is_same = self._there() == there
+            while is_same and not self.ending.is_set():
                 # No limit of time: what happens just when it is over would be lost.
                 found = watch.watch(DEBOUNCE_MS, STEP_MS, 0, self.ending)
                 if isinstance(found, set):
-                    self._hear(News(tuple({path for _, path in found})))
+                    paths = {path for _, path in found}
+                    self._hear(News(tuple(paths)))
+                    # One that is new at its place is not watched yet.
+                    is_same = paths.isdisjoint(self._paths)
+
+    def _there(self) -> list[str]:
+        return [path for path in self._paths if os.path.isdir(as_bytes(path))]  # noqa: PTH112
 
 
 def _end(ears: Iterable[_Ear]) -> None:
