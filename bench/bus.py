@@ -52,8 +52,8 @@ def run() -> list[Row]:
         by_hand = _ByHand(Path(folder) / "hand", few, stack)
         ours, more, theirs = _race(few.lap, many.lap, by_hand.lap)
     inside = (
-        f"{MESSAGES * ROUNDS:,} messages, {FEW} rules that only write evidence; theirs: a message is"
-        " 3 synced and 3 other commits, 2 syncs, 2 renames, the same bytes"
+        f"{MESSAGES * ROUNDS:,} messages, {FEW} rules that only write evidence; theirs: for each "
+        "3 synced and 3 other commits, 2 syncs, 2 renames, the same bytes"
     )
     return [
         Row("a message / the same by hand", inside, ours, theirs, AT_MOST, faster=False),
