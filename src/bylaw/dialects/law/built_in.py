@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import BUILT_IN, uid_of
-from bylaw.dialects.law.actions import is_request, is_tried_again
+from bylaw.dialects.law.actions import is_request
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
 from bylaw.expr.paths import normalise_foreign
 from bylaw.model.approvals import message_field
-from bylaw.model.decision import Match, Need, NeedName
+from bylaw.model.decision import Match
 from bylaw.model.effects import BusWrite
 from bylaw.model.event import Bus, File
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rule, Trigger
@@ -127,13 +127,12 @@ def _evidence(view: View) -> str:
 def _answered(view: View) -> str:
     """LD-A39"""
     event = view.event
-    if not isinstance(event, Bus) or not is_request(view) or not is_tried_again(view):
+    if not isinstance(event, Bus) or not is_request(view):
         return ""
     about = str(message_field(event, "origin_ref"))
     if event.facts.withdrawn:
         return f"withdrawn: `{visible(brief(about))}` is gone"
-    approvals = view.fact(Need(NeedName.APPROVALS, about))
-    assert isinstance(approvals, tuple)
+    approvals = event.facts.approvals or ()
     given = [one for one in approvals if _answers(one, about, message_field(event, "approval_by"))]
     if not given:
         return ""
