@@ -2,8 +2,10 @@
 
 import os
 import pty
+import select
 import subprocess
 import sys
+import time
 
 # The shell does not become what it starts, so there is a leader of the session above it.
 SHELL = ["/bin/sh", "-c", '"$@"; exit', "sh"]
@@ -47,6 +49,16 @@ class Terminal:
         while not self.shown.endswith(ending) and self._read():
             pass
         return self.shown
+
+    def wait_for(self, words, after=0, seconds=60):
+        """Until these words are shown behind that many characters; where they end."""
+        end = time.monotonic() + seconds
+        while words not in self.shown[after:]:
+            left = end - time.monotonic()
+            ready = left > 0 and select.select([self._main], [], [], left)[0]
+            assert ready, f"{words!r} is not in {self.shown[after:]!r}"
+            assert self._read(), f"{words!r} is not in {self.shown[after:]!r}"
+        return self.shown.index(words, after) + len(words)
 
     def type(self, keys):
         """Press these keys."""

@@ -1,6 +1,7 @@
 """How it stands with a bus, as plain values: what waits, is held, asks, runs, and has ended.
 
-Texts are foreign: printers make them visible. Times are milliseconds, 0 if unknown.
+Texts are foreign: printers make them visible, but for reasons, which may be so already. Times are
+milliseconds, 0 if unknown.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from bylaw.tools.bus_report import Arrival
 from bylaw.tools.printers.moments import local_time
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import aligned, cut, fitted
-from bylaw.tools.printers.wording import shown, wrapped
+from bylaw.tools.printers.wording import shown, shown_once, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,7 +120,7 @@ class _Table:
     def lines(self, report: BusReport) -> Iterator[str]:
         yield self._head(report)
         if report.phase is None:
-            words = f"the phase is unknown, so no rule runs: {shown(report.phase_problem)}"
+            words = f"the phase is unknown, so no rule runs: {shown_once(report.phase_problem)}"
             yield from self._painted(Style.WARNING, self._wrapped(words, "", MAX_LINES))
         left = report.left_out
         yield from self._section("waiting in input", self._waiting(report), left["waiting"])
@@ -192,7 +192,7 @@ class _Table:
         return self._rows(rows, [self._asked(one) for one in report.requests])
 
     def _asked(self, one: Asking) -> list[str]:
-        text = self._told(Style.PLAIN, _dated(one.since, one.text), MAX_TEXT_LINES)
+        text = self._told(Style.PLAIN, _dated(one.since, shown(one.text)), MAX_TEXT_LINES)
         way_out = self._way_out(approve_command(one.letter.msg_id))
         return [*text, *self._opinions(one.said), way_out]
 
@@ -225,7 +225,7 @@ class _Table:
         return self._told(style, one.why, MAX_TEXT_LINES) if one.why else []
 
     def _told(self, style: Style, words: str, most: int = MAX_LINES) -> list[str]:
-        return [*self._painted(style, self._wrapped(shown(words), _BELOW, most))]
+        return [*self._painted(style, self._wrapped(shown_once(words), _BELOW, most))]
 
     def _wrapped(self, words: str, indent: str, most: int) -> list[str]:
         return [indent + line for line in wrapped(words, self._limit - len(indent), most)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bylaw.model.visible import clipped, visible, width
+from bylaw.model.visible import clipped, visible, visible_in_json, width
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -17,6 +17,12 @@ MAX_WORDS = 1000
 def shown(words: str) -> str:
     """One line of bounded length without any unseen character."""
     return visible(clipped(words, MAX_WORDS))
+
+
+def shown_once(words: str) -> str:
+    """As `shown`, of a text that may be visible already: that is not written out again."""
+    words = clipped(words, MAX_WORDS)
+    return words if visible_in_json(words) == words else visible(words)
 
 
 def number_of(number: int, word: str) -> str:
