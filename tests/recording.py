@@ -34,9 +34,9 @@ def recorder(monkeypatch):
 
 
 def stop_clock(monkeypatch, at):
-    """For every part of the runtime that asks for the time it is `at`, in milliseconds."""
+    """For every part of Bylaw that asks for the time it is `at`, in milliseconds."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("bylaw.runtime.") and hasattr(module, "time_ns"):
+        if name.startswith("bylaw.") and hasattr(module, "time_ns"):
             monkeypatch.setattr(module, "time_ns", lambda: at * 1_000_000)
 
 

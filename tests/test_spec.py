@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import bylaw.hosts.bus.opening  # noqa: F401 - whatever asks for the time must be there
 from bylaw.cli import main
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile
@@ -13,7 +14,7 @@ from bylaw.tools.suites.outcome import updated
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.suites.rule_files import installed_decider
 from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
-from recording import recorder
+from recording import BEGIN, recorder, stop_clock, use_utc
 
 ROOT = Path(__file__).parent.parent
 # What else lies below examples/ is what its pages are about.
@@ -53,6 +54,8 @@ def test_page_is_well_formed(path):
 def test_case(path, title, tmp_path, monkeypatch):
     page = load(path)  # anew: an update of an earlier case has moved this one
     case = next(case for case in page.cases if case.title == title)
+    use_utc(monkeypatch)
+    stop_clock(monkeypatch, BEGIN)
     outcomes = run_case(
         page.source,
         case,

@@ -179,6 +179,11 @@ RUN = "\n```run\n$ bylaw --version\n[exit 0]\n```\n"
         ("## A\n```after x\n```\n", "empty-case", "A"),
         ("```after ../x\n```\n", "bad-block-path", "after ../x"),
         ("```after\n```\n", "unknown-block", "after"),
+        ("```remove ../x\n```\n", "bad-block-path", "remove ../x"),
+        ("```tree /\n```\n", "bad-block-path", "tree /"),
+        ("```holds x\n```\n", "bad-expectation", "holds x"),
+        ("```holds x\n[1]\n```\n", "bad-expectation", "[1]"),
+        ("## A\n```tree x\n```\n", "empty-case", "A"),
         (f"## A [CM-001, oops]\n{RUN}", "bad-requirement-list", " oops"),
     ],
 )
@@ -307,6 +312,93 @@ def test_a_file_that_is_not_there_fails_the_case(tmp_path, real, told):
     assert (outcome.failure, outcome.edit) == (f"`x` {told}", None)
 
 
+TREE = """## A
+
+```json here/b/c.json
+{"a": 1, "b": [{"c": 2, "d": 3}], "when": "now"}
+```
+
+```json here/.a
+```
+
+```run
+$ bylaw --version
+bylaw 0.1.0
+[exit 0]
+```
+
+```tree here
+.a
+b/c.json
+```
+
+```holds here/b/c.json
+{"b": [{"c": 2}]}
+```
+
+```remove here/.a
+```
+
+```tree here
+b/c.json
+```
+
+```remove here/b/c.json
+```
+
+```tree here
+```
+
+```tree nowhere
+```
+"""
+
+
+def test_folders_and_parts_of_files_are_looked_at_where_it_is_written(tmp_path):
+    assert not [one.failure for one in run(page_of(TREE), 0, tmp_path) if one.failure]
+
+
+def test_what_lies_there_otherwise_fails_the_case_and_can_be_written(tmp_path):
+    wrong = TREE.replace("\n.a\nb/c.json\n", "\nx\n").replace('"c": 2}]}\n```', '"c": 4}]}\n```')
+    page = page_of(wrong)
+    tree, holds = (one for one in run(page, 0, tmp_path) if one.failure)
+
+    assert tree.failure.split("\n")[3:] == ["-x", "+.a", "+b/c.json"]
+    assert holds.failure == "`here/b/c.json`: `b[0].c` is 2, expected 4"
+    assert updated(page.source, [tree, holds]) == TREE
+
+
+def test_an_object_of_several_lines_is_written_with_a_line_a_key(tmp_path):
+    page = page_of(TREE.replace('{"b": [{"c": 2}]}', '{\n"a": 2,\n"b": [{"c": 2}]}'))
+    (holds,) = (one for one in run(page, 0, tmp_path) if one.failure)
+
+    told = '{\n  "a": 1,\n  "b": [{"c": 2}]\n}'
+    assert updated(page.source, [holds]) == TREE.replace('{"b": [{"c": 2}]}', told)
+
+
+def test_a_link_is_part_of_a_tree_and_is_not_followed(tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "out").symlink_to("/")
+    page = page_of("## A\n" + RUN + "```tree x\nout\n```\n")
+
+    assert run(page, 0, tmp_path)[-1].failure == ""
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("```holds x\n{}\n```\n", "`x` cannot be read: No such file or directory"),
+        ("```edit x\n{\n```\n```holds x\n{}\n```\n", "`x`: it is not JSON: "),
+        ("```remove x\n```\n", "`x` cannot be removed: No such file or directory"),
+    ],
+)
+def test_what_is_not_there_fails_the_case(tmp_path, block, told):
+    outcome = run(page_of("## A\n" + RUN + block), 0, tmp_path)[-1]
+
+    assert outcome.failure.startswith(told)
+    assert outcome.edit is None
+
+
 @given(
     st.lists(
         st.sampled_from(
@@ -315,6 +407,9 @@ def test_a_file_that_is_not_there_fails_the_case(tmp_path, real, told):
                 *(
                     "```after p",
                     "```edit p",
+                    "```holds p",
+                    "```remove p",
+                    "```tree p",
                     "```events",
                     "```expect",
                     "```state",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.subjects import subject
+from bylaw.hosts.bus.subjects import id_moment, subject
 from bylaw.model.approvals import message_field
 from bylaw.model.effects import ApprovalRequest
 from bylaw.model.event import File
-from bylaw.model.iso_time import iso_time
 from bylaw.model.visible import clipped, visible
 
 if TYPE_CHECKING:
@@ -51,6 +50,4 @@ def _phase(event: Event) -> JSON:
 
 def _request_id(due: Due, event: Event) -> str:
     """`YYYYMMDD_HHMMSS_bylaw_request-SEQ-STEP`: no other step has the same."""
-    day, _, time = iso_time(event.at).partition("T")
-    moment = f"{day.replace('-', '')}_{time[:8].replace(':', '')}"
-    return f"{moment}_{CREATED_BY}_request-{event.seq}-{due.number}"
+    return f"{id_moment(event.at)}_{CREATED_BY}_request-{event.seq}-{due.number}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from time import time_ns
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -19,6 +19,7 @@ from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES
 from bylaw.hosts.bus.seen_bus import SeenBus
 from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, SharedFiles
+from bylaw.hosts.bus.subjects import id_moment
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
@@ -31,6 +32,7 @@ MAX_WORD = 40  # characters of the agent, and of the slug, in an id
 MAX_SAME = 100  # messages of one second that are told apart by a number
 ORIGIN = "bylaw bus new"
 
+_MS = 1_000_000
 _UNFIT = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -135,10 +137,8 @@ class NewMessages:
         return self._phase.phase
 
     def _free_id(self, wish: Wish) -> str:
-        moment = datetime.now(UTC).strftime("%Y%m%d_%H%M%S")
-        stem = (
-            f"{moment}_{word_of(wish.by)}_{wish.slug or word_of(wish.title).lower() or 'message'}"
-        )
+        word = wish.slug or word_of(wish.title).lower() or "message"
+        stem = f"{id_moment(time_ns() // _MS)}_{word_of(wish.by)}_{word}"
         taken = self._taken(stem)
         tried = (stem, *(f"{stem}-{n}" for n in range(2, MAX_SAME + 1)))
         free = next((one for one in tried if one not in taken), None)

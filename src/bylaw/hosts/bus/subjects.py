@@ -1,4 +1,4 @@
-"""An event of the bus → the name under which its locks and its evidence are known."""
+"""An event of the bus → the name under which its locks and its evidence are known; ids."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bylaw.dialects.law.messages import is_message_id
 from bylaw.hosts.bus.evidence import slug
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus, File
+from bylaw.model.iso_time import iso_time
 
 if TYPE_CHECKING:
     from bylaw.model.event import Event
@@ -18,6 +19,12 @@ def subject(event: Event) -> str:
     if isinstance(event, File):
         return f"fs-{event.seq}"
     return message_id(event) or slug(event.file if isinstance(event, Bus) else "")
+
+
+def id_moment(at: int) -> str:
+    """The begin of an id: `YYYYMMDD_HHMMSS`, in UTC."""
+    day, _, time = iso_time(at).partition("T")
+    return f"{day.replace('-', '')}_{time[:8].replace(':', '')}"
 
 
 def message_id(event: Event) -> str:

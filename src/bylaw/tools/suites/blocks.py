@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from bylaw.tools.suites.page import After, Case, Edited, Expected, ExpectedLines, File, Step
+from bylaw.tools.suites.page import AnyStep, Case, Expected, ExpectedLines, File, Step
 
 if TYPE_CHECKING:
     from bylaw.model.source import Span
@@ -16,7 +16,7 @@ class Blocks:
     """What the blocks hold, by kind, in the order of the page."""
 
     files: list[File] = field(default_factory=list)
-    steps: list[Step | Edited | After] = field(default_factory=list)
+    steps: list[AnyStep] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     decisions: list[ExpectedLines] = field(default_factory=list)
     states: list[Expected] = field(default_factory=list)

@@ -36,12 +36,12 @@ def read_diagnostics(source: SourceFile, block: Fence) -> tuple[ExpectedLines, l
 
 
 def read_state(source: SourceFile, block: Fence) -> tuple[Expected, list[Diagnostic]]:
-    """The object of a `state` block, which may have several lines."""
+    """The object of a `state` or `holds` block, which may have several lines."""
     body = source.slice(block.body)
     start = block.body.start + len(body) - len(body.lstrip())
     place = Span(start, start + len(body.strip()))
     if place.start == place.end:
-        return Expected({}, place), [_refused(source, block.span, "this block holds no state")]
+        return Expected({}, place), [_refused(source, block.span, "this block holds no object")]
     try:
         return Expected(_read_object(source, place), place), []
     except LoadError as refused:

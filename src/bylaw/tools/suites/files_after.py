@@ -1,4 +1,4 @@
-"""What a file must hold after commands → whether it does, and what the page would have to say."""
+"""What files must hold after commands → whether they do, and what the page would have to say."""
 
 from __future__ import annotations
 
@@ -6,27 +6,81 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bylaw.model.strict_json import JsonError, read_json
+from bylaw.tools.suites.json_text import write_json
+from bylaw.tools.suites.matching import differences, reshaped
 from bylaw.tools.suites.outcome import Edit, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bylaw.model.source import SourceFile
-    from bylaw.tools.suites.page import After
+    from bylaw.model.values import JSON
+    from bylaw.tools.suites.page import After, Holds, Tree
 
 
 def file_after(source: SourceFile, expected: After) -> Outcome:
     """Compare a file of the current folder with what the page says of it."""
     try:
-        real = Path(expected.path).read_bytes().decode()
-    except OSError as problem:
-        return Outcome(expected.place, f"`{expected.path}` cannot be read: {problem.strerror}")
-    except UnicodeDecodeError:
-        return Outcome(expected.place, f"`{expected.path}` is no UTF-8 text")
+        real = _text(expected.path)
+    except ValueError as problem:
+        return Outcome(expected.place, str(problem))
     if real == expected.text:
         return Outcome(expected.place)
-    names = (f"{expected.path}, expected", f"{expected.path}, real")
-    diff = unified_diff(expected.text.split("\n"), real.split("\n"), *names, lineterm="")
+    diff = _diff(expected.path, expected.text.split("\n"), real.split("\n"))
     fits = _fits(source, expected, real)
-    return Outcome(expected.place, "\n".join(diff), Edit(expected.body, real) if fits else None)
+    return Outcome(expected.place, diff, Edit(expected.body, real) if fits else None)
+
+
+def file_holds(source: SourceFile, holds: Holds) -> Outcome:
+    """Compare a file of JSON with the part of it that the page shows."""
+    try:
+        real = read_json(_text(holds.path))
+    except ValueError as problem:
+        return Outcome(holds.place, str(problem))
+    except JsonError as problem:
+        return Outcome(holds.place, f"`{holds.path}`: {problem.told_of('it is')}")
+    expected = holds.expected
+    wrong = list(differences(expected.value, real))
+    if not wrong:
+        return Outcome(holds.place)
+    lines = "\n" in source.slice(expected.place)
+    told = _laid_out(reshaped(expected.value, real), in_lines=lines)
+    failure = "\n".join(f"`{holds.path}`: {sentence}" for sentence in wrong)
+    return Outcome(holds.place, failure, Edit(expected.place, told))
+
+
+def files_below(tree: Tree) -> Outcome:
+    """Compare what lies below a folder, which may be missing, with what the page says."""
+    top = Path(tree.path)
+    found = (one for one in top.rglob("*") if one.is_symlink() or not one.is_dir())
+    real = sorted(one.relative_to(top).as_posix() for one in found)
+    if real == list(tree.names):
+        return Outcome(tree.place)
+    text = "".join(f"{name}\n" for name in real)
+    return Outcome(tree.place, _diff(tree.path, tree.names, real), Edit(tree.body, text))
+
+
+def _laid_out(value: JSON, *, in_lines: bool) -> str:
+    """An object with a line a key, if it had several; evidence is long."""
+    if not in_lines or not isinstance(value, dict):
+        return write_json(value)
+    pairs = (f"  {write_json(key)}: {write_json(one)}" for key, one in value.items())
+    return "{\n" + ",\n".join(pairs) + "\n}"
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode()
+    except OSError as problem:
+        raise ValueError(f"`{path}` cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"`{path}` is no UTF-8 text") from None
+
+
+def _diff(path: str, expected: Sequence[str], real: Sequence[str]) -> str:
+    names = (f"{path}, expected", f"{path}, real")
+    return "\n".join(unified_diff(expected, real, *names, lineterm=""))
 
 
 def _fits(source: SourceFile, expected: After, real: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
@@ -49,6 +49,33 @@ class After:
 
 
 @dataclass(frozen=True, slots=True)
+class Removed:
+    """A file that somebody takes away, between the commands around it."""
+
+    path: str
+    place: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The files that must lie below a folder, a path from there a line; `body` is their place."""
+
+    path: str
+    names: tuple[str, ...]
+    place: Span
+    body: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What a file of JSON must hold at least, after the commands before it."""
+
+    path: str
+    expected: Expected
+    place: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """A value that the page expects, and where it is written."""
 
@@ -64,6 +91,10 @@ class ExpectedLines:
     end: int
 
 
+# What follows one another in a case.
+AnyStep: TypeAlias = Step | Edited | Removed | After | Tree | Holds
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One test: a heading, the requirements that it checks, and what its blocks hold.
@@ -77,7 +108,7 @@ class Case:
     requirements: tuple[str, ...]
     place: Span
     files: tuple[File, ...] = ()
-    steps: tuple[Step | Edited | After, ...] = ()
+    steps: tuple[AnyStep, ...] = ()
     events: tuple[str, ...] = ()
     decisions: tuple[ExpectedLines, ...] = ()
     states: tuple[Expected, ...] = ()

@@ -2,8 +2,8 @@
 
 A case is a heading `## Title [CM-024, CM-A21]` with the requirements that it checks. Its
 blocks are told apart by the info string: a word of `_BLOCKS`, or any word and a path for a
-file that the case needs; `edit` and `after` with a path stand between its commands. Blocks
-before the first case belong to every case of the page.
+file that the case needs; `edit`, `after` and others of `_BETWEEN` with a path stand between its
+commands. Blocks before the first case belong to every case of the page.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bylaw.tools.suites.blocks import Blocks
 from bylaw.tools.suites.commands import MAX_FINDINGS, read_run
 from bylaw.tools.suites.expectations import read_decisions, read_diagnostics, read_state
 from bylaw.tools.suites.markdown import Fence, Heading, scan
-from bylaw.tools.suites.page import After, Case, Edited, File, Page
+from bylaw.tools.suites.page import After, Case, Edited, File, Holds, Page, Removed, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 CASE_LEVEL = 2
-# The first words of files that are no files of the beginning.
-AFTER, EDIT = "after", "edit"
 # Every case has them anew, so a page of many cases would grow with their product.
 MAX_SHARED = 20
 
@@ -179,12 +177,28 @@ class _Reader:
             self.refuse(BAD_BLOCK_PATH, headline, block.span, help=help_)
             return
         file = File(str(pure), self.source.slice(block.body), word, block.span)
-        if word == AFTER:
-            self.blocks.steps.append(After(file.path, file.text, block.span, block.body))
-        elif word == EDIT:
-            self.blocks.steps.append(Edited(file))
+        if word in _BETWEEN:
+            _BETWEEN[word](self, file, block)
         else:
             self.blocks.files.append(file)
+
+    def add_after(self, file: File, block: Fence) -> None:
+        self.blocks.steps.append(After(file.path, file.text, block.span, block.body))
+
+    def add_edit(self, file: File, _block: Fence) -> None:
+        self.blocks.steps.append(Edited(file))
+
+    def add_removal(self, file: File, _block: Fence) -> None:
+        self.blocks.steps.append(Removed(file.path, file.place))
+
+    def add_tree(self, file: File, block: Fence) -> None:
+        names = tuple(file.text.split("\n")[:-1])
+        self.blocks.steps.append(Tree(file.path, names, block.span, block.body))
+
+    def add_holds(self, file: File, block: Fence) -> None:
+        expected, findings = read_state(self.source, block)
+        self.blocks.steps.append(Holds(file.path, expected, block.span))
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
 
     def add_run(self, block: Fence) -> None:
         steps, findings = read_run(self.source, block.body)
@@ -209,6 +223,15 @@ class _Reader:
         self.blocks.diagnostics.append(lines)
         self.findings += findings[: MAX_FINDINGS - len(self.findings)]
 
+
+# The first words of files that are no files of the beginning, but stand between commands.
+_BETWEEN: dict[str, Callable[[_Reader, File, Fence], None]] = {
+    "after": _Reader.add_after,
+    "edit": _Reader.add_edit,
+    "holds": _Reader.add_holds,
+    "remove": _Reader.add_removal,
+    "tree": _Reader.add_tree,
+}
 
 # The kinds of blocks that are no files: a new kind is a line here and a method above.
 _BLOCKS: dict[str, Callable[[_Reader, Fence], None]] = {

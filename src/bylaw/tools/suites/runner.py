@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.tools.suites.deciding import Decider, try_decisions
-from bylaw.tools.suites.files_after import file_after
+from bylaw.tools.suites.files_after import file_after, file_holds, files_below
 from bylaw.tools.suites.outcome import Edit, Outcome
-from bylaw.tools.suites.page import After, Edited, Step
+from bylaw.tools.suites.page import After, Edited, Holds, Removed, Step, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bylaw.model.source import SourceFile
-    from bylaw.tools.suites.page import Case, File
+    from bylaw.tools.suites.page import AnyStep, Case, File
 
 JOURNAL = "journal"
 # A path and events, one a line → a journal.
@@ -63,16 +63,20 @@ def run_case(
         return decided + [out for step in case.steps for out in _step(source, step, main)]
 
 
-def _step(
-    source: SourceFile, step: Step | Edited | After, main: Callable[[], int]
-) -> Iterator[Outcome]:
+def _step(source: SourceFile, step: AnyStep, main: Callable[[], int]) -> Iterator[Outcome]:
     match step:
         case Step():
             yield _run_step(source, step, main)
         case After():
             yield file_after(source, step)
+        case Holds():
+            yield file_holds(source, step)
+        case Tree():
+            yield files_below(step)
         case Edited(file):
             yield from _write(file, Path())
+        case Removed():
+            yield from _remove(step)
 
 
 def _has_text(file: File, beside: Path) -> bool:
@@ -86,6 +90,14 @@ def _write(file: File, folder: Path, beside: Path | None = None) -> Iterator[Out
         path.write_bytes(_text_beside(file, beside) or file.text.encode())
     except OSError as problem:  # a name that is too long, or that is a folder of another file
         yield Outcome(file.place, f"`{file.path}` cannot be written: {problem.strerror}")
+
+
+def _remove(removed: Removed) -> Iterator[Outcome]:
+    try:
+        Path(removed.path).unlink()
+    except OSError as problem:
+        why = f"`{removed.path}` cannot be removed: {problem.strerror}"
+        yield Outcome(removed.place, why)
 
 
 def _text_beside(file: File, beside: Path | None) -> bytes:
