@@ -1,0 +1,59 @@
+"""A policy as its file says it, checked: what the reader makes and the lowering takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    """How a policy decides when to fire; `created` is an extension."""
+
+    TRIGGER = "trigger"
+    SET = "set"
+    PAIR = "pair"
+    CREATED = "created"
+
+
+class CompareTo(StrEnum):
+    """What the work tree is compared to."""
+
+    BASE = "base"
+    DEFAULT_TIP = "default_tip"
+    PROMPT = "prompt"
+
+
+class RunFor(StrEnum):
+    """How often a command runs."""
+
+    EACH_MATCH = "each_match"
+    ALL_MATCHES = "all_matches"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAction:
+    """`action`: the command as it is written, and its words with placeholders in them."""
+
+    command: str
+    words: tuple[str, ...]
+    run_for: RunFor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPolicy:
+    """One policy. `trigger` are the patterns of its mode: the trigger's, the set's, the pair's one.
+
+    `id` is the stem of its file, `title` what people read. Without an action the body is shown.
+    """
+
+    id: str
+    title: str
+    mode: Mode
+    trigger: tuple[str, ...]
+    safety: tuple[str, ...] = ()
+    expects: tuple[str, ...] = ()
+    action: CommandAction | None = None
+    compare_to: CompareTo = CompareTo.BASE
+    body: str = ""
+    line: int = 1
+    last_line: int = 1

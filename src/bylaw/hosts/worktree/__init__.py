@@ -1,0 +1,1 @@
+"""A git work tree → what changed in it, the queue of its policies, and their commands."""
