@@ -269,14 +269,7 @@ class TestMistakes:
 class TestIds:
     @pytest.fixture(autouse=True)
     def _one_moment(self, monkeypatch):
-        now = new_message.datetime(2024, 1, 16, 12, 0, tzinfo=new_message.UTC)
-
-        class Clock(new_message.datetime):
-            @classmethod
-            def now(cls, tz=None):
-                return now
-
-        monkeypatch.setattr(new_message, "datetime", Clock)
+        monkeypatch.setattr(new_message, "time_ns", lambda: 1_705_406_400 * 10**9)
 
     def test_several_in_one_second(self, root):
         messages = NewMessages(str(root))
