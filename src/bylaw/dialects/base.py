@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 BUILT_IN = "builtin"
 # Before every rank that a language gives to its own rules.
 FIRST = -(2**31)
+_DOES_NOT_LOAD = "does-not-load"
 MAX_HEADLINE = 300  # characters of a finding in a reason
 
 
@@ -204,7 +205,7 @@ def stand_in(dialect: Dialect, file: RuleFile, errors: Sequence[Diagnostic]) -> 
 def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
     """The same, of a file of which line and reason are known."""
     what = dialect.when_broken
-    rule_id = f"does-not-load:{file.path}"
+    rule_id = f"{_DOES_NOT_LOAD}:{file.path}"
     return Rule(
         uid=uid_of(dialect.name, BUILT_IN, rule_id),
         id=rule_id,
@@ -216,6 +217,11 @@ def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
         free=True,
         core=True,
     )
+
+
+def is_stand_in(uid: str) -> bool:
+    """Whether a rule is there in place of a file which does not load."""
+    return uid.partition(":")[2].startswith(f"{BUILT_IN}#{_DOES_NOT_LOAD}:")
 
 
 def _why(file: RuleFile, line: int, errors: Sequence[Diagnostic]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, uid_of
+from bylaw.dialects.base import BUILT_IN, is_stand_in, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
@@ -96,8 +96,14 @@ def _status(answer: Answer) -> Status:
         case Verdict.ASK:
             return Status.HELD
         case Verdict.DENY | Verdict.HALT:
-            return Status.REFUSED
+            return Status.HELD if _waits_for_rules(answer.decision) else Status.REFUSED
     return Status.FAILED if answer.ending.failures else Status.DONE
+
+
+def _waits_for_rules(decision: Decision) -> bool:
+    """Whether nothing but a broken rule file refuses it: once that is mended, it is tried again."""
+    against = [reason.uid for reason in decision.reasons if reason.verdict >= Verdict.DENY]
+    return all(map(is_stand_in, against))
 
 
 def _rule(decision: Decision) -> str | None:
