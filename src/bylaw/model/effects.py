@@ -176,13 +176,20 @@ class ApprovalRequest(StepBase, frozen=True, kw_only=True, tag="approval.request
 
 
 class PromptShow(StepBase, frozen=True, kw_only=True, tag="prompt.show"):
-    """Show a policy's text with the files that it is about."""
+    """Show a policy's text with the files that it is about.
+
+    `arrows` are the files of a correspondence that changed, each with one that should have.
+    `title` and `mode` are for whoever puts several of them together.
+    """
 
     op: ClassVar[Op] = Op.PROMPT_SHOW
     policy: str
     text: str
     files: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    arrows: tuple[tuple[str, str], ...] = ()
+    title: str = ""
+    mode: str = ""
 
 
 class BaselineCapture(StepBase, frozen=True, kw_only=True, tag="baseline.capture"):
