@@ -31,7 +31,7 @@ PARAMETERS = {
     "lock.release": "key",
     "bus.write": "channel text",
     "approval.request": "to text",
-    "prompt.show": "policy text files missing",
+    "prompt.show": "policy text files missing arrows title mode",
     "baseline.capture": "ref",
     "entry.write": "hash status policy baseline trigger_files expected_files matched_files"
     " digest shown result",
