@@ -154,7 +154,11 @@ def _shown(value: Any) -> str:
         return "a mapping"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    return "nothing" if value is None else f"`{_text(clipped(as_text(value), _MAX_VALUE))}`"
+    text = as_text(value)
+    if value is None or not text.strip():
+        return "nothing" if value is None else "an empty text"
+    padded = " with blanks around it" if text != text.strip() else ""
+    return f"`{_text(clipped(text, _MAX_VALUE))}`{padded}"
 
 
 def _unless(fits: object, wanted: str, value: Any) -> str:
