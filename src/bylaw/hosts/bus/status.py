@@ -15,6 +15,7 @@ from bylaw.dialects.law.messages import is_decision, judge_message
 from bylaw.hosts.bus.approvals import standing
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.events import is_request, leading_out
+from bylaw.hosts.bus.folders import ERROR
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
 from bylaw.hosts.bus.ledger import Ledger, State
@@ -268,10 +269,25 @@ class _Glance:
     def _ended(self, refusals: Sequence[Ended]) -> list[Ended]:
         limit = self._status.limit
         known = [] if self._ledger is None else self._ledger.recent(limit, *_ENDED)
+        failed = any(one.state is State.FAILED for one in known)
+        evidence = self._bus.names(ERROR) if failed else []
         ended = [
-            Ended(name=one.msg_id, state=one.state.value, at=one.at, why=one.why) for one in known
+            Ended(
+                name=one.msg_id,
+                state=one.state.value,
+                at=one.at,
+                why=one.why or self._where_told(one, evidence),
+            )
+            for one in known
         ]
         return sorted([*ended, *refusals], key=lambda one: -one.at)[:limit]
+
+    def _where_told(self, known: Known, evidence: Sequence[str]) -> str:
+        """Where it is told what failed: nobody judged that, so there is no reason."""
+        if known.state is not State.FAILED:
+            return ""
+        own = [name for name in evidence if name.startswith(f"{known.msg_id}.")]
+        return f"see `{self._bus.shown(ERROR, own[-1])}`" if own else ""
 
     def _counts(self, refused: int) -> dict[str, int]:
         counts = {} if self._ledger is None else self._ledger.counts()

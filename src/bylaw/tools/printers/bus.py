@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.iso_time import iso_time
 from bylaw.tools.bus_report import Arrival
-from bylaw.tools.printers.moments import local_time
+from bylaw.tools.printers.moments import local_clock, local_time
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import aligned, cut, fitted
 from bylaw.tools.printers.wording import shown, shown_once, wrapped
@@ -252,4 +252,5 @@ def _dated(since: int, words: str) -> str:
 
 
 def _since(one: Running) -> str:
-    return f"since {local_time(one.since)}" if one.since else "just now"
+    # Commands end within hours: the day would only take room.
+    return f"since {local_clock(one.since)}" if one.since else "just now"
