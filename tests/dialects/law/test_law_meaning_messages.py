@@ -127,7 +127,11 @@ def test_what_is_no_id(id_):
         ("requires_approval", "yes", "`requires_approval` must be true or false, not `yes`"),
         ("approval_by", ["cursor"], "`approval_by` must be a list of `human` and `antigravity`"),
         ("approval_by", "human", "`approval_by` must be a list of `human` and `antigravity`"),
-        ("created_by", " ", "`created_by` must be a text of 1 to 4,096 characters, not an empty text"),
+        (
+            "created_by",
+            " ",
+            "`created_by` must be a text of 1 to 4,096 characters, not an empty text",
+        ),
         ("notes", None, "`notes` must be a text of 0 to 100,000 characters, not nothing"),
         ("prioritty", 1, "unknown key `prioritty`"),
         ("titel", "x", "unknown key `titel` (did you mean `title`?)"),
