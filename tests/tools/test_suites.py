@@ -347,6 +347,7 @@ b/c.json
 ```
 
 ```tree here
+b/
 ```
 
 ```tree nowhere

@@ -12,7 +12,7 @@ from bylaw.tools.suites.matching import differences, reshaped
 from bylaw.tools.suites.outcome import Edit, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bylaw.model.source import SourceFile
     from bylaw.model.values import JSON
@@ -52,13 +52,21 @@ def file_holds(source: SourceFile, holds: Holds) -> Outcome:
 
 def files_below(tree: Tree) -> Outcome:
     """Compare what lies below a folder, which may be missing, with what the page says."""
-    top = Path(tree.path)
-    found = (one for one in top.rglob("*") if one.is_symlink() or not one.is_dir())
-    real = sorted(one.relative_to(top).as_posix() for one in found)
+    real = sorted(_below(Path(tree.path)))
     if real == list(tree.names):
         return Outcome(tree.place)
     text = "".join(f"{name}\n" for name in real)
     return Outcome(tree.place, _diff(tree.path, tree.names, real), Edit(tree.body, text))
+
+
+def _below(top: Path) -> Iterator[str]:
+    """The paths of files and of empty folders, these with a slash at their end."""
+    for one in top.rglob("*"):
+        path = one.relative_to(top).as_posix()
+        if one.is_symlink() or not one.is_dir():
+            yield path
+        elif not any(one.iterdir()):
+            yield f"{path}/"
 
 
 def _laid_out(value: JSON, *, in_lines: bool) -> str:

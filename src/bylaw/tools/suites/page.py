@@ -58,7 +58,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The files that must lie below a folder, a path from there a line; `body` is their place."""
+    """The files and empty folders that must lie below a folder; `body` is their place."""
 
     path: str
     names: tuple[str, ...]
