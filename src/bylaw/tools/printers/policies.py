@@ -1,0 +1,67 @@
+"""Policies that need attention → the text that an agent is told: batched, or one message each.
+
+    The following policies require attention:
+
+    ## Source/Test Pairing
+    src/auth/login.py → tests/auth/login_test.py
+
+Sections are those of sets, of pairs, then the others, each by identifier; lines by path (DW-A33).
+There is no decoration. What would be too much is counted, and the last line says where it is listed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bylaw.model.effects import PromptShow
+
+HEAD = "The following policies require attention:"
+ARROW = "→"
+MAX_LINES = 20  # of one policy
+# DW-A33; a mode that is not here comes last.
+_ORDER = {"set": 0, "pair": 1}
+
+
+def batched(shown: Iterable[PromptShow]) -> str:
+    """All policies in one text; empty if none needs attention."""
+    sections = [f"## {visible(one.title)}\n{_lines(one)}" for one in in_order(shown)]
+    return "\n\n".join([HEAD, *sections]) + "\n" if sections else ""
+
+
+def individual(shown: Iterable[PromptShow]) -> list[str]:
+    """Each policy on its own, with its instructions (DW-A34)."""
+    return [_alone(one) for one in in_order(shown)]
+
+
+def in_order(shown: Iterable[PromptShow]) -> list[PromptShow]:
+    """In the order in which they are told."""
+    return sorted(shown, key=lambda one: (_ORDER.get(one.mode, len(_ORDER)), one.policy))
+
+
+def _alone(one: PromptShow) -> str:
+    parts = [_arrows(one), one.text.strip()] if one.arrows else [one.text.strip()]
+    body = "\n\n".join(part for part in parts if part)
+    return f"{HEAD}\n\n## {visible(one.title)}\n{body}\n"
+
+
+def _lines(one: PromptShow) -> str:
+    """The arrows of a correspondence, else the instructions (DW-103)."""
+    return _arrows(one) if one.arrows else _bounded(one, one.text.strip().split("\n"))
+
+
+def _arrows(one: PromptShow) -> str:
+    pairs = sorted(set(one.arrows))
+    return _bounded(one, [f"{visible(left)} {ARROW} {visible(right)}" for left, right in pairs])
+
+
+def _bounded(one: PromptShow, lines: Sequence[str]) -> str:
+    if len(lines) <= MAX_LINES:
+        return "\n".join(lines)
+    more = len(lines) - MAX_LINES
+    where = f"bylaw policies status {one.policy}"
+    return "\n".join([*lines[:MAX_LINES], f"… and {more:,} more; `{where}` lists them"])

@@ -1,0 +1,84 @@
+"""What an agent is told of policies that need attention."""
+
+from bylaw.model.effects import PromptShow
+from bylaw.tools.printers.policies import MAX_LINES, batched, individual
+
+README = PromptShow(
+    policy="readme-accuracy",
+    title="README Accuracy",
+    mode="trigger",
+    text="Source files changed. Verify README.md is accurate.\n",
+    files=("src/api/users.py",),
+)
+TESTS = PromptShow(
+    policy="source-test-pairing",
+    title="Source/Test Pairing",
+    mode="set",
+    text="Change the test, too.",
+    arrows=(
+        ("src/auth/login.py", "tests/auth/login_test.py"),
+        ("src/api/users.py", "tests/api/users_test.py"),
+    ),
+)
+DOCS = PromptShow(
+    policy="api-documentation",
+    title="API Documentation",
+    mode="pair",
+    text="Write it down.",
+    arrows=(("api/users.py", "docs/api/users.md"),),
+)
+
+
+def test_the_three_policies_of_the_document():
+    """DW-101 to DW-105, DW-107: sections as shown there, lines by path."""
+    assert batched([README, DOCS, TESTS]) == (
+        "The following policies require attention:\n"
+        "\n"
+        "## Source/Test Pairing\n"
+        "src/api/users.py → tests/api/users_test.py\n"
+        "src/auth/login.py → tests/auth/login_test.py\n"
+        "\n"
+        "## API Documentation\n"
+        "api/users.py → docs/api/users.md\n"
+        "\n"
+        "## README Accuracy\n"
+        "Source files changed. Verify README.md is accurate.\n"
+    )
+
+
+def test_nothing_to_tell():
+    assert batched([]) == ""
+    assert individual([]) == []
+
+
+def test_each_on_its_own_carries_its_instructions():
+    """DW-106, DW-A34"""
+    first, second = individual([README, DOCS])
+    assert first == (
+        "The following policies require attention:\n\n## API Documentation\n"
+        "api/users.py → docs/api/users.md\n\nWrite it down.\n"
+    )
+    assert second.endswith(
+        "## README Accuracy\nSource files changed. Verify README.md is accurate.\n"
+    )
+
+
+def test_what_is_too_much_is_counted():
+    arrows = tuple((f"src/{n:03}.py", f"tests/{n:03}_test.py") for n in range(MAX_LINES + 5))
+    many = PromptShow(policy="p", title="P", mode="set", text="", arrows=arrows)
+    lines = batched([many]).splitlines()
+    assert len(lines) == 3 + MAX_LINES + 1
+    assert lines[-1] == "… and 5 more; `bylaw policies status p` lists them"
+
+
+def test_one_line_a_pair_and_nothing_unseen():
+    """DW-A35; a name with a line break is still one line."""
+    odd = PromptShow(
+        policy="p",
+        title="A\nB",
+        mode="set",
+        text="",
+        arrows=(("a\n.py", "b.py"), ("a\n.py", "b.py")),
+    )
+    assert batched([odd]).count("\n") == 4
+    assert "\x1b" not in batched([PromptShow(policy="p", title="\x1b[2J", text="x")])
