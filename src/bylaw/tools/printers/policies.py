@@ -6,7 +6,7 @@
     src/auth/login.py → tests/auth/login_test.py
 
 Sections are those of sets, of pairs, then the others, each by identifier; lines by path (DW-A33).
-There is no decoration. What would be too much is counted, and the last line says where it is listed.
+There is no decoration. What would be too much is counted, and a last line says where it is listed.
 """
 
 from __future__ import annotations
