@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ RULES = (
     rule("emergency", 40, [run("python -I -S note.py emergency"), TELL], category="D"),
 )  # fmt: skip
 KILLS = 100
-MESSAGES = 240
+WAITING = 8
 LONGEST_S = 0.3
 
 
@@ -62,65 +63,81 @@ class Nursery:
         return int(self._process.stdout.readline()), outputs[1]
 
 
-def put_all(repository):
-    repository.rules(*RULES)
-    kinds = ["tell", "locked", "runs", "runs", "emergency"]
-    of = {message_id(f"{n:03}"): kinds[n % len(kinds)] for n in range(MESSAGES)}
-    running = [msg_id for msg_id, kind in of.items() if kind == "runs"]
-    repository.context(*(f"- DECISION: APPROVED {one} BY human" for one in running))
-    for n, (msg_id, kind) in enumerate(of.items()):
+class Messages:
+    """As many as are needed so that something is always under way."""
+
+    KINDS = ("tell", "locked", "runs", "runs", "emergency")
+
+    def __init__(self, repository):
+        self._repository = repository
+        self.kinds = {}
+
+    def top_up(self):
+        waiting = [name for name in self._repository.names("input") if is_ours(name)]
+        for _ in range(WAITING - len(waiting)):
+            self._put(len(self.kinds))
+
+    def _put(self, n):
+        kind = self.KINDS[n % len(self.KINDS)]
+        msg_id, more = message_id(f"{n:03}"), {}
+        if kind == "runs":
+            self._repository.token(msg_id)
+            more = {"run": [f"python -I -S note.py {msg_id}"]}
         category = {"runs": "B", "emergency": "D"}.get(kind, "A")
-        more = {"run": [f"python -I -S note.py {msg_id}"]} if kind == "runs" else {}
-        repository.put(f"{n:03}", kind, category, **more)
-    return of
+        self.kinds[msg_id] = kind
+        self._repository.put(f"{n:03}", kind, category, **more)
 
 
-def kill_at_random(repository, dice):
+def is_ours(name):
+    return "_bylaw_request-" not in name
+
+
+def kill_at_random(repository, messages, dice):
     """Start one after the other, sometimes two, and kill each; what they noted."""
     noted = []
     with Nursery(repository.root) as nursery:
         for n in range(KILLS):
+            messages.top_up()
             started = [nursery.start(*(["--once"] if n % 2 else []))]
-            noted += [started[0][1]]
             time.sleep(dice.uniform(0.005, LONGEST_S))
             if n % 10 == 0:
                 started += [nursery.start()]
                 time.sleep(dice.uniform(0.005, LONGEST_S))
+            noted += [note for _, note in started]
             for pid, _ in started:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it was through, or its notes say why
+                    os.kill(pid, signal.SIGKILL)
             for pid, _ in started[: dice.choice([0, 1])]:
                 assert wait_until_gone(pid, 10)
-    return [path.read_text() for path in noted]
+    return {path.read_text() for path in noted}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [int(os.environ.get("BYLAW_SEED", "0"))])
 def test_no_message_is_lost_and_none_is_run_twice(repository, seed):
-    of = put_all(repository)
-    notes = kill_at_random(repository, random.Random(seed))
-    with repository.start() as running:
-        running.until(lambda: is_through(repository, of), 60)
-        assert running.end() == 0
-        notes += [running.notes]
+    repository.rules(*RULES)
+    messages = Messages(repository)
+    notes = kill_at_random(repository, messages, random.Random(seed))
+    with repository.start("--once") as running:
+        assert running.ended(60) in {0, 1}
+        notes.add(running.notes)
 
-    ran, evidence = repository.ran(), repository.evidence()
+    of, ran, evidence = messages.kinds, repository.ran(), repository.evidence()
     done = {one["msg_id"] for one in evidence if one["channel"] == "output"}
     interrupted = {one["msg_id"] for one in evidence if "interrupted" in one["text"]}
     too_late = {one["msg_id"] for one in evidence if "holds it" in one["text"]}
-    requests = [name for name in repository.names("input") if "_bylaw_request-" in name]
+    requests = repository.names("input")
     approved = {msg_id for msg_id, kind in of.items() if kind == "runs"}
-    assert set(notes) == {""}
-    assert set(of) <= done | interrupted | too_late  # none is lost
-    assert {ran[msg_id] for msg_id in approved} <= {0, 1}  # none ran twice
+    assert notes == {""}
+    assert set(of) == done | interrupted | too_late  # none is lost
+    assert {ran[msg_id] for msg_id in approved} == {0, 1}  # none ran twice
     # An emergency was asked for before it ran.
     assert ran["emergency"] <= len(requests) <= sum(kind == "emergency" for kind in of.values())
     assert {msg_id for msg_id in approved if not ran[msg_id]} <= interrupted | too_late
     assert set(ran) - {"emergency"} <= done | interrupted
-    assert repository.locks() == []
+    assert not any(map(is_ours, requests))
     assert repository.names("processing") == []
+    assert repository.locks() == []
     assert "running" not in repository.states()
     assert repository.open_plans() == []
-    assert len(interrupted) > 3  # else the kills hit nothing
-
-
-def is_through(repository, of):
-    return not repository.names("processing") and set(of) <= set(repository.told())
+    assert not any("duplicate" in one["text"] for one in evidence)
+    assert len(interrupted) > 10  # else the kills hit nothing

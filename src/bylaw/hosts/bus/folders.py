@@ -7,7 +7,7 @@ place meanwhile. They are as open to others as the user's umask says: agents sha
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
@@ -17,6 +17,7 @@ from bylaw.runtime.paths import as_bytes, as_text
 from bylaw.runtime.reading import in_plain_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
@@ -62,25 +63,39 @@ class Bus:
         return self._folders[name]
 
     def names(self, folder: str = INPUT) -> list[str]:
-        """What lies in a folder, in order; OSError if that cannot be told."""
-        # Whoever lists a folder moves the place in its descriptor, so each has one of its own.
-        own = os.open(".", _FOLDER, dir_fd=self._folders[folder])
-        try:
-            found = os.listdir(own)  # noqa: PTH208 - a descriptor
-            return sorted(as_text(os.fsencode(name)) for name in found)
-        finally:
-            os.close(own)
+        """What lies in a folder, in order."""
+        with self.told_plainly():
+            # Whoever lists a folder moves the place in its descriptor, so each has its own.
+            own = os.open(".", _FOLDER, dir_fd=self._folders[folder])
+            try:
+                found = os.listdir(own)  # noqa: PTH208 - a descriptor
+                return sorted(as_text(os.fsencode(name)) for name in found)
+            finally:
+                os.close(own)
 
     def shown(self, folder: str, name: str) -> str:
         """The path of a file from the root, for records and people: nothing in it is unseen."""
         return visible("/".join(filter(None, (self.path, folder, name))))
 
     def is_in_place(self) -> bool:
-        """Whether the path still leads to these folders; else the bus is opened anew."""
+        """Whether the path still leads to these folders."""
         try:
             return all(self._is_in_place(name) for name in FOLDERS)
         except (OSError, ValueError):
             return False
+
+    def check_place(self) -> None:
+        """BylawError if the path does not lead to these folders any more."""
+        if not self.is_in_place():
+            raise self._unusable("its folders were moved, removed or replaced; start again")
+
+    @contextmanager
+    def told_plainly(self) -> Iterator[None]:
+        """Raise BylawError for whatever the system says."""
+        try:
+            yield
+        except OSError as wrong:
+            raise self._unusable(in_plain_words(wrong)) from wrong
 
     def close(self) -> None:
         """Let go of the folders."""

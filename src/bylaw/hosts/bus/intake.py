@@ -71,6 +71,10 @@ class Intake:
 
     def handle(self, name: str) -> Handled | NotYet | None:
         """What became of a file; None if another process does it, or it is none of ours."""
+        with self._bus.told_plainly():
+            return self._handle(name)
+
+    def _handle(self, name: str) -> Handled | NotYet | None:
         looked = look(self._bus, name, is_complete)
         if isinstance(looked, NotYet):
             return looked
@@ -100,13 +104,7 @@ class Intake:
     def _take(self, event: BusEvent, claimed: Claim, *, whole: bool) -> Handled:
         if _counts(event):
             return self._begin(self._seen(event), claimed)
-        handled = self._submit(event)
-        if whole:
-            finish(self._bus, claimed)
-            return handled
-        # No evidence holds all of it, so the file itself is kept.
-        kept = keep(self._bus, claimed)
-        return with_(handled, evidence=(*handled.evidence, kept))
+        return self._put_away(self._submit(event), claimed, whole=whole)
 
     def _begin(self, event: BusEvent, claimed: Claim) -> Handled:
         msg_id = message_id(event)
@@ -121,9 +119,7 @@ class Intake:
             at=now_ms(),
         )
         if blocking is not None:
-            handled = self._submit(_duplicate(event, blocking))
-            finish(self._bus, claimed)
-            return handled
+            return self._put_away(self._submit(_duplicate(event, blocking)), claimed)
         again = before is not None and before.state in _PENDING
         retry = before.tries + 1 if before is not None and again else 0
         return self._try(replace(event, retry=retry), claimed)
@@ -133,24 +129,38 @@ class Intake:
         # If that breaks, the claim stays: whoever recovers it finds out what was done.
         return self.settle(event, self._submit(event), claimed)
 
-    def settle(self, event: BusEvent, handled: Handled, claimed: Claim | None) -> Handled:
-        """Note what became of a message, and put its file where it belongs."""
-        waits = is_request(event) and handled.status is Status.DONE and not _is_answered(handled)
+    def settle(
+        self, event: BusEvent, handled: Handled, claimed: Claim | None, *, again: bool = False
+    ) -> Handled:
+        """Note what became of a message, and put its file where it belongs.
+
+        One that is held is tried when something changes, or `again` in any case.
+        """
+        waits = is_request(event) and not _is_refused(handled) and not _is_answered(handled)
         state = State.WAITING if waits else _STATES[handled.status]
-        fingerprint = self._fingerprint(event) if state in _PENDING else ""
+        fingerprint = self._fingerprint(event) if state in _PENDING and not again else ""
         self._ledger.end(
             message_id(event), state, why=handled.why, fingerprint=fingerprint, at=now_ms()
         )
         if claimed is not None and state in _PENDING:
-            self._put_back(claimed, message_id(event))
+            self.put_back(claimed, message_id(event))
         elif claimed is not None:
-            finish(self._bus, claimed)
+            handled = self._put_away(handled, claimed)
         return with_(handled, status=Status.HELD) if waits else handled
 
-    def _put_back(self, claimed: Claim, msg_id: str) -> None:
+    def put_back(self, claimed: Claim, msg_id: str) -> None:
+        """Move a message back to `input`; it may have another name there now."""
         name = give_back(self._bus, claimed)
         if name is not None and name != claimed.name:
             self._ledger.moved(msg_id, name)
+
+    def _put_away(self, handled: Handled, claimed: Claim, *, whole: bool = True) -> Handled:
+        """Remove a message that evidence holds; if none holds all of it, the file is kept."""
+        if whole and handled.evidence:
+            finish(self._bus, claimed)
+            return handled
+        kept = keep(self._bus, claimed)
+        return with_(handled, evidence=(*handled.evidence, kept))
 
     def _submit(self, event: BusEvent) -> Handled:
         self._host.written.clear()
@@ -191,6 +201,10 @@ def _counts(event: BusEvent) -> bool:
 def _duplicate(event: BusEvent, earlier: Known) -> BusEvent:
     what = f"the first one is {earlier.state.value} (`{earlier.file}`)"
     return replace(event, facts=replace(event.facts, duplicate=what))
+
+
+def _is_refused(handled: Handled) -> bool:
+    return handled.status is Status.REFUSED
 
 
 def _is_answered(handled: Handled) -> bool:

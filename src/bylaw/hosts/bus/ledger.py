@@ -125,6 +125,21 @@ class Ledger:
         with self._changing() as run:
             run("UPDATE messages SET file = ? WHERE msg_id = ?", (visible(file), msg_id))
 
+    def reclaimed(self, msg_id: str, claim: str) -> None:
+        """Say under which claim its file lies since somebody has taken it over."""
+        with self._changing() as run:
+            run("UPDATE messages SET claim = ? WHERE msg_id = ?", (visible(claim), msg_id))
+
+    def withdraw(self, known: Known, *, why: str, at: int) -> None:
+        """Say that a message was taken away, unless something has become of it since."""
+        change = (
+            "UPDATE messages SET state = ?, why = ?, at = ? "
+            "WHERE msg_id = ? AND state = ? AND tries = ? AND at = ?"
+        )
+        with self._changing() as run:
+            same = (known.msg_id, known.state, known.tries, known.at)
+            run(change, (State.WITHDRAWN, why, at, *same))
+
     def take_over(self, known: Known, owner: str) -> bool:
         """Become the owner of a message whose owner is dead; False if somebody was quicker."""
         change = "UPDATE messages SET owner = ? WHERE msg_id = ? AND owner = ? AND state = ?"

@@ -97,6 +97,7 @@ class Orchestrator:
 
     def _pass(self, names: Iterable[str], *, quietly: bool) -> dict[str, NotYet]:
         """Handle files in the order of their names; those that are not ready are given back."""
+        self._bus.check_place()
         waits: dict[str, NotYet] = {}
         for name in names:
             if self._ending:
@@ -121,5 +122,5 @@ class Orchestrator:
         there = {*self._bus.names(), *(one.name for one in claims(self._bus)), *self._bus.names()}
         seen = {visible(name) for name in there}
         for known in pending:
-            if known.file not in seen and self._ledger.known(known.msg_id) == known:
-                self._ledger.end(known.msg_id, State.WITHDRAWN, why=TAKEN_AWAY, at=now_ms())
+            if known.file not in seen:
+                self._ledger.withdraw(known, why=TAKEN_AWAY, at=now_ms())

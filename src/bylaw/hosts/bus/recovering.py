@@ -1,19 +1,20 @@
 """What a dead process left in `processing` → put back if nothing was begun, else settled for good.
 
 The journal says whether a message was decided; if it was, its plan has been followed to an end
-with the step that was under way failed. Nothing is ever begun a second time (LD-A26).
+with the step that was under way failed. Nothing is ever begun a second time (LD-A26): where the
+journal cannot tell, it may have been.
 """
 
 from __future__ import annotations
 
-from itertools import chain
+from dataclasses import replace as with_
 from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Ending, next_step
-from bylaw.hosts.bus.claims import Claim, claims, finish, give_back, take_over
+from bylaw.hosts.bus.claims import Claim, claims, finish, take_over
 from bylaw.hosts.bus.events import SESSION
-from bylaw.hosts.bus.evidence import evidence_for, write_evidence
+from bylaw.hosts.bus.evidence import write_evidence
 from bylaw.hosts.bus.handled import Handled, Status
 from bylaw.hosts.bus.ledger import State
 from bylaw.hosts.bus.message_file import read_claimed
@@ -23,7 +24,7 @@ from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision
 from bylaw.model.event import Bus as BusEvent
 from bylaw.model.visible import visible
-from bylaw.model.vocabulary import Channel, Kind
+from bylaw.model.vocabulary import Channel, EffectStatus, Kind, Op
 from bylaw.runtime.answer import Answer
 from bylaw.runtime.journal.reading import read_effects, records_since
 from bylaw.runtime.owner import is_dead, is_of_this_boot, this_process
@@ -35,11 +36,16 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.folders import Bus
     from bylaw.hosts.bus.intake import Intake
     from bylaw.hosts.bus.ledger import Known, Ledger
+    from bylaw.model.event import EffectDone
+    from bylaw.model.values import JSON
     from bylaw.runtime.journal.reading import Record
 
 RULE = "interrupted"
 UID = "law:builtin#interrupted"
 TEXT = "interrupted: its process died; it is not run again"
+UNCERTAIN = (
+    "interrupted: its process died, and the journal does not tell what it did; it is not run again"
+)
 _THROUGH = (State.DONE, State.FAILED, State.REFUSED)
 
 
@@ -52,96 +58,135 @@ class Recovery:
         self._intake = intake
         self._loop = loop
 
-    def recover(self) -> Iterator[Handled]:
-        """See to everything that was left; what became of a message that had been begun."""
+    def recover(self) -> list[Handled]:
+        """See to everything that was left; what became of the messages that had been begun."""
+        with self._bus.told_plainly():
+            return list(self._recovered())
+
+    def _recovered(self) -> Iterator[Handled]:
         left = [one for one in claims(self._bus) if is_dead(one.owner)]
-        begun = [one for one in self._ledger.in_state(State.RUNNING) if is_dead(one.owner)]
+        running = self._ledger.in_state(State.RUNNING)
+        begun = [one for one in running if is_dead(one.owner)]
         if not left and not begun:
             return
         # First the plans: they release locks and write what failed.
         self._loop.runtime.recover(SESSION, again=True)
         for known in begun:
-            own = _claim_of(known, left)
-            if own is not None:
-                left.remove(own)
             if self._ledger.take_over(known, this_process()):
-                yield from self._settle(known, own and take_over(self._bus, own))
+                yield from self._settle(known, self._take_claim(known, left))
         for one in left:
-            self._put_back(one)
+            # What somebody settles, or has begun, has a file of its own.
+            if not any(_is_claim_of(known, one) for known in running):
+                self._put_back(one)
+
+    def _take_claim(self, known: Known, left: list[Claim]) -> Claim | None:
+        """The file with which a message was begun, as ours."""
+        found = [one for one in left if _is_claim_of(known, one)]
+        # Exactly that one first; or one that a process has taken over that is dead as well.
+        found.sort(key=lambda one: visible(one.file) != known.claim)
+        taken = take_over(self._bus, found[0]) if found else None
+        if taken is not None:
+            self._ledger.reclaimed(known.msg_id, taken.file)
+        return taken
 
     def _settle(self, known: Known, claimed: Claim | None) -> Iterator[Handled]:
         record = self._decided(known)
-        if record is None and is_of_this_boot(known.owner):
-            # Nothing was decided, so nothing was done.
-            self._ledger.end(known.msg_id, State.WITHDRAWN, at=known.at)
+        if record is not None:
+            yield self._settle_decided(record, claimed)
+        elif self._is_certain(known):
+            # Nothing was decided, so nothing was done. One that waits still does: what asks about
+            # it must not be taken for withdrawn.
+            state = State.HELD if known.tries else State.WITHDRAWN
+            self._ledger.end(known.msg_id, state, at=known.at)
             if claimed is not None:
-                give_back(self._bus, claimed)
-            return
-        if record is None:
-            yield self._give_up(known, claimed)
-            return
-        answer, interrupted = self._answer(record)
-        event = answer.event
-        assert isinstance(event, BusEvent)
-        handled = Handled.of(answer, evidence_for(self._bus, known.msg_id))
-        untold = not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
-        if handled.status is not Status.HELD and ((interrupted and untold) or not handled.evidence):
-            self._tell(event)
-            handled = Handled.of(answer, evidence_for(self._bus, known.msg_id))
-        yield self._intake.settle(event, handled, claimed)
+                self._intake.put_back(claimed, known.msg_id)
+        else:
+            yield self._settle_uncertain(known, claimed)
 
-    def _give_up(self, known: Known, claimed: Claim | None) -> Handled:
-        """The power failed, and the journal may have lost what was done: it is not done again."""
-        message = None if claimed is None else read_claimed(self._bus, claimed).message
+    def _settle_decided(self, record: Record, claimed: Claim | None) -> Handled:
+        event = record.event
+        assert isinstance(event, BusEvent)
+        effects = list(read_effects(self._loop.journal, SESSION, event.seq))
+        outcomes = {one.step: StepOutcome(one.status, one.result) for one in effects}
+        end = next_step(record.decision, outcomes)
+        ending = end if isinstance(end, Ending) else Ending()
+        handled = Handled.of(Answer(event, record.decision, outcomes, ending), _written(effects))
+        interrupted = not isinstance(end, Ending) or INTERRUPTED in outcomes.values()
+        if interrupted and handled.status is not Status.HELD:
+            handled = with_(handled, status=Status.FAILED)
+        untold = interrupted and not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
+        if handled.status is not Status.HELD and (untold or not handled.evidence):
+            handled = self._tell(event, handled, TEXT)
+        # Whether it is told why it is held, is not known.
+        return self._intake.settle(event, handled, claimed, again=interrupted)
+
+    def _settle_uncertain(self, known: Known, claimed: Claim | None) -> Handled:
+        # Without its file no more than its id is known.
+        message: JSON = {"msg_id": known.msg_id}
+        if claimed is not None:
+            message = read_claimed(self._bus, claimed).message
         event = BusEvent(
             session=SESSION, at=known.at, message=message, digest=known.digest, file=known.file
         )
-        self._tell(event)
-        self._ledger.end(known.msg_id, State.FAILED, why=TEXT, at=known.at)
-        if claimed is not None:
-            finish(self._bus, claimed)
-        evidence = evidence_for(self._bus, known.msg_id)
-        return Handled(event, Decision(), Status.FAILED, tuple(evidence))
+        handled = Handled(event, Decision(), Status.FAILED)
+        return self._intake.settle(event, self._tell(event, handled, UNCERTAIN), claimed)
 
     def _decided(self, known: Known) -> Record | None:
         """The newest decision on a message since it was begun."""
         found = [
             record
             for record in records_since(self._loop.journal, SESSION, known.after_seq, Kind.BUS)
-            if message_field(record.event, "msg_id") == known.msg_id
-            and isinstance(record.event, BusEvent)
+            if isinstance(record.event, BusEvent)
             and record.event.digest == known.digest
             and not record.event.facts.duplicate
         ]
         return found[-1] if found else None
 
-    def _answer(self, record: Record) -> tuple[Answer, bool]:
-        effects = read_effects(self._loop.journal, SESSION, record.event.seq)
-        outcomes = {one.step: StepOutcome(one.status, one.result) for one in effects}
-        end = next_step(record.decision, outcomes)
-        ending = end if isinstance(end, Ending) else Ending()
-        interrupted = not isinstance(end, Ending) or INTERRUPTED in outcomes.values()
-        return Answer(record.event, record.decision, outcomes, ending), interrupted
+    def _is_certain(self, known: Known) -> bool:
+        """Whether the journal holds everything that was decided since a message was begun.
 
-    def _tell(self, event: BusEvent) -> None:
-        body = heading(event, RULE, UID, TEXT) | matter(event) | {"channel": Channel.ERROR.value}
-        write_evidence(self._bus, Channel.ERROR, subject(event), RULE, body)
+        Its end may be lost if the system itself went down, and records can be erased.
+        """
+        journal = self._loop.journal
+        if not is_of_this_boot(known.owner) or journal.session(SESSION).seq < known.after_seq:
+            return False
+        question = "SELECT count(*) FROM records WHERE session = ? AND seq > ? AND kind = ?"
+        ((there,),) = journal.query(question, (SESSION, known.after_seq, Kind.BUS))
+        read = sum(1 for _ in records_since(journal, SESSION, known.after_seq, Kind.BUS))
+        return bool(there == read)
+
+    def _tell(self, event: BusEvent, handled: Handled, text: str) -> Handled:
+        channel = Channel.ERROR
+        body = heading(event, RULE, UID, text) | matter(event) | {"channel": channel.value}
+        path = write_evidence(self._bus, channel, subject(event), RULE, body)
+        return with_(handled, evidence=(*handled.evidence, path))
 
     def _put_back(self, of: Claim) -> None:
-        """A file of which nothing was begun, or that had only to be removed."""
+        """A file of which nothing was begun, or that had only to be moved or removed."""
         taken = take_over(self._bus, of)
         if taken is None:
             return
         message = BusEvent(message=read_claimed(self._bus, taken).message)
         known = self._ledger.known(str(message_field(message, "msg_id")))
-        if known is not None and known.state in _THROUGH and known.claim == visible(of.file):
+        own = known if known is not None and known.claim == visible(of.file) else None
+        if own is not None and own.state in _THROUGH:
             finish(self._bus, taken)
         else:
-            give_back(self._bus, taken)
+            self._intake.put_back(taken, own.msg_id if own is not None else "")
 
 
-def _claim_of(known: Known, left: list[Claim]) -> Claim | None:
-    """The claim under which a message was begun; another process may have taken it over since."""
-    exactly = (one for one in left if visible(one.file) == known.claim)
-    by_name = (one for one in left if visible(one.name) == known.file)
-    return next(chain(exactly, by_name), None)
+def _is_claim_of(known: Known, claim: Claim) -> bool:
+    """Whether a message was begun under this claim, or one that another process made of it."""
+    return visible(claim.file) == known.claim or visible(claim.name) == known.file
+
+
+def _written(effects: list[EffectDone]) -> list[str]:
+    """The evidence that a plan left."""
+    return [
+        str(one.result["result"])
+        for one in effects
+        if one.op is Op.BUS_WRITE
+        and one.status is EffectStatus.OK
+        and isinstance(one.result, dict)
+        and "result" in one.result
+    ]
