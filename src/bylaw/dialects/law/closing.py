@@ -36,7 +36,7 @@ def _held(view: View) -> str:
     if not lacking:
         return ""
     told = [_lacks(entry, gate, view) for entry, gate in lacking[:_MAX_NAMED]]
-    unused = [f"; {one}" for one in list(_not_counted(view))[:_MAX_NAMED]]
+    unused = [f"; {one}" for one in [*dict.fromkeys(_not_counted(view))][:_MAX_NAMED]]
     way_out = f"approve it with `bylaw approve {message_field(view.event, 'msg_id')}`"
     return f"held: {', and '.join(told)}{''.join(unused)}; {way_out}"
 
