@@ -16,6 +16,7 @@ import msgspec
 from bylaw.engine.causes import TOO_DEEP, too_deep
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import SESSION_STEPS, EventEmit
+from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, Op
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def carried_out(due: Due, event: Event, performers: Performers) -> tuple[StepOut
     begun = monotonic_ns()
     try:
         outcome = _plain(performer(due, event))
+    except BylawError as problem:
+        outcome = StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
     except Exception as problem:  # noqa: BLE001 - whatever a host's code raises is its failure
         outcome = StepOutcome(
             EffectStatus.FAILED, {"error": f"{type(problem).__name__}: {problem}"}

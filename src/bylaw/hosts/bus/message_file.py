@@ -117,6 +117,14 @@ def look(bus: Bus, name: str, complete: Callable[[JSON], bool]) -> Ready | NotYe
     return Ready(found, stamp_of(after))
 
 
+def unchanged(bus: Bus, name: str, digest: str) -> MessageFile | None:
+    """A file of `input` if it holds what is known: then it was only moved back just now."""
+    with suppress(OSError):
+        file = _read(bus.input, name, name)
+        return file if file.digest == digest else None
+    return None
+
+
 def read_claimed(bus: Bus, claim: Claim) -> MessageFile:
     """What a claimed file holds; OSError if it is gone."""
     return _read(bus.processing, claim.file, claim.name)

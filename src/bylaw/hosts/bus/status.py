@@ -20,7 +20,14 @@ from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
 from bylaw.hosts.bus.ledger import Ledger, State
 from bylaw.hosts.bus.letters import event_of, letter_of, running_by, words_of
-from bylaw.hosts.bus.message_file import NotYet, Ready, look, may_be_message, read_claimed
+from bylaw.hosts.bus.message_file import (
+    NotYet,
+    Ready,
+    look,
+    may_be_message,
+    read_claimed,
+    unchanged,
+)
 from bylaw.hosts.bus.refusals import Refusals
 from bylaw.hosts.bus.seen_bus import SeenBus
 from bylaw.hosts.bus.shared_files import SharedFiles
@@ -230,17 +237,23 @@ class _Glance:
         )
 
     def _pending_file(self, known: Known) -> tuple[Letter, MessageFile | None, str]:
-        name = self._by_file.get(known.file)
-        looked = None if name is None else self._status.look(self._bus, name)
+        name, looked = self._looked_at(known)
         if name is not None and isinstance(looked, Ready) and not self._is_other(known):
             return letter_of(name, looked.file), looked.file, ""
+        if name is not None and isinstance(looked, NotYet):
+            same = unchanged(self._bus, name, known.digest)
+            if same is not None:
+                return letter_of(name, same), same, ""
         note = _WRITTEN if isinstance(looked, NotYet) else _GONE
         return Letter(file=known.file, msg_id=known.msg_id), None, note
 
+    def _looked_at(self, known: Known) -> tuple[str | None, Ready | NotYet | Ignored | None]:
+        name = self._by_file.get(known.file)
+        return name, None if name is None else self._status.look(self._bus, name)
+
     def _is_other(self, known: Known) -> bool:
         """Whether a message with another id, or none, lies in its place."""
-        name = self._by_file.get(known.file)
-        looked = None if name is None else self._status.look(self._bus, name)
+        _, looked = self._looked_at(known)
         return isinstance(looked, Ready) and message_id(event_of(looked.file)) != known.msg_id
 
     def _said(self, msg_id: str) -> tuple[Opinion, ...]:

@@ -248,7 +248,8 @@ def _title(letter: Letter) -> str:
 
 
 def _dated(since: int, words: str) -> str:
-    return f"since {local_time(since)}: {words}" if since else f"new: {words}"
+    since_when = f"since {local_time(since)}" if since else "new"
+    return f"{since_when}: {words}" if words else since_when
 
 
 def _since(one: Running) -> str:
