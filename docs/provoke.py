@@ -52,6 +52,7 @@ from bylaw.model.vocabulary import Kind, Op
 from bylaw.model.wire import EventError, decode_event
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.loading import load_paths, load_root
+from bylaw.runtime.policy_settings import LEGACY
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.switches import read_switches
 from bylaw.tools.decide_events import EventDecider
@@ -178,6 +179,10 @@ def _configuration(example: Example) -> Sequence[Found]:
 def _two_configurations(example: Example) -> Sequence[Found]:
     both = {"bylaw.toml": example.text, "pyproject.toml": f"[tool.bylaw]\n{example.text}"}
     return _check_root(both)
+
+
+def _legacy_policies(example: Example) -> Sequence[Found]:
+    return _check_root({LEGACY: example.text})
 
 
 def _check_root(files: dict[str, str]) -> Sequence[Found]:
@@ -401,6 +406,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "template": _template,
     "toml": _toml,
     "two-configurations": _two_configurations,
+    "legacy-policies": _legacy_policies,
     "yaml": _yaml,
     "context": provoke_context.document,
     "context-call": provoke_context.call,

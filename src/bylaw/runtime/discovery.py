@@ -1,7 +1,7 @@
 """A root with its settings, or paths that a person gave → the rule files that are meant, and why.
 
-Nothing is read here but folders. What cannot be found is a diagnostic for which no rule can
-stand in, so it refuses the whole set.
+Nothing is read here but folders, and what says where policies lie. What cannot be found is a
+diagnostic for which no rule can stand in, so it refuses the whole set.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import visible
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
 from bylaw.runtime.paths import as_bytes, as_text, is_folder, name_from
+from bylaw.runtime.policy_settings import POLICIES_DIR, legacy_warning, read_policy_settings
 from bylaw.runtime.reading import unreadable
 from bylaw.runtime.root import absolute, is_root
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bylaw.runtime.configuration import Configuration, NamedBook
+    from bylaw.runtime.policy_settings import PolicySettings
 
 
 class Place(NamedTuple):
@@ -44,8 +46,9 @@ class Place(NamedTuple):
         return f"{self.folder}/{self.names}" if self.folder else self.names
 
 
+POLICIES = "policies"
 CONVENTION = (
-    Place(".deepwork/policies", "*.md", "policies"),
+    Place(POLICIES_DIR, "*.md", POLICIES),
     Place("rules", "*.toml", "toml"),
     Place(".bylaw/rules", "*.toml", "toml"),
     Place("backend/src/services/plugins/rules", "*.toml", "toml"),
@@ -88,6 +91,7 @@ class Search:
     """Rule files in the order of their paths, what could not be found, where was looked.
 
     `given` are the paths that a person gave, from `folder`; None: the books of the root.
+    `findings` are told and refuse nothing; files in a language that is `off` do not count.
     """
 
     root: str
@@ -96,16 +100,29 @@ class Search:
     places: tuple[Place, ...] = ()
     given: tuple[str, ...] | None = None
     folder: str = ""
+    findings: tuple[Diagnostic, ...] = ()
+    off: tuple[str, ...] = ()
 
 
 def discover(root: str, settings: Configuration) -> Search:
     """The books that the settings name, and those of the convention unless it is off."""
     search = _Searching(root)
+    policies = read_policy_settings(root)
     for book in settings.books:
         search.take_named(book, settings.source)
     if settings.discover:
-        search.take_convention()
-    return search.result()
+        search.take_convention(_places(policies))
+    legacy = legacy_warning(root) if policies.enabled and settings.discover else []
+    findings = (*policies.findings, *legacy)
+    off = () if policies.enabled else (POLICIES,)
+    return replace(search.result(), findings=findings, off=off)
+
+
+def _places(policies: PolicySettings) -> tuple[Place, ...]:
+    """The convention, with policies where they lie here."""
+    here = Place(policies.policies_dir, "*.md", POLICIES)
+    own = (here,) if policies.enabled else ()
+    return (*own, *(place for place in CONVENTION if place.dialect != POLICIES))
 
 
 def given(root: str, paths: Sequence[str], folder: str = "") -> Search:
@@ -157,9 +174,9 @@ class _Searching:
         elif not self._take_folder(location, book.dialect):
             self._refuse_empty(source, book.path_span, book.path)
 
-    def take_convention(self) -> None:
-        self._places = CONVENTION
-        for place in CONVENTION:
+    def take_convention(self, places: tuple[Place, ...]) -> None:
+        self._places = places
+        for place in places:
             for location in self._files(_below(self._root, place), place.names):
                 name = name_from(self._root, location)
                 why = (Why.CONVENTION, place.pattern, self._root, place.own_session)

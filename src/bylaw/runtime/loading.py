@@ -130,8 +130,9 @@ class _Shelf:
 
     def __init__(self, search: Search) -> None:
         self.refusals = list(search.refusals)
-        self.diagnostics = list(search.refusals)
+        self.diagnostics = [*search.refusals, *search.findings]
         self._root = search.root
+        self._off = search.off
         self._surroundings = Surroundings()
         self._texts: dict[str, list[RuleText]] = {}
 
@@ -143,7 +144,7 @@ class _Shelf:
             self.refusals += why
             self.diagnostics += why
             return
-        if dialect is not None:
+        if dialect is not None and dialect.name not in self._off:
             self._texts.setdefault(dialect.name, []).append(text)
 
     def books(self, say: Callable[[str], None]) -> Iterator[LoadedBook]:

@@ -1,0 +1,151 @@
+"""`.deepwork/config.yml` → what counts for file policies, and everything that is wrong with it.
+
+A setting that cannot be used is told, and its default counts: whoever breaks this file switches
+nothing off. Keys at the top that are not ours belong to other
+programs.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.yaml import Mapping, Scalar, load_yaml
+from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
+from bylaw.expr.paths import normalise
+from bylaw.model.codes.books import NO_RULE_FILES
+from bylaw.model.codes.configuration import (
+    MISSING_SETTING,
+    UNKNOWN_SETTING,
+    UNUSABLE_SETTING,
+    WRONG_SETTING,
+)
+from bylaw.model.codes.policy_files import LEGACY_POLICIES
+from bylaw.model.codes.yaml import YAML_EMPTY
+from bylaw.model.diagnostic import Diagnostic, warning
+from bylaw.model.errors import LoadError
+from bylaw.model.source import SourceFile, Span
+from bylaw.model.suggest import nearest
+from bylaw.model.visible import brief
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes, is_folder
+from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, regular_bytes, unreadable
+
+if TYPE_CHECKING:
+    from bylaw.dialects.yaml import Node
+
+CONFIG = ".deepwork/config.yml"
+POLICIES_DIR = ".deepwork/policies"
+LEGACY = ".deepwork.policy.yml"
+POLICY_KEY = "policy"
+KEYS = ("enabled", "policies_dir", "output_mode")
+_CODES = FieldCodes(UNKNOWN_SETTING, MISSING_SETTING, WRONG_SETTING, UNUSABLE_SETTING)
+
+
+class OutputMode(StrEnum):
+    """How an agent is told of policies: all in one text, or each on its own."""
+
+    BATCHED = "batched"
+    INDIVIDUAL = "individual"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """The settings in force, and what is wrong with the file; without a file, the defaults."""
+
+    enabled: bool = True
+    policies_dir: str = POLICIES_DIR
+    output_mode: OutputMode = OutputMode.BATCHED
+    findings: tuple[Diagnostic, ...] = ()
+
+
+def read_policy_settings(root: str) -> PolicySettings:
+    """The settings of a root (DW-116…119)."""
+    if not os.path.lexists(as_bytes(f"{root}/{CONFIG}")):
+        return PolicySettings()
+    try:
+        source = _read(root)
+        node = load_yaml(source)
+    except LoadError as refused:
+        says_nothing = [one.code for one in refused.diagnostics] == [YAML_EMPTY.name]
+        return PolicySettings(findings=() if says_nothing else tuple(refused.diagnostics))
+    return _settings(root, node, Findings(source, _CODES))
+
+
+def legacy_warning(root: str) -> list[Diagnostic]:
+    """That a file of the former system is not read, if there is one (DW-138)."""
+    if not os.path.lexists(as_bytes(f"{root}/{LEGACY}")):
+        return []
+    headline = f"`{LEGACY}` is not read: policies are files in `{POLICIES_DIR}` now"
+    help_ = "convert it with `bylaw policies migrate`, then remove it"
+    return [warning(LEGACY_POLICIES, headline, SourceFile(LEGACY, ""), Span(0, 0), help=help_)]
+
+
+def _read(root: str) -> SourceFile:
+    """Its text; a link must not lead out of the root."""
+    try:
+        with beneath(root, CONFIG) as place:
+            data = regular_bytes(place.name, MAX_INPUT_BYTES, folder=place.folder, links=False)
+    except (OSError, ValueError) as wrong:
+        raise LoadError([unreadable(CONFIG, wrong)]) from None
+    return decoded(CONFIG, data)
+
+
+def _settings(root: str, node: Node, findings: Findings) -> PolicySettings:
+    policy = _policy(node, findings)
+    if policy is None:
+        return PolicySettings(findings=tuple(findings.told()))
+    policy.closed((), KEYS)
+    enabled = policy.flag("enabled")
+    policies_dir = _policies_dir(root, policy)
+    output_mode = policy.choice("output_mode", OutputMode)
+    return PolicySettings(
+        enabled=enabled is not False,
+        policies_dir=policies_dir or POLICIES_DIR,
+        output_mode=output_mode or OutputMode.BATCHED,
+        findings=tuple(findings.told()),
+    )
+
+
+def _policy(node: Node, findings: Findings) -> Fields | None:
+    """The mapping `policy`; without a value it says nothing."""
+    if not isinstance(node, Mapping):
+        headline = "this file must hold keys and values"
+        help_ = f"write `{POLICY_KEY}:` with `key: value` lines below it"
+        findings.refuse(WRONG_SETTING, headline, node.span, help_)
+        return None
+    file = Fields(node, f"`{CONFIG}`", findings)
+    _refuse_misspelt(file)
+    value = file.node_of(POLICY_KEY)
+    empty = value is None or (isinstance(value, Scalar) and value.value is None)
+    return None if empty else file.mapping(POLICY_KEY, "`policy`")
+
+
+def _refuse_misspelt(file: Fields) -> None:
+    """Keys at the top belong to other programs, unless they look like ours."""
+    for pair in file.node.pairs:
+        name = str(pair.key.value)
+        near = "" if name == POLICY_KEY else nearest(name, (POLICY_KEY, *KEYS))
+        if near:
+            written = f"`{near}:`" if near == POLICY_KEY else f"`{near}` below `{POLICY_KEY}:`"
+            headline = f"`{brief(name)}` means nothing at the top of this file"
+            help_ = f"did you mean {written}?"
+            file.findings.refuse(UNKNOWN_SETTING, headline, pair.key.span, help_)
+
+
+def _policies_dir(root: str, policy: Fields) -> str | None:
+    """A folder inside of the repository (DW-117)."""
+    written = policy.text("policies_dir")
+    if written is None:
+        return None
+    folder, span = normalise(written), policy.span("policies_dir")
+    if folder is None:
+        headline = f"`{brief(written)}` does not lie inside of the repository"
+        help_ = f"name a folder from the top of the repository, such as `{POLICIES_DIR}`"
+        policy.findings.refuse(UNUSABLE_SETTING, headline, span, help_)
+    elif folder != POLICIES_DIR and not is_folder(f"{root}/{folder}"):
+        headline = f"there is no folder `{brief(written)}`, so there are no policies"
+        policy.findings.doubt(NO_RULE_FILES, headline, span, "check the spelling")
+    return folder
