@@ -10,7 +10,8 @@ from bylaw.cli.asking import agreed
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, write
-from bylaw.hosts.bus.laying_out import Standing, lay_out, look
+from bylaw.hosts.bus.laying_out import lay_out, look
+from bylaw.hosts.new_file import Standing
 from bylaw.model.visible import visible
 from bylaw.runtime.root import absolute, find_root
 from bylaw.tools.printers.table import aligned
