@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects import law
@@ -22,19 +21,16 @@ from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due
     from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.revoking import Revocations
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
     from bylaw.runtime.journal.store import Journal
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
-    from bylaw.runtime.settings.tables import CommandSettings
-    from bylaw.runtime.trust import Trust
+    from bylaw.runtime.watched.result import Cancellation
 
 LOCKS = "runtime/locks"
 BOUNDS = {law.name: Bounds(programs=frozenset(WHITELIST), in_roots=True)}
@@ -46,18 +42,21 @@ class BusHost:
     name = BUS
     scribe = None
 
-    def __init__(self, root: str, bus: Bus, journal: Journal, revocations: Revocations) -> None:
+    def __init__(
+        self,
+        root: str,
+        bus: Bus,
+        journal: Journal,
+        in_force: InForce,
+        revocations: Revocations,
+    ) -> None:
         self._root = root
         self._bus = bus
         self._journal = journal
+        self._in_force = in_force
         self._revocations = revocations
         self._locks = LockKeeper(Locks(f"{root}/{LOCKS}"), self._tell_taken_over)
         self.written: list[str] = []
-
-    def under(self, rules: RuleSet, settings: CommandSettings, trust: Callable[[], Trust]) -> None:
-        """The rules and settings under which commands run from now on."""
-        self._rules = rules
-        self._runner = CommandRunner(self._root, settings, trust, BOUNDS)
 
     @property
     def gatherers(self) -> Gatherers:
@@ -77,16 +76,20 @@ class BusHost:
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
         """Run a command as long as the approvals stand that it was decided on."""
-        revocations, uid = self._revocations, due.plan.uid
-        if not revocations.may_start(event, self._rules, uid):
+        revocations, rules, uid = self._revocations, self._in_force.rules, due.plan.uid
+        if not revocations.may_start(event, rules, uid):
             return StepOutcome(EffectStatus.REFUSED, {"error": REVOKED})
-        with revocations.watching(event, self._rules, uid) as cancellation:
-            runner = replace(self._runner, cancellation=cancellation)
-            outcome = runner.perform(due, event)
-        revoked = outcome.failed and not revocations.may_start(event, self._rules, uid)
+        with revocations.watching(event, rules, uid) as cancellation:
+            outcome = self._runner(cancellation).perform(due, event)
+        revoked = outcome.failed and not revocations.may_start(event, rules, uid)
         if revoked and isinstance(outcome.result, dict):
             return StepOutcome(outcome.status, outcome.result | {"error": REVOKED})
         return outcome
+
+    def _runner(self, cancellation: Cancellation) -> CommandRunner:
+        # Settings as of now: whether somebody trusts them can be another matter with each command.
+        settings, trust = self._in_force.settings.command, self._in_force.trust
+        return CommandRunner(self._root, settings, trust, BOUNDS, cancellation)
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
         step = due.step

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from bylaw.dialects import law
 from bylaw.engine.index import RuleSet
 from bylaw.model.errors import LoadError
 from bylaw.model.vocabulary import PolicyMode
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.discovery import Found
     from bylaw.runtime.settings import Settings
 
-
+LAWLESS = "no rules of RULE_DSL are in force"
 # The kinds of events that law knows.
 Stamped = TypeVar("Stamped", "Bus", "File", "ApprovalGiven")
 
@@ -64,6 +65,11 @@ class InForce:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is wrong with the rule files."""
         return self._library.diagnostics
+
+    @property
+    def has_law(self) -> bool:
+        """Whether there is any rule file of the law; without one nobody judges messages."""
+        return any(book.dialect.name == law.name for book in self._library.books)
 
     def folders(self) -> set[str]:
         """The folders from which rules come, by their paths from the root."""

@@ -21,6 +21,7 @@ from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
 from bylaw.hosts.bus.claims import claim, finish, give_back, keep
 from bylaw.hosts.bus.events import SESSION, is_request
 from bylaw.hosts.bus.handled import Handled, Status
+from bylaw.hosts.bus.in_force import LAWLESS
 from bylaw.hosts.bus.ledger import State
 from bylaw.hosts.bus.message_file import Ignored, NotYet, look
 from bylaw.hosts.bus.subjects import message_id
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 ANSWERED = uid_of(NAME, BUILT_IN, "answered")
+LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
 _MS = 1_000_000
 _PENDING = (State.HELD, State.WAITING)
@@ -71,6 +73,8 @@ class Intake:
 
     def handle(self, name: str) -> Handled | NotYet | None:
         """What became of a file; None if another process does it, or it is none of ours."""
+        if not self._in_force.has_law:
+            return NotYet(LONG_S, LAWLESS)
         with self._bus.told_plainly():
             return self._handle(name)
 

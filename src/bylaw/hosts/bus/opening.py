@@ -12,7 +12,7 @@ from bylaw.hosts.bus.bus_host import LOCKS, BusHost
 from bylaw.hosts.bus.events import Events
 from bylaw.hosts.bus.evidence import clear_unfinished
 from bylaw.hosts.bus.folders import INPUT, Bus
-from bylaw.hosts.bus.in_force import InForce
+from bylaw.hosts.bus.in_force import LAWLESS, InForce
 from bylaw.hosts.bus.intake import Intake
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.orchestrator import Orchestrator
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.hosts.bus.handled import Handled
+    from bylaw.hosts.bus.waking import Waking
     from bylaw.hosts.bus.watcher.wake import News
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.runtime.journal.store import Journal
@@ -50,7 +51,8 @@ class OpenBus:
         self.root = root
         self._telling = telling
         self._stack = stack
-        self._told = ""
+        self._told: list[str] = []
+        self._waking: Waking | None = None
         self.in_force = InForce(root, trusted_once=trust)
         self._tell_problems(self.in_force.diagnostics)
         self._journal: Journal = stack.enter_context(open_journal(root, read_configuration(root)))
@@ -60,7 +62,7 @@ class OpenBus:
         clear_unfinished(self.bus)
         approvals = Approvals(root, self.bus.path, self.ledger)
         self.revocations = Revocations(approvals.facts)
-        self._host = BusHost(root, self.bus, self._journal, self.revocations)
+        self._host = BusHost(root, self.bus, self._journal, self.in_force, self.revocations)
         self._loop = self._open_loop()
         self._events = Events(root, self.in_force, approvals, self.ledger)
         intake = Intake(self.bus, self.ledger, self._events, self.in_force, self._host, self._loop)
@@ -71,25 +73,22 @@ class OpenBus:
 
     def _open_loop(self) -> Loop:
         scripts = self._stack.enter_context(ScriptRunner())
-        self._rule_host()
         in_force = self.in_force
         return Loop(self._host, in_force.rules, in_force.texts, self._journal, scripts)
-
-    def _rule_host(self) -> None:
-        in_force = self.in_force
-        self._host.under(in_force.rules, in_force.settings.command, in_force.trust)
 
     def end(self) -> None:
         """End the command that runs, and then the loop; also in a signal handler."""
         self.orchestrator.end()
         self.revocations.end()
+        if self._waking is not None:
+            self._waking.wake()
 
     def run(self) -> None:
         """Watch, and handle everything as it comes, until it is told to end."""
         from bylaw.hosts.bus.file_rules import FileRules  # noqa: PLC0415 - an extra brings the watch
         from bylaw.hosts.bus.waking import Waking  # noqa: PLC0415 - same
 
-        waking = Waking(self.root, self._watched_folders(), self.revocations)
+        waking = self._waking = Waking(self.root, self._watched_folders(), self.revocations)
         self._stack.callback(waking.close)
         excluded = (self.bus.path, STATE, LOCKS, ".git")
         files = FileRules(self.root, excluded, self._events, self.in_force, self._host, self._loop)
@@ -108,14 +107,15 @@ class OpenBus:
             return
         self._tell_problems(self.in_force.reload())
         self._loop.runtime.renew(self.in_force.rules, self.in_force.texts)
-        self._rule_host()
 
     def _tell_problems(self, problems: tuple[Diagnostic, ...]) -> None:
         """What is wrong with rules and settings, once."""
-        text = render(problems).rstrip() if problems else ""
-        if text and text != self._told:
-            self._telling.note(text)
-        self._told = text
+        told = [render(problems).rstrip()] if problems else []
+        if not self.in_force.has_law:
+            told.append(f"{LAWLESS}: messages wait in `{INPUT}`")
+        if told and told != self._told:
+            self._telling.note("\n".join(told))
+        self._told = told
 
 
 @contextmanager

@@ -66,13 +66,13 @@ class Orchestrator:
         names = self._bus.names()
         while names and not self._ending:
             waits = self._pass(names, quietly=False)
-            names = list(waits)
-            if names and monotonic() >= until:
-                for name in names:
-                    self._note(f"`{visible(name)}` is left in `input`: {waits[name].why}")
+            pause = min((one.wait_s for one in waits.values()), default=0)
+            if monotonic() + pause > until:
+                for name, one in waits.items():
+                    self._note(f"`{visible(name)}` is left in `input`: {one.why}")
                 return
-            if names:
-                sleep(min(one.wait_s for one in waits.values()))
+            names = list(waits)
+            sleep(pause)
 
     def run(
         self, waking: Waking, files: FileRules, before_each: Callable[[list[News]], None]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from bylaw.engine.gates import is_open
 from bylaw.engine.view import View
 from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.errors import BylawError
 from bylaw.model.event import Bus
 from bylaw.model.rule import ApprovalGate, CategoryGate
 from bylaw.model.session import Session
@@ -67,7 +68,7 @@ class Revocations:
         """End what runs if its approval is gone; from any thread."""
         with self._lock:
             running = self._running
-        if running is not None and not self._allowed(running[0], running[1]):
+        if running is not None and not self._still_allowed(running[0], running[1]):
             running[2].cancel()
 
     def end(self) -> None:
@@ -76,6 +77,12 @@ class Revocations:
         running = self._running
         if running is not None:
             running[2].cancel()
+
+    def _still_allowed(self, event: Event, rules: list[Rule]) -> bool:
+        try:
+            return self._allowed(event, rules)
+        except BylawError:
+            return False  # what cannot be known is not approved
 
     def _allowed(self, event: Event, rules: list[Rule]) -> bool:
         name = message_id(event)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS
 from bylaw.hosts.bus.watcher.plan import Plan
 from bylaw.hosts.bus.watcher.snapshot import with_ancestors
-from bylaw.hosts.bus.watcher.wake import Wake
+from bylaw.hosts.bus.watcher.wake import News, Wake
 from bylaw.runtime.paths import lies_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.hosts.bus.revoking import Revocations
-    from bylaw.hosts.bus.watcher.wake import News
 
 
 class Waking:
@@ -39,6 +38,10 @@ class Waking:
         if news.everything or any(map(self._decides, news.paths)):
             self._revocations.look()
         self._news.put(news)
+
+    def wake(self) -> None:
+        """End a wait; also in a signal handler, which the queue allows."""
+        self._news.put(News())
 
     def wait(self, seconds: float) -> list[News]:
         """What was heard, at latest after so many seconds; everything that is there is taken."""
