@@ -84,8 +84,9 @@ def run(command, seconds=30, cwd="work"):
 class Repository:
     """One root."""
 
-    def __init__(self, root):
+    def __init__(self, root, said=None):
         self.root = root
+        self._said = said or root
         self.bus = root / "runtime/bus"
         for folder in ("work", "runtime/rules", "runtime/approvals", "runtime/bus/input"):
             (root / folder).mkdir(parents=True)
@@ -102,8 +103,8 @@ class Repository:
     def rules(self, *written, file="10.yaml"):
         (self.root / "runtime/rules" / file).write_text(rules(*written))
 
-    def put(self, slug, about, category="A", **more):
-        """A message for the rule of this name."""
+    def put(self, slug, about, category="A", *, hidden=False, **more):
+        """A message for the rule of this name; one that is hidden waits for `unhide`."""
         msg_id = message_id(slug)
         message = {
             "msg_id": msg_id, "msg_type": "command", "command_type": "exec", "phase": 2,
@@ -112,8 +113,13 @@ class Repository:
         }  # fmt: skip
         new = self.root / f".{slug}"
         new.write_text(json.dumps(message))
-        new.rename(self.bus / "input" / f"{slug}.json")
+        name = f".{slug}.json" if hidden else f"{slug}.json"
+        new.rename(self.bus / "input" / name)
         return msg_id
+
+    def unhide(self):
+        for path in self.bus.joinpath("input").glob(".*.json"):
+            path.rename(path.with_name(path.name[1:]))
 
     def token(self, msg_id, text="Approved", authority="human"):
         new = self.root / ".token"
@@ -174,7 +180,8 @@ class Repository:
             journal.close()
 
     def start(self, *words, trust=True, **more):
-        return Orchestrator(self.root, [*words, *(["--trust"] if trust else [])], **more)
+        words = [*words, *(["--trust"] if trust else [])]
+        return Orchestrator(self.root, words, self._said, **more)
 
     def once(self, *words, **more):
         """One pass to its end."""
@@ -189,8 +196,8 @@ class Repository:
 class Orchestrator:
     """One `bylaw bus run`; what it says goes to files, so that it never has to wait for us."""
 
-    def __init__(self, root, words, **more):
-        self._said, self._noted = said_in(root)
+    def __init__(self, root, words, said, **more):
+        self._said, self._noted = said_in(said)
         with self._said.open("wb") as out, self._noted.open("wb") as err:
             self.process = subprocess.Popen(
                 [*BYLAW, "bus", "run", "--root", str(root), *words],
