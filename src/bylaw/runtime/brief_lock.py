@@ -25,20 +25,21 @@ def briefly_locked(folder: int, name: str, what: str) -> Iterator[None]:
     """
     lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
-        _wait_for(lock, what)
+        wait_for_lock(lock, what)
         yield
     finally:
         os.close(lock)  # and with it the lock is gone
 
 
-def _wait_for(lock: int, what: str) -> None:
-    until = monotonic() + PATIENCE_S
+def wait_for_lock(lock: int, what: str, patience_s: float = PATIENCE_S) -> None:
+    """Lock an open file or folder, as long as it is open; BylawError, see above."""
+    until = monotonic() + patience_s
     while True:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             if monotonic() >= until:
-                message = f"another process has been changing `{what}` for {PATIENCE_S} s"
+                message = f"another process has been changing `{what}` for {patience_s:g} s"
                 raise BylawError(message) from None
             sleep(_BETWEEN_TRIES_S)
         else:

@@ -1,0 +1,247 @@
+"""The queue of policies: a folder of files, one an entry, that many processes use at once.
+
+    .deepwork/tmp/policy/queue/HASH.STATUS.json
+
+Whoever looks or writes holds the lock of the folder, so an entry is made by one process only. An
+entry is one file at every moment: its new content is written beside it, the old file is given its
+new name, and then the content takes its place. If a process dies in between, the next one that
+looks finds the name without its content, and finishes that. The folder may be removed at any time.
+"""
+
+from __future__ import annotations
+
+import os
+from shutil import rmtree
+from stat import S_IMODE
+from time import time_ns
+from typing import TYPE_CHECKING, TypeVar
+
+from bylaw.hosts.worktree.entry_file import (
+    HASH,
+    MAX_ENTRY_BYTES,
+    NAME,
+    CorruptEntryError,
+    as_bytes,
+    checked,
+    file_name,
+    read_entry,
+)
+from bylaw.hosts.worktree.life import OPEN, next_entry
+from bylaw.hosts.worktree.queue_folder import QUEUE, locked_queue
+from bylaw.model.errors import BylawError
+from bylaw.model.vocabulary import EntryStatus
+from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
+from bylaw.runtime.writing import remove, rename
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry
+    from bylaw.model.effects import EntryWrite
+    from bylaw.model.facts import Entry
+
+    Note = Callable[[str], None]
+
+# How often the folder may vanish under us before that is an error.
+MAX_TRIES = 20
+FILE_MODE = 0o600
+_PENDING = ".new"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+# A folder that changed just now may change again without that its time does.
+_SETTLED_NS = 100_000_000
+
+_T = TypeVar("_T")
+
+
+class Queue:
+    """The queue of a root; `note` is told what was wrong with it and was mended."""
+
+    def __init__(self, root: str, note: Note) -> None:
+        self._root = root
+        self._note = note
+        self._open: dict[str, dict[str, QueueEntry]] = {}
+        self._listed: tuple[int, int] | None = None
+
+    def find(self, hash_: str) -> QueueEntry | None:
+        """The entry of a hash; looks at no other file (DW-074)."""
+        if not HASH.fullmatch(hash_):
+            return None
+        return self._looking(lambda folder: self._find(folder, hash_), None)
+
+    def open_entries(self, policy: str) -> dict[str, QueueEntry]:
+        """What is queued or failed of a policy, by hash; no other file is read."""
+        return self._looking(lambda folder: self._by_policy(folder).get(policy, {}), {})
+
+    def all_entries(self) -> list[QueueEntry]:
+        """Everything, by the names of the files."""
+        return self._looking(lambda folder: list(self._read_all(folder)), [])
+
+    def counts(self) -> dict[EntryStatus, int]:
+        """How many entries there are in each state, by the names of their files."""
+        nothing: list[str] = []
+        names = self._looking(_names, nothing)
+        states = [match[2] for name in names if (match := NAME.fullmatch(name))]
+        return {status: states.count(status) for status in EntryStatus}
+
+    def write(
+        self,
+        step: EntryWrite,
+        result: ActionResult,
+        now: int,
+        known: Collection[Entry | None] | None = None,
+    ) -> QueueEntry | None:
+        """Write what a step wants; None if it changes nothing. ValueError if it makes no sense.
+
+        `known` are the states of the entry that the step was decided on. If it is in another one,
+        some other process was faster, and nothing is done (DW-A44).
+        """
+        if not HASH.fullmatch(step.hash):
+            raise ValueError(f"`{step.hash[:40]}` is no hash of an entry")
+
+        def change(folder: int) -> QueueEntry | None:
+            current = self._find(folder, step.hash)
+            if known is not None and (current and current.fact) not in known:
+                return None
+            new = next_entry(current, step, result, now)
+            if new is not None:
+                _put(folder, current.file_name if current else "", new)
+                self._listed = None
+            return new
+
+        return self._changing(change)
+
+    def remove(self, hash_: str) -> None:
+        """Forget an entry, in whatever state."""
+        names = (
+            [file_name(hash_, status) for status in EntryStatus] if HASH.fullmatch(hash_) else []
+        )
+
+        def forget(folder: int) -> None:
+            self._listed = None
+            for name in names:
+                remove(folder, name)
+
+        self._looking(forget, None)
+
+    def _looking(self, look: Callable[[int], _T], otherwise: _T) -> _T:
+        with locked_queue(self._root, self._note, make=False) as folder:
+            return otherwise if folder is None else look(folder)
+
+    def _changing(self, change: Callable[[int], _T]) -> _T:
+        for _ in range(MAX_TRIES):
+            with locked_queue(self._root, self._note, make=True) as folder:
+                assert folder is not None
+                try:
+                    return change(folder)
+                except FileNotFoundError:
+                    continue  # somebody has just removed the folder
+        raise BylawError(f"`{QUEUE}` is removed again and again")
+
+    def _find(self, folder: int, hash_: str) -> QueueEntry | None:
+        found = [self._read(folder, file_name(hash_, status)) for status in EntryStatus]
+        entries = [entry for entry in found if entry is not None]
+        if len(entries) <= 1:
+            return entries[0] if entries else None
+        # Nobody can say which of them is true: it is looked at anew (DW-060).
+        for entry in entries:
+            self._discard(folder, entry.file_name, "there is another state of the same entry")
+        return None
+
+    def _read(self, folder: int, name: str) -> QueueEntry | None:
+        try:
+            data = self._bytes(folder, name)
+            return None if data is None else read_entry(name, data)
+        except CorruptEntryError as wrong:
+            finished = _finished(folder, name)
+            if finished is None:
+                self._discard(folder, name, str(wrong))
+            return finished
+
+    def _bytes(self, folder: int, name: str) -> bytes | None:
+        try:
+            with open_regular(name, links=False, folder=folder) as file:
+                self._keep_private(file, name)
+                return read_at_most(file, MAX_ENTRY_BYTES)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as wrong:  # a link, a pipe, a folder
+            raise CorruptEntryError(in_plain_words(wrong)) from None
+
+    def _keep_private(self, file: int, name: str) -> None:
+        """DW-A45."""
+        found = os.fstat(file)
+        if found.st_uid != os.geteuid():
+            raise BylawError(f"`{QUEUE}/{name}` belongs to another user")
+        if S_IMODE(found.st_mode) != FILE_MODE:
+            os.fchmod(file, FILE_MODE)
+            self._note(
+                f"`{QUEUE}/{name}` was open to others ({S_IMODE(found.st_mode):o}); not any more"
+            )
+
+    def _discard(self, folder: int, name: str, why: str) -> None:
+        """DW-128: tell, remove; the next look at the work tree detects it anew."""
+        self._note(f"`{QUEUE}/{name}` was corrupt and is removed: {why}")
+        self._listed = None
+        try:
+            os.unlink(name, dir_fd=folder)
+        except IsADirectoryError:
+            rmtree(name, dir_fd=folder, ignore_errors=True)
+        except FileNotFoundError:
+            pass
+
+    def _by_policy(self, folder: int) -> dict[str, dict[str, QueueEntry]]:
+        """The open entries; listed anew only if something was written or renamed."""
+        found = os.fstat(folder)
+        stamp = (found.st_ino, found.st_mtime_ns)
+        if self._listed != stamp:
+            settled = time_ns() - found.st_mtime_ns > _SETTLED_NS
+            self._open = {}
+            for entry in self._read_all(folder, OPEN):
+                self._open.setdefault(entry.policy_name, {})[entry.trigger_hash] = entry
+            self._listed = stamp if settled else None
+        return self._open
+
+    def _read_all(
+        self, folder: int, states: Collection[EntryStatus] = frozenset(EntryStatus)
+    ) -> Iterator[QueueEntry]:
+        for name in _names(folder):
+            match = NAME.fullmatch(name.removesuffix(_PENDING))
+            if match is None:
+                continue
+            if name.endswith(_PENDING):  # of a process that died
+                self._read(folder, match[0])
+                remove(folder, name)
+            elif match[2] in states and (entry := self._read(folder, name)) is not None:
+                yield entry
+
+
+def _names(folder: int) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def _put(folder: int, old: str, entry: QueueEntry) -> None:
+    """Put an entry in the place of its former state; see above."""
+    name = entry.file_name
+    data = as_bytes(checked(entry, name))
+    remove(folder, name + _PENDING)
+    descriptor = os.open(name + _PENDING, _NEW, FILE_MODE, dir_fd=folder)
+    with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
+        os.fchmod(descriptor, FILE_MODE)  # whatever the umask took away
+        stream.write(data)
+        stream.flush()
+        os.fsync(descriptor)
+    if old and old != name:
+        rename(folder, old, name)
+    rename(folder, name + _PENDING, name)
+    os.fsync(folder)
+
+
+def _finished(folder: int, name: str) -> QueueEntry | None:
+    """What a process was about to put under this name when it died."""
+    try:
+        with open_regular(name + _PENDING, links=False, folder=folder) as file:
+            entry = read_entry(name, read_at_most(file, MAX_ENTRY_BYTES))
+    except (OSError, ValueError, CorruptEntryError):
+        return None
+    rename(folder, name + _PENDING, name)
+    return entry
