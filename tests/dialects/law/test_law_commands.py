@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from law_rules import RULE, changed, doubt, refusal, rule_of
 
 from bylaw.dialects.law.command_line import (
-    MAX_COMMAND,
     WHITELIST,
     CommandError,
     read_command,
     split_command,
 )
+from bylaw.expr.command_words import MAX_COMMAND
 from bylaw.model.codes import Code
 
 ARGUMENTS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))

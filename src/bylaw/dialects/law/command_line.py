@@ -1,8 +1,6 @@
-"""The text of a command → its arguments, by the quoting of POSIX and never through a shell.
+"""The text of a command → its arguments, checked: nothing is filled in, the program is allowed.
 
-What a shell would do beyond quoting is refused, not passed on: whoever writes `&&` or `$(…)`
-means something that would not happen (LD-097). The program must be one of the whitelist, by its
-whole name (LD-095).
+The program must be one of the whitelist, by its whole name (LD-095).
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.expr.command_words import CommandFault, CommandTextError, split_words
 from bylaw.model.codes import law as codes
 from bylaw.model.errors import BylawError
 from bylaw.model.source import Span
@@ -18,27 +17,15 @@ from bylaw.model.suggest import nearest
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
+    from bylaw.expr.command_words import CommandWords
     from bylaw.model.codes import Code
 
 WHITELIST = ("npm", "pnpm", "yarn", "python", "pytest", "node")
-MAX_COMMAND = 10_000  # characters
-
-# Whatever stands at a place, one of these fits; what is `unclosed` fits nothing before it.
-_PIECE = re.compile(
-    r"(?P<gap>[ \t]+)"
-    r"|'(?P<single>[^']*)'"
-    r'|"(?P<double>[^"\\]*(?:\\.[^"\\]*)*)"'
-    r"|\\(?P<escaped>[^\r\n])"
-    r"|(?P<shell>&&|\|\||>>|<<|\$[({]|[;&|<>()$`\r\n]|\\(?:\r?\n|\r))"
-    r"|(?P<unclosed>['\"\\])"
-    r"|(?P<plain>[^ \t'\"\\;&|<>()$`\r\n]+)",
-    re.DOTALL,
-)
-_IN_DOUBLE_QUOTES = re.compile(r"\\.|\$[({]?|`", re.DOTALL)
-_ESCAPED_IN_DOUBLE_QUOTES = re.compile(r'\\(?:\n|([$`"\\]))')
-_UNUSABLE = re.compile("[\0\ud800-\udfff]")
-_EXPANDED = re.compile(r"[*?\[]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_CODES = {
+    CommandFault.SHELL: codes.LAW_SHELL_SYNTAX,
+    CommandFault.QUOTES: codes.LAW_COMMAND_QUOTES,
+}
 
 
 class CommandError(BylawError):
@@ -67,119 +54,29 @@ def split_command(text: str) -> tuple[str, ...]:
 
 def read_command(text: str) -> CommandLine:
     """The same, with what its author may have meant otherwise."""
-    _check_text(text)
-    splitter = _Splitter(text)
-    splitter.split()
-    _check_program(splitter)
-    return CommandLine(tuple(splitter.words), tuple(splitter.unexpanded))
+    _check_fields(text)
+    try:
+        split = split_words(text)
+    except CommandTextError as wrong:
+        help_ = wrong.help if text.strip() else _PROGRAMS
+        raise CommandError(_CODES[wrong.fault], wrong.reason, wrong.span, help_) from wrong
+    _check_program(split)
+    return CommandLine(split.words, split.unexpanded)
 
 
-def _check_text(text: str) -> None:
+def _check_fields(text: str) -> None:
     if (at := text.find("{{")) >= 0:
         end = text.find("}}", at)
         span = Span(at, end + len("}}") if end >= 0 else len(text))
         help_ = 'write the command out; only a whole `cmd: "{{run}}"` runs what a message brings'
         raise CommandError(codes.LAW_INTERPOLATION, "nothing is filled into a command", span, help_)
-    if not text.strip():
-        whole = Span(0, len(text))
-        raise CommandError(codes.LAW_COMMAND_QUOTES, "the command is empty", whole, _PROGRAMS)
-    if len(text) > MAX_COMMAND:
-        reason = f"the command is longer than {MAX_COMMAND:,} characters"
-        rest, help_ = Span(MAX_COMMAND, len(text)), "put the work into a script"
-        raise CommandError(codes.LAW_COMMAND_QUOTES, reason, rest, help_)
-    if bad := _UNUSABLE.search(text):
-        reason = f"the character U+{ord(bad[0]):04X} cannot be part of an argument"
-        raise CommandError(codes.LAW_COMMAND_QUOTES, reason, Span(*bad.span()), "delete it")
-
-
-class _Splitter:
-    """The words so far, where the first one stands, and what would have been expanded."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.words: list[str] = []
-        self.unexpanded: list[Span] = []
-        self.program = Span(0, 0)
-        self._word: list[str] | None = None
-        self._start = 0
-
-    def split(self) -> None:
-        """Read the whole text."""
-        for found in _PIECE.finditer(self.text):
-            self._take(found)
-        self._end_word(len(self.text))
-
-    def _take(self, found: re.Match[str]) -> None:
-        match found.lastgroup:
-            case "gap":
-                self._end_word(found.start())
-            case "single" | "escaped":
-                self._add(found[found.lastgroup], found.start())
-            case "double":
-                self._check_double_quotes(found)
-                inside = _ESCAPED_IN_DOUBLE_QUOTES.sub(lambda one: one[1] or "", found["double"])
-                self._add(inside, found.start())
-            case "plain":
-                self._plain(found)
-            case "unclosed":
-                self._refuse_unclosed(found)
-            case _:
-                self._refuse_shell(Span(*found.span()))
-
-    def _plain(self, found: re.Match[str]) -> None:
-        start = found.start()
-        at_word_start = self._word is None
-        if at_word_start and found[0][0] == "#":
-            self._refuse_shell(Span(start, start + 1))
-        if at_word_start and found[0][0] == "~":
-            self.unexpanded.append(Span(start, start + 1))
-        for one in _EXPANDED.finditer(found[0]):
-            self.unexpanded.append(Span(*one.span()).shift(start))
-        self._add(found[0], start)
-
-    def _add(self, piece: str, start: int) -> None:
-        if self._word is None:
-            self._word, self._start = [], start
-        self._word.append(piece)
-
-    def _end_word(self, end: int) -> None:
-        if self._word is None:
-            return
-        if not self.words:
-            self.program = Span(self._start, end)
-        self.words.append("".join(self._word))
-        self._word = None
-
-    def _check_double_quotes(self, found: re.Match[str]) -> None:
-        for one in _IN_DOUBLE_QUOTES.finditer(found["double"]):
-            if one[0][0] != "\\":
-                at = Span(*one.span()).shift(found.start("double"))
-                help_ = f"put it in single quotes, or write `\\{one[0][0]}`, if it is an argument"
-                self._refuse_shell(at, help_)
-
-    def _refuse_unclosed(self, found: re.Match[str]) -> None:
-        if found[0] == "\\":
-            reason, help_ = "the command ends with a backslash", "delete it, or write `\\\\`"
-        else:
-            reason, help_ = f"`{found[0]}` is never closed", f"write another `{found[0]}`"
-        raise CommandError(codes.LAW_COMMAND_QUOTES, reason, Span(*found.span()), help_)
-
-    def _refuse_shell(self, at: Span, help_: str = "") -> None:
-        written = self.text[at.start : at.end]
-        if written.strip("\\\r\n"):
-            shown = "a backtick" if written == "`" else f"`{written}`"
-            reason = f"{shown} is shell syntax, and there is no shell"
-            help_ = help_ or "write one program with its arguments; quote what is an argument"
-        else:
-            reason, help_ = "a line break ends a command", "write the command on one line"
-        raise CommandError(codes.LAW_SHELL_SYNTAX, reason, at, help_)
 
 
 _PROGRAMS = "use one of " + ", ".join(f"`{name}`" for name in WHITELIST)
 
 
-def _check_program(splitter: _Splitter) -> None:
-    name = splitter.words[0]
+def _check_program(split: CommandWords) -> None:
+    name = split.words[0]
     if name in WHITELIST:
         return
     shown, help_ = brief(name), _PROGRAMS
@@ -191,4 +88,4 @@ def _check_program(splitter: _Splitter) -> None:
         reason = f"`{shown}` is not among the programs that the law allows"
         near = nearest(name, WHITELIST)
         help_ = f"did you mean `{near}`?" if near else _PROGRAMS
-    raise CommandError(codes.LAW_COMMAND_NOT_ALLOWED, reason, splitter.program, help_)
+    raise CommandError(codes.LAW_COMMAND_NOT_ALLOWED, reason, split.program, help_)

@@ -1,0 +1,101 @@
+"""`action` of a policy → its command as words with placeholders, and findings about it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.written import CommandAction, RunFor
+from bylaw.expr.command_words import CommandFault, CommandTextError, split_words
+from bylaw.model.codes import policies as codes
+from bylaw.model.source import Span
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.dialects.yaml import Scalar
+    from bylaw.dialects.yaml.fields import Fields
+    from bylaw.model.codes import Code
+
+FILE, FILES, REPO_ROOT = "{file}", "{files}", "{repo_root}"
+PLACEHOLDER = re.compile(r"\{[^\W\d]\w*\}")
+# What a command must say for each way to run it (DW-A21).
+NEEDED = {RunFor.EACH_MATCH: FILE, RunFor.ALL_MATCHES: FILES}
+_CODES = {
+    CommandFault.SHELL: codes.POLICY_SHELL_SYNTAX,
+    CommandFault.QUOTES: codes.POLICY_COMMAND_QUOTES,
+}
+
+
+def read_action(policy: Fields) -> CommandAction | None:
+    """The command of a policy, if it has one; what is wrong is noted."""
+    fields = policy.mapping("action", "`action`")
+    if fields is None:
+        return None
+    fields.closed(("command",), ("run_for",))
+    errors_before = fields.findings.errors
+    run_for = fields.choice("run_for", RunFor) or RunFor.EACH_MATCH
+    node = fields.scalar("command")
+    if node is None or fields.findings.errors > errors_before:
+        return None
+    words = _words(fields, node)
+    for code, headline, piece, help_ in _wrong_placeholders(words, run_for):
+        at = str(node.value).find(piece)
+        # Quotes within a word are gone from it, so that it may not be found as it is.
+        inside = Span(at, at + len(piece)) if at >= 0 else Span(0, len(str(node.value)))
+        fields.findings.refuse(code, headline, fields.findings.place(node, inside), help_)
+    return CommandAction(str(node.value), words, run_for)
+
+
+def _words(fields: Fields, node: Scalar) -> tuple[str, ...]:
+    try:
+        return split_words(str(node.value)).words
+    except CommandTextError as wrong:
+        whole = wrong.span.start == wrong.span.end
+        span = node.span if whole else fields.findings.place(node, wrong.span)
+        fields.findings.refuse(_CODES[wrong.fault], wrong.reason, span, wrong.help)
+        return ()
+
+
+def _wrong_placeholders(
+    words: tuple[str, ...], run_for: RunFor
+) -> Iterator[tuple[Code, str, str, str]]:
+    """Code, headline, what to underline, help."""
+    if not words:
+        return
+    found = [(word, name) for word in words for name in PLACEHOLDER.findall(word)]
+    needed = NEEDED[run_for]
+    known = f"use `{needed}` or `{REPO_ROOT}`"
+    for _, name in found:
+        if name not in (FILE, FILES, REPO_ROOT):
+            headline = f"`{brief(name)}` is no placeholder of a command"
+            yield codes.POLICY_PLACEHOLDER, headline, name, known
+        elif name not in (needed, REPO_ROOT):
+            other = RunFor.ALL_MATCHES if name == FILES else RunFor.EACH_MATCH
+            headline = f"`{name}` has no value with `run_for: {run_for}`"
+            help_ = f"write `{needed}`, or `run_for: {other}`"
+            yield codes.POLICY_PLACEHOLDER, headline, name, help_
+    yield from _misplaced(words, run_for, found)
+
+
+def _misplaced(
+    words: tuple[str, ...], run_for: RunFor, found: list[tuple[str, str]]
+) -> Iterator[tuple[Code, str, str, str]]:
+    needed = NEEDED[run_for]
+    names = {name for _, name in found}
+    if not names & {FILE, FILES}:
+        headline = f"the command does not say where the files go: `{needed}` is missing"
+        help_ = f"add `{needed}`" + ("" if needed == FILES else f", or {_ALL_AT_ONCE}")
+        yield codes.POLICY_PLACEHOLDER, headline, _NOWHERE, help_
+    if FILE in words[0] or FILES in words[0]:
+        headline = "a changed file cannot be the program"
+        yield codes.POLICY_PLACEHOLDER, headline, words[0], "begin the command with a program"
+    for word, name in found:
+        if name == FILES == needed and word != FILES:
+            headline = f"`{FILES}` must be a word of its own: it becomes several"
+            yield codes.POLICY_PLACEHOLDER, headline, word, f"put spaces around `{FILES}`"
+
+
+_NOWHERE = "\0"  # in no command: all of it is underlined
+_ALL_AT_ONCE = f"`{FILES}` with `run_for: {RunFor.ALL_MATCHES}` to run it once for all"

@@ -1,0 +1,281 @@
+"""Changed files × policy → what the policy finds: violated, satisfied, or nothing at all.
+
+Every changed file is looked up once for all policies together, in one index of their patterns.
+What is expected of it is then computed and looked up, so that the work grows with the number of
+files and not with its square.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from bylaw.dialects.file_policies.written import Mode
+from bylaw.expr.paths import Pattern, normalise, pattern
+from bylaw.expr.paths.index import PathIndex
+from bylaw.expr.paths.parts import Literal, Wildcard
+from bylaw.model.facts import ChangedFile, ChangeSet
+from bylaw.model.vocabulary import FileStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bylaw.dialects.file_policies.written import WrittenPolicy
+
+# A path, and which of the policy's trigger patterns is the first that matches it.
+Hit: TypeAlias = tuple[str, int]
+_SAFETY = -1
+
+
+class Result(StrEnum):
+    """What a policy says about changes that trigger it."""
+
+    VIOLATED = "violated"
+    SATISFIED = "satisfied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a policy finds; all lists are sorted and have nothing twice.
+
+    `expected_files` are all that should have changed, a glob among them as it is written.
+    `matched_files` are those of them that did, or the safety files; `arrows` lead from a file to
+    what it misses.
+    """
+
+    outcome: Result
+    trigger_files: tuple[str, ...]
+    expected_files: tuple[str, ...] = ()
+    matched_files: tuple[str, ...] = ()
+    arrows: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The expected files that did not change."""
+        return tuple(sorted({expected for _, expected in self.arrows}))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Everything that the finding depends on."""
+        return (*self.trigger_files, *self.expected_files, *self.matched_files)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Changed files by their paths, and which of them the patterns of each policy match."""
+
+    files: Mapping[str, ChangedFile]
+    triggers: Mapping[str, Sequence[Hit]]
+    safety: Mapping[str, Sequence[str]]
+
+
+class Sieve:
+    """The patterns of several policies, by whose identifiers everything is found again."""
+
+    def __init__(self, policies: Iterable[WrittenPolicy]) -> None:
+        self._policies = tuple(policies)
+        self._last: dict[str, tuple[ChangeSet, Hits]] = {}
+
+    @cached_property
+    def _entries(self) -> list[tuple[str, int, Pattern]]:
+        return [entry for policy in self._policies for entry in _entries(policy)]
+
+    @cached_property
+    def _index(self) -> PathIndex:
+        return PathIndex([one for _, _, one in self._entries])
+
+    def hits(self, changes: ChangeSet, baseline: str = "") -> Hits:
+        """Which files concern which policies; known for the newest changes of each baseline."""
+        known = self._last.get(baseline)
+        if known is None or known[0] is not changes:
+            known = self._last[baseline] = (changes, self._hits(changed_files(changes.files)))
+        return known[1]
+
+    def _hits(self, files: dict[str, ChangedFile]) -> Hits:
+        triggers: dict[str, list[Hit]] = {}
+        safety: dict[str, dict[str, None]] = {}
+        for path in files:
+            for number in self._index.matching(path):
+                policy, place, _ = self._entries[number]
+                if place == _SAFETY:
+                    safety.setdefault(policy, {})[path] = None
+                    continue
+                found = triggers.setdefault(policy, [])
+                # Numbers ascend, so that the first pattern of a policy comes first.
+                if not found or found[-1][0] != path:
+                    found.append((path, place))
+        return Hits(files, triggers, {policy: list(found) for policy, found in safety.items()})
+
+
+def _entries(policy: WrittenPolicy) -> Iterator[tuple[str, int, Pattern]]:
+    for place, text in enumerate(policy.trigger):
+        yield policy.id, place, pattern(text)
+    for text in policy.safety:
+        yield policy.id, _SAFETY, pattern(text)
+
+
+def changed_files(files: Iterable[ChangedFile]) -> dict[str, ChangedFile]:
+    """The files by normalised path; a rename counts for both names, what lies outside for none."""
+    found: dict[str, ChangedFile] = {}
+    for file in files:
+        _add(found, file.path, file)
+        if file.status is FileStatus.RENAMED and file.old_path:
+            _add(found, file.old_path, ChangedFile(path=file.old_path, status=FileStatus.DELETED))
+    return found
+
+
+def _add(found: dict[str, ChangedFile], written: str, file: ChangedFile) -> None:
+    path = normalise(written)
+    known = None if path is None else found.get(path)
+    if path is not None and (known is None or known.status is FileStatus.DELETED):
+        found[path] = file
+
+
+def find(policy: WrittenPolicy, changes: ChangeSet) -> Finding | None:
+    """What one policy finds in some changes; None if nothing triggers it."""
+    return Correspondence(policy).find(Sieve([policy]).hits(changes))
+
+
+@dataclass(frozen=True)
+class Correspondence:
+    """A policy with its patterns made ready."""
+
+    policy: WrittenPolicy
+
+    def find(self, hits: Hits) -> Finding | None:
+        """What the policy finds; None if nothing triggers it."""
+        triggered = hits.triggers.get(self.policy.id, ())
+        if self.policy.mode is Mode.CREATED:
+            triggered = [hit for hit in triggered if _is_new(hits.files[hit[0]])]
+        if not triggered:
+            return None
+        if self.policy.mode in (Mode.SET, Mode.PAIR):
+            return _compared(self._groups(triggered), hits.files)
+        safe = hits.safety.get(self.policy.id, ())
+        return Finding(
+            outcome=Result.SATISFIED if safe else Result.VIOLATED,
+            trigger_files=_listed(path for path, _ in triggered),
+            matched_files=_listed(safe),
+        )
+
+    @cached_property
+    def _triggers(self) -> tuple[Pattern, ...]:
+        return tuple(pattern(text) for text in self.policy.trigger)
+
+    @cached_property
+    def _slots(self) -> tuple[_Slot, ...]:
+        """What each group has or lacks: all patterns of a set, the expected ones of a pair."""
+        policy = self.policy
+        texts = policy.trigger if policy.mode is Mode.SET else policy.expects
+        return tuple(_Slot(pattern(text)) for text in texts)
+
+    def _groups(self, triggered: Sequence[Hit]) -> Iterable[_Group]:
+        """Files with the same captures belong together."""
+        is_set = self.policy.mode is Mode.SET
+        groups: dict[tuple[str, ...], _Group] = {}
+        for path, number in triggered:
+            captures = self._triggers[number].match(path)
+            assert captures is not None, "the index says that it matches"
+            key = tuple(captures[name] for name in sorted(captures))
+            if key not in groups:
+                groups[key] = _Group([slot.filled(captures) for slot in self._slots])
+            groups[key].members.append((path, number if is_set else _NO_SLOT))
+        return groups.values()
+
+
+_NO_SLOT = -1
+# What is expected of a group: a path, or a pattern that any changed file may match.
+_Wanted: TypeAlias = "str | Pattern"
+
+
+@dataclass(frozen=True)
+class _Slot:
+    pattern: Pattern
+
+    def filled(self, captures: Mapping[str, str]) -> _Wanted:
+        if self.pattern.has_wildcards:
+            return self.pattern.resolve(captures)
+        return "".join([captures[part] if named else part for named, part in self._parts])
+
+    @cached_property
+    def _parts(self) -> list[tuple[bool, str]]:
+        return [
+            (True, token.name) if isinstance(token, Wildcard) else (False, token.text)
+            for token in self.pattern.tokens
+            if isinstance(token, Wildcard | Literal)
+        ]
+
+
+@dataclass(slots=True)
+class _Group:
+    """What its members expect, slot by slot; a member of a set fills one slot itself."""
+
+    wanted: list[_Wanted]
+    members: list[Hit] = field(default_factory=list)
+
+    def expected(self) -> list[_Wanted]:
+        """What at least one member expects."""
+        own = {slot for _, slot in self.members}
+        only = own.pop() if len(own) == 1 else _NO_SLOT
+        return [one for slot, one in enumerate(self.wanted) if slot != only]
+
+    def arrows(self, there: _There) -> Iterator[tuple[str, str]]:
+        lacking = [
+            (slot, _text(one)) for slot, one in enumerate(self.wanted) if not there.changed(one)
+        ]
+        for path, own in self.members:
+            yield from ((path, text) for slot, text in lacking if slot != own)
+
+
+class _There:
+    """Which of the wanted files changed."""
+
+    def __init__(self, groups: Iterable[_Group], files: Mapping[str, ChangedFile]) -> None:
+        globs = {one: None for group in groups for one in group.wanted if isinstance(one, Pattern)}
+        self._files = files
+        self._by_glob: dict[Pattern, list[str]] = {one: [] for one in globs}
+        if globs:
+            self._look_up(list(globs))
+
+    def _look_up(self, globs: list[Pattern]) -> None:
+        index = PathIndex(globs)
+        for path in self._files:
+            for number in index.matching(path):
+                self._by_glob[globs[number]].append(path)
+
+    def changed(self, wanted: _Wanted) -> Sequence[str]:
+        """The changed files that are what was wanted."""
+        if isinstance(wanted, Pattern):
+            return self._by_glob[wanted]
+        return (wanted,) if wanted in self._files else ()
+
+
+def _compared(groups: Iterable[_Group], files: Mapping[str, ChangedFile]) -> Finding:
+    """One finding for all groups: of the incomplete ones, or of all if none is (DW-A49)."""
+    groups = list(groups)
+    there = _There(groups, files)
+    arrows = [list(group.arrows(there)) for group in groups]
+    incomplete = [group for group, found in zip(groups, arrows, strict=True) if found]
+    counted = incomplete or groups
+    wanted = {one: None for group in counted for one in group.expected()}
+    return Finding(
+        outcome=Result.VIOLATED if incomplete else Result.SATISFIED,
+        trigger_files=_listed(path for group in counted for path, _ in group.members),
+        expected_files=_listed(map(_text, wanted)),
+        matched_files=_listed(path for one in wanted for path in there.changed(one)),
+        arrows=tuple(sorted({arrow for found in arrows for arrow in found})),
+    )
+
+
+def _text(wanted: _Wanted) -> str:
+    return wanted if isinstance(wanted, str) else wanted.text
+
+
+def _is_new(file: ChangedFile) -> bool:
+    return file.status in (FileStatus.ADDED, FileStatus.RENAMED)
+
+
+def _listed(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(paths)))

@@ -1,0 +1,37 @@
+"""The body of a policy and a finding → the text that the agent reads.
+
+Three placeholders are filled in, once; everything else is plain text, also what looks like one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.model.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.dialects.file_policies.correspondence import Finding
+
+TRIGGER_FILE, TRIGGER_FILES = "{trigger_file}", "{trigger_files}"
+EXPECTED_FILES = "{expected_files}"
+MAX_NAMED = 20  # files in a text; the lists beside it have all
+_PLACEHOLDER = re.compile("|".join(map(re.escape, (TRIGGER_FILE, TRIGGER_FILES, EXPECTED_FILES))))
+
+
+def instructions(body: str, finding: Finding) -> str:
+    """The body with the files of a finding in it; of what is expected that which is missing."""
+    values = {
+        TRIGGER_FILE: named(finding.trigger_files, 1),
+        TRIGGER_FILES: named(finding.trigger_files),
+        EXPECTED_FILES: named(finding.missing),
+    }
+    return _PLACEHOLDER.sub(lambda found: values[found[0]], body)
+
+
+def named(paths: Sequence[str], most: int = MAX_NAMED) -> str:
+    """Some paths for people, each on one line whatever its name is, and how many more."""
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return ", ".join(visible(path) for path in paths[:most]) + more

@@ -1,0 +1,125 @@
+"""Keys that hold path patterns → the patterns, checked, and findings at their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.yaml import Mapping, Scalar, Sequence
+from bylaw.expr.paths import check_resolvable, check_same_variables, pattern
+from bylaw.model.errors import PatternError
+from bylaw.model.visible import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bylaw.dialects.yaml import Node
+    from bylaw.dialects.yaml.fields import Fields
+    from bylaw.expr.paths import Pattern
+    from bylaw.model.diagnostic import Diagnostic
+
+MAX_PATTERNS = 100  # of one key
+QUOTE = "quote the pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A pattern, the key that holds it, and where it stands; None if something is wrong with it."""
+
+    key: str
+    node: Scalar
+    made: Pattern | None
+
+    @property
+    def text(self) -> str:
+        """The pattern as it is written."""
+        return str(self.node.value)
+
+
+class PatternReader:
+    """Reads the patterns of one mapping; `prefix` names the mapping in messages."""
+
+    def __init__(self, fields: Fields, prefix: str = "") -> None:
+        self._fields = fields
+        self._prefix = prefix
+
+    def one_or_more(self, key: str) -> list[Placed]:
+        """A pattern, or a list of them that is not empty (DW-A10)."""
+        return list(self._placed(key, self._nodes(key)))
+
+    def only_one(self, key: str) -> list[Placed]:
+        """One pattern."""
+        node = self._fields.node_of(key)
+        if isinstance(node, Sequence):
+            self._fields.wrong(key, "one pattern, not a list")
+            return []
+        return self.one_or_more(key)
+
+    def several(self, key: str) -> list[Placed]:
+        """A list of patterns."""
+        node = self._fields.node_of(key)
+        if isinstance(node, Scalar):
+            self._fields.wrong(key, "a list of patterns", f"write `{key}:` with `- …` lines below")
+            return []
+        return self.one_or_more(key)
+
+    def _nodes(self, key: str) -> list[Node]:
+        node = self._fields.node_of(key)
+        if not isinstance(node, Sequence):
+            return [] if node is None else [node]
+        if not node.items:
+            self._fields.wrong(key, "a pattern or a list of patterns", "the list is empty")
+        if len(node.items) > MAX_PATTERNS:
+            self._fields.wrong(key, f"at most {MAX_PATTERNS} patterns")
+            return []
+        return list(node.items)
+
+    def _placed(self, key: str, nodes: Iterable[Node]) -> Iterator[Placed]:
+        for node in nodes:
+            if isinstance(node, Scalar) and isinstance(node.value, str):
+                yield Placed(key, node, self._made(key, node))
+            else:
+                self._no_pattern(key, node)
+
+    def _no_pattern(self, key: str, node: Node) -> None:
+        """Braces and stars mean something else to YAML (DW-A32)."""
+        findings = self._fields.findings
+        empty = isinstance(node, Scalar) and node.value is None
+        help_ = "write one, such as `src/**/*.py`" if empty else QUOTE
+        if isinstance(node, Mapping):
+            help_ = f"{QUOTE}: without quotes YAML reads `{{…}}` as keys and values"
+        span = node.span if node.span.start < node.span.end else self._fields.span(key)
+        headline = f"`{self._prefix}{key}` must hold path patterns"
+        findings.refuse(findings.codes.wrong_value, headline, span, help_)
+
+    def _made(self, key: str, node: Scalar) -> Pattern | None:
+        try:
+            return pattern(str(node.value))
+        except PatternError as wrong:
+            self._tell(key, node, wrong.diagnostics)
+            return None
+
+    def check_set(self, placed: list[Placed]) -> None:
+        """Note variables that are not in all patterns of a set."""
+        made = [one.made for one in placed if one.made]
+        if len(made) == len(placed):
+            self._tell_of(placed, check_same_variables(made))
+
+    def check_expected(self, wanted: list[Placed], given: list[Placed]) -> None:
+        """Note variables of a pair that its trigger does not capture."""
+        for one in wanted:
+            for other in given:
+                if one.made and other.made:
+                    self._tell_of([one], check_resolvable(one.made, other.made))
+
+    def _tell_of(self, placed: list[Placed], found: list[Diagnostic]) -> None:
+        for each in found:
+            for one in placed:
+                if one.made and one.made.source is each.source:
+                    self._tell(one.key, one.node, [each])
+
+    def _tell(self, key: str, node: Scalar, found: list[Diagnostic]) -> None:
+        """With key and pattern in the headline, at the place in the file (DW-040)."""
+        which = f"`{self._prefix}{key}: {brief(str(node.value))}`"
+        told = [replace(one, headline=f"{which}: {one.headline}") for one in found]
+        self._fields.findings.relocate(told, node)

@@ -1,0 +1,221 @@
+"""The text of a policy file → the policy as written, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.action_reader import read_action
+from bylaw.dialects.file_policies.front_matter import body_text, split
+from bylaw.dialects.file_policies.instructions import EXPECTED_FILES
+from bylaw.dialects.file_policies.pattern_reader import QUOTE, PatternReader
+from bylaw.dialects.file_policies.written import CompareTo, Mode, WrittenPolicy
+from bylaw.dialects.yaml import Mapping, load_yaml
+from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
+from bylaw.model.codes import policies as codes
+from bylaw.model.codes import yaml as yaml_codes
+from bylaw.model.errors import LoadError
+from bylaw.model.source import Span
+from bylaw.model.visible import brief, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.dialects.file_policies.front_matter import FrontMatter
+    from bylaw.dialects.file_policies.pattern_reader import Placed
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.source import SourceFile
+
+FIELD_CODES = FieldCodes(
+    unknown_key=codes.POLICY_UNKNOWN_KEY,
+    missing_key=codes.POLICY_MISSING_KEY,
+    wrong_value=codes.POLICY_WRONG_VALUE,
+    not_a_choice=codes.POLICY_NOT_A_CHOICE,
+)
+MODE_KEYS = tuple(mode.value for mode in Mode)
+KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")
+# Of the old format: its text stood in the YAML, or in a file that it named (DW-139).
+LEGACY_KEYS = ("instructions", "instructions_file")
+MAX_NAME = 200  # characters of an identifier or a title
+MAX_BODY = 100_000  # characters: an agent has to read it
+MIN_SET = 2
+_NOT_IN_ID = ":<>/\\"
+# What YAML makes of a pattern without quotes.
+_TRAPS = {
+    one.name
+    for one in (
+        yaml_codes.YAML_ALIAS,
+        yaml_codes.YAML_ANCHOR,
+        yaml_codes.YAML_COMPLEX_KEY,
+        yaml_codes.YAML_SYNTAX,
+        yaml_codes.YAML_TAG,
+    )
+}
+
+
+def policy_id(path: str) -> str:
+    """The identifier of a policy: the name of its file without the ending (DW-111)."""
+    return PurePosixPath(path).stem
+
+
+def read_policy(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
+    """The policy, if nothing is wrong with it, and the findings about its file."""
+    try:
+        parts = split(source)
+        root = load_yaml(source, parts.yaml)
+    except LoadError as refused:
+        return None, [_with_trap(one) for one in refused.diagnostics]
+    findings = Findings(source, FIELD_CODES)
+    if not isinstance(root, Mapping):
+        help_ = "write `key: value` lines, such as `trigger: src/**/*.py`"
+        headline = "the front matter must hold keys and values"
+        findings.refuse(codes.POLICY_WRONG_VALUE, headline, root.span, help_)
+        return None, findings.told()
+    policy = _Reader(Fields(root, "the policy", findings), parts).read()
+    return None if findings.errors else policy, findings.told()
+
+
+def _with_trap(found: Diagnostic) -> Diagnostic:
+    """What YAML itself refuses is mostly a pattern without quotes (DW-A32)."""
+    if found.code not in _TRAPS or QUOTE in found.help:
+        return found
+    return replace(found, help=f"{found.help}; if it is a path pattern, {QUOTE}")
+
+
+class _Reader:
+    """Reads the keys of one policy; what is wrong is noted."""
+
+    def __init__(self, fields: Fields, parts: FrontMatter) -> None:
+        self.fields = fields
+        self.findings = fields.findings
+        self.source = fields.findings.source
+        self.parts = parts
+        self.patterns = PatternReader(fields)
+
+    def read(self) -> WrittenPolicy:
+        self._check_keys()
+        mode = self._mode()
+        trigger, expects = self._read_mode(mode)
+        safety = self.patterns.one_or_more("safety")
+        action = read_action(self.fields)
+        identifier = self._identifier()
+        title = self._title() or identifier
+        compare_to = self.fields.choice("compare_to", CompareTo)
+        body = self._body(mode, needed=not self.fields.has("action"))
+        return WrittenPolicy(
+            id=identifier,
+            title=title,
+            mode=mode,
+            trigger=_texts(trigger),
+            safety=_texts(safety),
+            expects=_texts(expects),
+            action=action,
+            compare_to=compare_to or CompareTo.BASE,
+            body=body,
+            last_line=self.source.position(max(len(self.source.text) - 1, 0)).line,
+        )
+
+    def _check_keys(self) -> None:
+        self.fields.closed((), (*KEYS, *LEGACY_KEYS))
+        for key in filter(self.fields.has, LEGACY_KEYS):
+            headline = f"`{key}` means nothing in the policy"
+            help_ = "write the instructions below the second `---`, as the body of the file"
+            span = self.fields.key_span(key)
+            self.findings.refuse(codes.POLICY_UNKNOWN_KEY, headline, span, help_)
+
+    def _mode(self) -> Mode:
+        """Exactly one (DW-001, DW-A09); a trigger is read on with, if there is none."""
+        given = [mode for mode in Mode if self.fields.has(mode)]
+        if not given and not self.findings.errors:
+            listed = ", ".join(f"`{key}`" for key in MODE_KEYS)
+            headline = "the policy does not say what triggers it"
+            help_ = f"add one of {listed}"
+            self.findings.refuse(codes.POLICY_MODE, headline, self.fields.start, help_)
+        for other in given[1:]:
+            headline = f"the policy has both `{given[0]}` and `{other}`"
+            help_ = "keep one of the two, and write a second policy for the other"
+            span = self.fields.key_span(other)
+            self.findings.refuse(codes.POLICY_MODE, headline, span, help_)
+        mode = given[0] if given else Mode.TRIGGER
+        if given and mode is not Mode.TRIGGER and self.fields.has("safety"):
+            headline = f"`safety` does not belong to `{mode}`"
+            help_ = "delete it; only a policy with `trigger` has `safety`"
+            span = self.fields.key_span("safety")
+            self.findings.refuse(codes.POLICY_MISPLACED_SAFETY, headline, span, help_)
+        return mode
+
+    def _read_mode(self, mode: Mode) -> tuple[list[Placed], list[Placed]]:
+        """The patterns that trigger the policy, and those that it then expects."""
+        match mode:
+            case Mode.SET:
+                return self._set(), []
+            case Mode.PAIR:
+                return self._pair()
+            case _:
+                return self.patterns.one_or_more(mode), []
+
+    def _set(self) -> list[Placed]:
+        errors_before = self.findings.errors
+        placed = self.patterns.several("set")
+        if self.findings.errors == errors_before and len(_texts(placed)) < MIN_SET:
+            headline = "a set has at least two different patterns"
+            help_ = "add the pattern of the files that belong to these"
+            self.findings.refuse(codes.POLICY_SET_SIZE, headline, self.fields.span("set"), help_)
+        self.patterns.check_set(placed)
+        return placed
+
+    def _pair(self) -> tuple[list[Placed], list[Placed]]:
+        fields = self.fields.mapping("pair", "`pair`")
+        if fields is None:
+            return [], []
+        fields.closed(("trigger", "expects"))
+        patterns = PatternReader(fields, "pair.")
+        trigger, expects = patterns.only_one("trigger"), patterns.one_or_more("expects")
+        patterns.check_expected(expects, trigger)
+        return trigger, expects
+
+    def _identifier(self) -> str:
+        """It stands in hashes, promises and file lists: nothing in it may end one of these."""
+        identifier = policy_id(self.source.path)
+        if not is_name(identifier) or any(sign in identifier for sign in _NOT_IN_ID):
+            headline = f"`{visible(brief(identifier))}` cannot be the identifier of a policy"
+            help_ = "rename the file: letters, digits, `-` and `_`, such as `readme-accuracy.md`"
+            span = self.fields.start
+            self.findings.refuse(codes.POLICY_IDENTIFIER, headline, span, help_)
+        return identifier
+
+    def _title(self) -> str:
+        title = self.fields.text("name")
+        if title is not None and not is_name(title.strip()):
+            help_ = f"write 1 to {MAX_NAME} characters that can be seen, or delete the key"
+            self.fields.wrong("name", "a title on one line", help_)
+        return (title or "").strip()
+
+    def _body(self, mode: Mode, *, needed: bool) -> str:
+        body = body_text(self.source, self.parts.body)
+        if needed and not body:
+            headline = "the policy has no instructions"
+            help_ = "write below this line what the agent shall do, or add an `action`"
+            self.findings.refuse(codes.POLICY_NO_BODY, headline, self.parts.closing, help_)
+        if len(body) > MAX_BODY:
+            headline = f"the instructions are longer than {MAX_BODY:,} characters"
+            span = Span(self.parts.body.start + MAX_BODY, self.parts.body.end)
+            help_ = "say it in fewer words, or name a file to read"
+            self.findings.refuse(codes.POLICY_WRONG_VALUE, headline, span, help_)
+        if mode in (Mode.TRIGGER, Mode.CREATED) and EXPECTED_FILES in body:
+            at = self.source.text.index(EXPECTED_FILES, self.parts.body.start)
+            headline = f"`{EXPECTED_FILES}` is always empty here"
+            help_ = "only a policy with `set` or `pair` expects files"
+            span = Span(at, at + len(EXPECTED_FILES))
+            self.findings.doubt(codes.POLICY_NOTHING_EXPECTED, headline, span, help_)
+        return body
+
+
+def is_name(text: str) -> bool:
+    """Whether it can be read and said."""
+    return 0 < len(text) <= MAX_NAME and visible(text) == text and text.strip() == text
+
+
+def _texts(placed: Iterable[Placed]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.text for one in placed))
