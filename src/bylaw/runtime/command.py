@@ -20,10 +20,11 @@ import time
 import weakref
 from contextlib import suppress
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bylaw.runtime.watched.result import Cancellation, Command, CommandResult
 
@@ -34,7 +35,9 @@ _OWN = os.path.dirname(sys.executable)  # noqa: PTH120 - its bytes as they are
 COMMAND_PATH = f"{PATH}:{_OWN}" if _OWN.startswith("/") and ":" not in _OWN else PATH
 # All that a program of ours sees: what it prints does not depend on who started it.
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 AT_ONCE = 1 << 16
+ERRORS_ARE_READ = PIPE
 _MS = 1000
 
 
@@ -44,7 +47,7 @@ class Process:
     It has a session of its own, which is killed as a whole: when it is told to, when nobody holds
     the process any more, and when the interpreter ends. With `patience` it ends itself in that many
     seconds when its input ends, and only then is killed, with all that it started. `keep` are
-    descriptors that it is given.
+    descriptors that it is given, `variables` what it sees beside `ENVIRONMENT`.
     """
 
     def __init__(
@@ -54,17 +57,19 @@ class Process:
         errors: int = DEVNULL,
         keep: tuple[int, ...] = (),
         patience: float = 0.0,
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> None:
         # What must be closed is held by the finalizer alone, which runs once.
         process = Popen(  # noqa: S603 - an argument list, and no shell
             list(argv), stdin=PIPE, stdout=PIPE, stderr=errors, bufsize=0, close_fds=True,
-            pass_fds=keep, cwd="/", env=ENVIRONMENT, start_new_session=True,
+            pass_fds=keep, cwd="/", env={**ENVIRONMENT, **variables}, start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
         self.pid = process.pid
         self.output = process.stdout.fileno()
         self.errors = -1 if process.stderr is None else process.stderr.fileno()
+        self._process = process
         self._stdin = process.stdin
         self._input = process.stdin.fileno()
         os.set_blocking(self._input, False)
@@ -91,6 +96,13 @@ class Process:
     def hang_up(self) -> None:
         """End its input: nothing more is sent."""
         self._stdin.close()
+
+    def exit_code(self, deadline: float) -> int:
+        """How it ended, once it has; TimeoutError if that takes too long."""
+        try:
+            return self._process.wait(max(0.0, deadline - time.monotonic()))
+        except TimeoutExpired:
+            raise TimeoutError("the process took too long") from None
 
     def kill(self) -> None:
         """End it and everything that it started; it may have ended before."""
@@ -125,6 +137,8 @@ def _end(process: Popen[bytes], owner: int, patience: float) -> None:
 
 
 def _stop(process: Popen[bytes], patience: float) -> None:
+    if process.returncode is not None:
+        return  # it was waited for
     if patience:
         assert process.stdin is not None
         process.stdin.close()

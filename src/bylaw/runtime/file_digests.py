@@ -3,23 +3,57 @@
 from __future__ import annotations
 
 import os
-from hashlib import file_digest, sha256
-from stat import S_ISLNK, S_ISREG
-from typing import TYPE_CHECKING
+from functools import cache
+from hashlib import sha256
+from stat import S_IMODE, S_ISLNK, S_ISREG, S_IXUSR
+from typing import TYPE_CHECKING, Protocol
 
 from bylaw.runtime.paths import as_bytes, folder_of, lies_in, real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 # Of a larger file, size and time of change have to do.
 MAX_READ = 256 << 20
+_PIECE = 1 << 18
+# What a program can do with a file is a part of what it is.
+_EXECUTABLE = " x"
+
+
+class Hash(Protocol):
+    """Something that is fed with what a file holds."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take a piece."""
+
+
+class FileDigests:
+    """What lies below a root; one who looks at many files looks at each folder once."""
+
+    def __init__(self, root: str) -> None:
+        self.top = real_path(root)
+        self._real = cache(real_path)
+
+    def of(self, path: str, also: Hash | None = None) -> str:
+        """What lies at a path; the empty text for nothing, and for what is outside of the root.
+
+        Another hash may be fed with the same bytes, of a file or of where a link leads.
+        """
+        location = f"{self.top}/{path}"
+        if "\0" in path or not lies_in(self._real(folder_of(location)), self.top):
+            return ""
+        try:
+            return _digest(as_bytes(location), _nowhere if also is None else also.update)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError:
+            return "unreadable"
 
 
 def file_digests(root: str, paths: Iterable[str]) -> dict[str, str]:
-    """What lies at each path; the empty text for nothing, and for what is outside of the root."""
-    top = real_path(root)
-    return {path: _digest(top, f"{top}/{path}") for path in paths}
+    """What lies at each path, see `FileDigests.of`."""
+    digests = FileDigests(root)
+    return {path: digests.of(path) for path in paths}
 
 
 def digest_of_all(digests: Mapping[str, str]) -> str:
@@ -27,24 +61,32 @@ def digest_of_all(digests: Mapping[str, str]) -> str:
     return sha256(as_bytes("\0".join(f"{k}\0{v}" for k, v in sorted(digests.items())))).hexdigest()
 
 
-def _digest(top: str, path: str) -> str:
-    if "\0" in path or not lies_in(real_path(folder_of(path)), top):
-        return ""
-    try:
-        found = os.lstat(as_bytes(path))
-        if S_ISLNK(found.st_mode):
-            return f"link {sha256(os.readlink(as_bytes(path))).hexdigest()}"  # noqa: PTH115 - a Path takes no bytes
-        if not S_ISREG(found.st_mode):
-            return "no file"
-        if found.st_size > MAX_READ:
-            return f"large {found.st_size} {found.st_mtime_ns}"
-        return _content(path)
-    except OSError as problem:
-        return "" if isinstance(problem, FileNotFoundError) else "unreadable"
+def _nowhere(_: bytes) -> None:
+    """Nobody else wants to know."""
 
 
-def _content(path: str) -> str:
+def _digest(location: bytes, also: Callable[[bytes], None]) -> str:
+    found = os.lstat(location)
+    if S_ISLNK(found.st_mode):
+        target = os.readlink(location)  # noqa: PTH115 - a Path takes no bytes
+        also(target)
+        return f"link {sha256(target).hexdigest()}"
+    if not S_ISREG(found.st_mode):
+        return "no file"
+    if found.st_size > MAX_READ:
+        return f"large {found.st_size} {found.st_mtime_ns}"
+    mark = _EXECUTABLE if S_IMODE(found.st_mode) & S_IXUSR else ""
+    return _content(location, also) + mark
+
+
+def _content(location: bytes, also: Callable[[bytes], None]) -> str:
+    digest = sha256()
     # It may have become something else meanwhile: no link is followed, no pipe waited for.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    with open(os.open(as_bytes(path), flags), "rb") as stream:  # noqa: PTH123 - a descriptor
-        return file_digest(stream, "sha256").hexdigest()
+    file = os.open(location, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        while piece := os.read(file, _PIECE):
+            digest.update(piece)
+            also(piece)
+    finally:
+        os.close(file)
+    return digest.hexdigest()

@@ -1,0 +1,132 @@
+"""Files of a work tree → what they hold now: each is read once."""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import new as new_hash
+from stat import S_ISDIR, S_ISLNK, S_IXUSR
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.hosts.worktree.records import GITLINK, Version
+from bylaw.runtime.file_digests import FileDigests
+from bylaw.runtime.paths import as_bytes, as_text
+from bylaw.runtime.reading import regular_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MANY = 256
+MAX_READERS = 8
+MAX_REF_BYTES = 4096
+MAX_PACKED_BYTES = 16 << 20
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
+
+
+class Content(NamedTuple):
+    """What a file is: a digest of its content, and what git would call that without filters.
+
+    The digest of nothing is the empty text.
+    """
+
+    digest: str
+    version: Version | None
+
+
+NOTHING = Content("", None)
+
+
+class Contents:
+    """The files of a work tree as they are when they are first asked for."""
+
+    def __init__(self, root: str, hash_name: str) -> None:
+        self._files = FileDigests(root)
+        self._hash = hash_name
+        self._known: dict[bytes, Content] = {}
+
+    def of(self, path: bytes) -> Content:
+        """What a file is now."""
+        if path not in self._known:
+            self._known[path] = self._look(path)
+        return self._known[path]
+
+    def load(self, paths: Iterable[bytes]) -> None:
+        """Read many of them, side by side."""
+        wanted = [path for path in paths if path not in self._known]
+        if len(wanted) < MANY:
+            return
+        with ThreadPoolExecutor(min(MAX_READERS, os.cpu_count() or 1)) as readers:
+            self._known.update(zip(wanted, readers.map(self._look, wanted), strict=True))
+
+    def _look(self, path: bytes) -> Content:
+        location = f"{self._files.top}/{as_text(path)}"
+        try:
+            found = os.lstat(as_bytes(location))
+        except OSError:
+            return NOTHING
+        if S_ISDIR(found.st_mode):
+            return _nested(location)
+        # Git puts kind and length before what it hashes.
+        blob = new_hash(self._hash, b"blob %d\0" % found.st_size, usedforsecurity=False)
+        digest = self._files.of(as_text(path), blob)
+        return Content(digest, Version(_mode(found), blob.hexdigest()) if digest else None)
+
+
+def _mode(found: os.stat_result) -> str:
+    if S_ISLNK(found.st_mode):
+        return _LINK
+    return _PROGRAM if found.st_mode & S_IXUSR else _FILE
+
+
+def _nested(location: str) -> Content:
+    """A repository inside of this one is what its HEAD is; any other folder is no file."""
+    if not os.path.lexists(as_bytes(f"{location}/.git")):
+        return NOTHING
+    try:
+        commit = _head(location)
+    except (OSError, ValueError):
+        return Content("no commit", None)
+    version = Version(GITLINK, commit)
+    return Content(committed_digest(version), version)
+
+
+def committed_digest(version: Version) -> str:
+    """The digest of what is not checked out, or is a repository of its own."""
+    return f"{'commit' if version.mode == GITLINK else 'blob'} {version.name}"
+
+
+def _head(location: str) -> str:
+    folder = f"{location}/.git"
+    if not os.path.isdir(as_bytes(folder)):  # noqa: PTH112 - a Path takes no bytes
+        folder = _joined(location, _line(folder).removeprefix("gitdir: "))
+    head = _line(f"{folder}/HEAD")
+    if not head.startswith("ref: "):
+        return _commit(head)
+    ref = head.removeprefix("ref: ")
+    try:
+        return _commit(_line(f"{folder}/{ref}"))
+    except FileNotFoundError:
+        return _packed(folder, ref)
+
+
+def _packed(folder: str, ref: str) -> str:
+    packed = as_text(regular_bytes(f"{folder}/packed-refs", MAX_PACKED_BYTES))
+    found = (line.partition(" ") for line in packed.splitlines())
+    return _commit(next((name for name, _, its_ref in found if its_ref == ref), ""))
+
+
+def _commit(text: str) -> str:
+    if not _COMMIT.fullmatch(text):
+        raise ValueError("no commit")
+    return text
+
+
+def _line(path: str) -> str:
+    return as_text(regular_bytes(path, MAX_REF_BYTES)).strip()
+
+
+def _joined(folder: str, path: str) -> str:
+    return as_text(os.path.join(as_bytes(folder), as_bytes(path)))  # noqa: PTH118 - same

@@ -1,0 +1,133 @@
+"""Arguments for git → what it wrote, without anything of the repository being run or changed.
+
+Our own git runs also where nobody trusts the repository. So what its settings could start is
+switched off: hooks, the file system monitor, filters, pagers, lazy fetching; what the user's own
+settings say, such as which files to ignore, holds. No lock is taken, so the index is never
+written. The variables `GIT_*` of whoever started us are not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from shutil import which
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import brief, clipped, visible
+from bylaw.runtime.command import PATH
+from bylaw.runtime.paths import as_bytes, as_text
+from bylaw.runtime.program_output import TooMuchOutputError, Written, output_of
+from bylaw.runtime.reading import in_plain_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GIT_SECONDS = 60.0
+MAX_GIT_OUTPUT = 64 << 20
+MAX_SHOWN = 200
+
+_VARIABLES = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # where lazy fetching cannot be switched off, it ends here
+    "GIT_TERMINAL_PROMPT": "0",
+}
+# Of the user: where their own settings lie.
+_KEPT = ("HOME", "XDG_CONFIG_HOME")
+_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.askPass=",
+    "submodule.recurse=false",
+)
+_OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
+# What Git LFS runs, the settings of the repository decide.
+_LFS = b"lfs"
+
+
+class Git:
+    """Runs git in a folder; `count` says how often it was started."""
+
+    def __init__(self, program: str = "") -> None:
+        self.count = 0
+        self._program = program or _found()
+        self._filters: tuple[bytes, ...] = (_LFS,)
+
+    def without_filters(self, names: Iterable[bytes]) -> None:
+        """From now on these filters are not run."""
+        self._filters = tuple(sorted({_LFS, *names}))
+        for name in self._filters:
+            if b"=" in name:
+                shown = clipped(visible(as_text(name)), MAX_SHOWN)
+                why = "its name holds a `=`, so that it cannot be switched off"
+                raise BylawError(f"the settings of the repository name a filter `{shown}`: {why}")
+
+    def output(self, folder: str, *arguments: str, data: bytes = b"") -> bytes:
+        """What git writes when all goes well; BylawError if it does not."""
+        written = self.run(folder, *arguments, data=data)
+        if written.exit_code:
+            raise failure(folder, arguments[0], written)
+        return written.output
+
+    def run(self, folder: str, *arguments: str, data: bytes = b"") -> Written:
+        """What git writes, also when it fails; BylawError if it cannot be run to its end."""
+        self.count += 1
+        argv = [self._program, *_OPTIONS, *self._settings(), "-C", as_bytes(folder), *arguments]
+        try:
+            return output_of(
+                argv, seconds=GIT_SECONDS, at_most=MAX_GIT_OUTPUT, data=data, variables=_variables()
+            )
+        except TooMuchOutputError:
+            limit = f"{MAX_GIT_OUTPUT >> 20} MiB"
+            raise BylawError(f"`git {arguments[0]}` has more to say than {limit}") from None
+        except TimeoutError:
+            raise BylawError(f"`git {arguments[0]}` took longer than {GIT_SECONDS:.0f} s") from None
+        except OSError as wrong:
+            raise BylawError(f"cannot start git: {in_plain_words(wrong)}") from None
+
+    def _settings(self) -> Iterable[str | bytes]:
+        for setting in _SETTINGS:
+            yield from ("-c", setting)
+        for name in self._filters:
+            for off in (b"clean=", b"smudge=", b"process=", b"required=false"):
+                yield from ("-c", b"filter.%b.%b" % (name, off))
+
+
+def failure(folder: str, what: str, written: Written) -> BylawError:
+    """Why git failed, for people."""
+    said = as_text(written.complaint)
+    shown = clipped(visible(folder), MAX_SHOWN)
+    if "dubious ownership" in said or "unsafe repository" in said:
+        how = f"`git config --global --add safe.directory {shown}`"
+        return BylawError(
+            f"the repository of `{shown}` belongs to somebody else; if you trust it: {how}"
+        )
+    if "not a git repository" in said:
+        return BylawError(f"`{shown}` lies in no git repository")
+    lines = [line for line in said.splitlines() if line.strip()] or ["it says nothing"]
+    why = next((line for line in lines if line.startswith("fatal:")), lines[-1])
+    return BylawError(f"`git {what}` failed: {brief(visible(why.removeprefix('fatal: ')))}")
+
+
+_SECTION = re.compile(rb'\[filter[ \t\r\f\v]+"((?:[^"\\\n]|\\[^\n])*)"', re.IGNORECASE)
+_DOTTED = re.compile(rb"\[filter\.([^\]\n]+)\]", re.IGNORECASE)
+_ESCAPE = re.compile(rb"\\(.)")
+
+
+def filters_in(settings: bytes) -> set[bytes]:
+    """The filters that settings of git name, and perhaps more."""
+    sections = {_ESCAPE.sub(rb"\1", name) for name in _SECTION.findall(settings)}
+    dotted = set(_DOTTED.findall(settings))
+    return sections | dotted | {name.lower() for name in dotted}
+
+
+def _found() -> str:
+    found = which("git", path=PATH)
+    if found is None:
+        raise BylawError(f"there is no program `git` in {PATH}")
+    return found
+
+
+def _variables() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, **_VARIABLES}

@@ -1,0 +1,165 @@
+"""A repository → its work tree against its baselines, as it is at one moment.
+
+Nothing is asked twice: one status, one look at the default branch, one process for the differences
+of all baselines (DW-130).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import UNSET
+
+from bylaw.dialects.file_policies.written import CompareTo
+from bylaw.hosts.worktree.baselines import latest_baseline
+from bylaw.hosts.worktree.comparing import Comparison, in_order
+from bylaw.hosts.worktree.contents import Contents
+from bylaw.hosts.worktree.path_text import fact_path, file_bytes
+from bylaw.hosts.worktree.records import read_differences, read_status
+from bylaw.model.facts import Changes, ChangeSet
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from bylaw.hosts.worktree.baselines import Baseline
+    from bylaw.hosts.worktree.git import Git
+    from bylaw.hosts.worktree.records import Difference, Status
+    from bylaw.hosts.worktree.repository import Repository
+
+_STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
+           "--untracked-files=all", "--ignore-submodules=dirty")  # fmt: skip
+# For each line `BASELINE HEAD` it tells, behind the name of the baseline, how HEAD differs.
+_DIFFERENCES = ("diff-tree", "--stdin", "--always", "-R", "-r", "-z", "--raw", "--no-abbrev",
+                "--no-renames", "--no-ext-diff", "--no-textconv",
+                "--ignore-submodules=none")  # fmt: skip
+
+
+class _Anchors(NamedTuple):
+    """The commits that `base` and `default_tip` stand for."""
+
+    base: str
+    tip: str
+
+
+class Look:
+    """One look; `notes` say what was compared where it is not what one would expect."""
+
+    def __init__(self, git: Git, repository: Repository) -> None:
+        self.notes: list[str] = []
+        self._git = git
+        self._repository = repository
+        self._contents = Contents(repository.root, repository.hash)
+        self._known: dict[str, dict[bytes, Difference]] = {}
+
+    @cached_property
+    def status(self) -> Status:
+        """The work tree and the index against HEAD."""
+        return read_status(self._git.output(self._repository.root, *_STATUS))
+
+    def changes(self, wanted: Collection[CompareTo]) -> Changes:
+        """The work tree against baselines; BylawError if git cannot tell."""
+        commits = {name: self._commit(name) for name in CompareTo if name in wanted}
+        self._load(set(commits.values()))
+        sets = {name: self._change_set(name, commit) for name, commit in commits.items()}
+        return Changes(
+            base=sets.get(CompareTo.BASE, UNSET),
+            default_tip=sets.get(CompareTo.DEFAULT_TIP, UNSET),
+            prompt=sets.get(CompareTo.PROMPT, UNSET),
+        )
+
+    def digests(self) -> dict[str, str]:
+        """The content of all files that are not as in HEAD; the empty text for what is gone."""
+        self._contents.load(self.status.files)
+        return {
+            fact_path(path): self._contents.of(path).digest if dirty.is_there else ""
+            for path, dirty in self.status.files.items()
+        }
+
+    @cached_property
+    def _prompt(self) -> Baseline | None:
+        found = latest_baseline(self._repository.root, self.notes)
+        if found is None:
+            self.notes.append("no prompt was captured: `prompt` is compared with HEAD")
+        return found
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        return Comparison(self.status, self._contents)
+
+    def _commit(self, name: CompareTo) -> str:
+        """What a baseline stands for; the empty text for no commit at all."""
+        if name is CompareTo.PROMPT:
+            return self.status.commit if self._prompt is None else self._prompt.commit
+        return self._anchors.base if name is CompareTo.BASE else self._anchors.tip
+
+    @cached_property
+    def _anchors(self) -> _Anchors:
+        head, default = self.status.commit, self._repository.default
+        if not head:
+            self.notes.append("there is no commit yet: every file is new")
+            return _Anchors("", "")
+        if not default:
+            self.notes.append("there is no default branch: compared with the first commit")
+            return self._first_commit(head)
+        if not default.startswith("refs/remotes/"):
+            self.notes.append(f"no remote has a default branch: compared with `{default}`")
+        output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
+        _, tip, *bases = output.decode().split()
+        if not bases:
+            where = " that this shallow clone knows" if self._repository.is_shallow else ""
+            how = f"`base` is compared with the tip of `{default}`"
+            self.notes.append(f"HEAD has no commit in common with it{where}: {how}")
+        return _Anchors(bases[0].removeprefix("^") if bases else tip, tip)
+
+    def _first_commit(self, head: str) -> _Anchors:
+        question = ("rev-list", "--first-parent", "--max-parents=0", head)
+        first = self._git.output(self._repository.root, *question).decode().strip()
+        return _Anchors(first, first)
+
+    def _change_set(self, name: CompareTo, commit: str) -> ChangeSet:
+        compare = self._comparison
+        if name is not CompareTo.PROMPT or self._prompt is None:
+            ref = commit or self._repository.empty_tree
+            return ChangeSet(ref=ref, files=in_order(compare.changed(self._known[commit])))
+        then = {file_bytes(path): digest for path, digest in self._prompt.digests.items()}
+        if commit not in self._known:
+            self.notes.append("the commit of the last prompt is gone: HEAD counts in its place")
+        since = compare.changed(self._known.get(commit, {}), without=then)
+        files = in_order([*since, *compare.changed_since(then)])
+        return ChangeSet(ref=self._prompt.timestamp, files=files)
+
+    def _load(self, commits: set[str]) -> None:
+        """All that is needed to compare, at once: differences and contents."""
+        self._known.setdefault(self.status.commit, {})
+        requests = {one: self._request(one) for one in sorted(commits - self._known.keys())}
+        if requests:
+            data = "".join(f"{request}\n" for request in requests.values()).encode()
+            output = self._git.output(self._repository.root, *_DIFFERENCES, data=data)
+            found = read_differences(output)
+            # Of a commit that is not there, git says nothing.
+            for commit, request in requests.items():
+                heading = commit if commit in found else request
+                if heading in found:
+                    self._known[commit] = found[heading]
+        self._contents.load({*self._to_read()})
+
+    def _request(self, commit: str) -> str:
+        """What `diff-tree` is asked; two commits if there are two, else their trees."""
+        head = self.status.commit
+        if commit and head:
+            return f"{commit} {head}"
+        return f"{self._tree(head)} {self._tree(commit)}"
+
+    def _tree(self, commit: str) -> str:
+        if not commit:
+            return self._repository.empty_tree
+        written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")
+        return commit if written.exit_code else written.output.decode().strip()
+
+    def _to_read(self) -> Iterator[bytes]:
+        yield from (path for path, dirty in self.status.files.items() if dirty.is_there)
+        for differences in self._known.values():
+            yield from (path for path, one in differences.items() if one.new is not None)
+        if "_prompt" in self.__dict__ and self._prompt is not None:
+            yield from map(file_bytes, self._prompt.digests)

@@ -1,0 +1,140 @@
+"""What git writes between NULs → files that differ, by their paths as git has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Ours, so no change of theirs: it would be one of every check.
+OUR_FOLDERS = (b".deepwork/tmp/", b".bylaw/state/")
+OUR_FILES = frozenset({b".deepwork/policy_state.json"})
+
+GITLINK = "160000"
+_NOTHING = "000000"
+
+
+class Version(NamedTuple):
+    """A file in a commit or in the index: what kind of file, and the name of its content."""
+
+    mode: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dirty:
+    """A file of the work tree that is not as in HEAD, or is in a way that git does not tell.
+
+    `head` and `index` are None where there is no such file. `mode` is that of the file now, the
+    empty text if there is none, or if git does not say. `as_in_index` tells that the file is what
+    the index has.
+    """
+
+    head: Version | None
+    index: Version | None
+    mode: str
+    is_there: bool
+    as_in_index: bool = False
+    is_untracked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The work tree and the index against HEAD; `commit` is empty if there is none yet."""
+
+    commit: str = ""
+    files: dict[bytes, Dirty] = field(default_factory=dict)
+
+    def staged(self) -> Iterator[bytes]:
+        """The files whose next version is in the index."""
+        return (path for path, dirty in self.files.items() if dirty.head != dirty.index)
+
+    def untracked(self) -> Iterator[bytes]:
+        """The files that are not in the index, and not ignored."""
+        return (path for path, dirty in self.files.items() if dirty.is_untracked)
+
+
+class Difference(NamedTuple):
+    """A file in one commit and in another; None where there is none."""
+
+    old: Version | None
+    new: Version | None
+
+
+def read_status(output: bytes) -> Status:
+    """What `git status --porcelain=v2 --branch -z --no-renames` says."""
+    commit = ""
+    files: dict[bytes, Dirty] = {}
+    for record in output.split(b"\0"):
+        kind, _, rest = record.partition(b" ")
+        if kind == b"#":
+            key, _, value = rest.partition(b" ")
+            commit = value.decode() if key == b"branch.oid" else commit
+        elif kind in _READERS:
+            path, dirty = _READERS[kind](rest)
+            if not _is_ours(path):
+                files[path] = _both(files[path], dirty) if path in files else dirty
+    return Status("" if commit == "(initial)" else commit, files)
+
+
+def _ordinary(record: bytes) -> tuple[bytes, Dirty]:
+    state, _, head, index, now, head_name, index_name, path = record.split(b" ", 7)
+    there = now.decode() != _NOTHING
+    unstaged = state[1:2] != b"."
+    return path, Dirty(
+        _version(head, head_name),
+        _version(index, index_name),
+        now.decode() if there else "",
+        is_there=there,
+        as_in_index=not unstaged,
+    )
+
+
+def _unmerged(record: bytes) -> tuple[bytes, Dirty]:
+    _, _, _, ours, _, now, _, name, _, path = record.split(b" ", 9)
+    there = now.decode() != _NOTHING
+    head = _version(ours, name)
+    # All of its versions together are what is staged.
+    return path, Dirty(head, Version("", ""), now.decode() if there else "", is_there=there)
+
+
+def _untracked(path: bytes) -> tuple[bytes, Dirty]:
+    # Only a repository inside of this one is told as a folder.
+    mode = GITLINK if path.endswith(b"/") else ""
+    found = Dirty(None, None, mode, is_there=True, is_untracked=True)
+    return path.removesuffix(b"/"), found
+
+
+def _both(one: Dirty, other: Dirty) -> Dirty:
+    """A file that is removed from the index and lies there still."""
+    tracked, untracked = (other, one) if one.is_untracked else (one, other)
+    return replace(untracked, head=tracked.head)
+
+
+_READERS = {b"1": _ordinary, b"u": _unmerged, b"?": _untracked}
+
+
+def read_differences(output: bytes) -> dict[str, dict[bytes, Difference]]:
+    """What `git diff-tree --stdin --raw -z --always` says, by the commit that each part is for."""
+    commits: dict[str, dict[bytes, Difference]] = {}
+    current: dict[bytes, Difference] = {}
+    records = iter(output.split(b"\0"))
+    for record in records:
+        if not record.startswith(b":"):
+            current = commits.setdefault(record.decode(), {})
+            continue
+        old, new, old_name, new_name, _ = record[1:].split(b" ")
+        path = next(records)
+        if not _is_ours(path):
+            current[path] = Difference(_version(old, old_name), _version(new, new_name))
+    return commits
+
+
+def _version(mode: bytes, name: bytes) -> Version | None:
+    return None if mode.decode() == _NOTHING else Version(mode.decode(), name.decode())
+
+
+def _is_ours(path: bytes) -> bool:
+    return path in OUR_FILES or path.startswith(OUR_FOLDERS)

@@ -1,0 +1,129 @@
+"""A root → the open folders in which file policies keep their state, for this user alone.
+
+    .deepwork/tmp/.gitignore                          `*`: nothing in it is for git (DW-A36)
+    .deepwork/tmp/policy/queue, baselines, cache      mode 700 (DW-120, DW-133)
+
+They are opened part by part, and no link leads out of the root.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from stat import S_IMODE
+from typing import TYPE_CHECKING
+
+from bylaw.model.errors import BylawError
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TRANSIENT = ".deepwork/tmp"
+POLICY = f"{TRANSIENT}/policy"
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OURS = 0o700
+_IGNORE = ".gitignore"
+
+
+class State(StrEnum):
+    """What a folder is for."""
+
+    QUEUE = "queue"
+    BASELINES = "baselines"
+    CACHE = "cache"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFolder:
+    """An open folder; `notes` say what had to be set right."""
+
+    descriptor: int
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def state_folder(root: str, state: State) -> Iterator[OpenFolder]:
+    """A folder of the state, made if need be; BylawError if it cannot be used."""
+    with ExitStack() as opened:
+        try:
+            folder = _opened(root, state, opened)
+        except (OSError, ValueError) as wrong:
+            raise _unusable(f"{POLICY}/{state}", _why(wrong)) from None
+        yield folder
+
+
+@contextmanager
+def existing_state_folder(root: str, state: State) -> Iterator[OpenFolder | None]:
+    """A folder of the state, None if there is none; BylawError if it cannot be used."""
+    try:
+        with beneath(root, f"{POLICY}/{state}") as place:
+            os.stat(as_bytes(place.name), dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        yield None
+        return
+    except (OSError, ValueError) as wrong:
+        raise _unusable(f"{POLICY}/{state}", _why(wrong)) from None
+    with state_folder(root, state) as folder:
+        yield folder
+
+
+def _opened(root: str, state: State, opened: ExitStack) -> OpenFolder:
+    transient = _transient(root, opened)
+    _keep_from_git(transient)
+    policy = _enter(transient, "policy", _OURS, opened)
+    folder = _enter(policy, state, _OURS, opened)
+    notes = (*_to_ourselves(policy, POLICY), *_to_ourselves(folder, f"{POLICY}/{state}"))
+    return OpenFolder(folder, notes)
+
+
+def _transient(root: str, opened: ExitStack) -> int:
+    with beneath(root, TRANSIENT, new=True) as place:
+        folder = place.folder
+        for part in place.missing:
+            folder = _enter(folder, part, 0o777, opened)  # the policies in it are for everybody
+        return _enter(folder, place.name, _OURS, opened)
+
+
+def _enter(folder: int, name: str, mode: int, opened: ExitStack) -> int:
+    with suppress(FileExistsError):
+        os.mkdir(as_bytes(name), mode, dir_fd=folder)
+    inside = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
+    opened.callback(os.close, inside)
+    return inside
+
+
+def _keep_from_git(folder: int) -> None:
+    try:
+        os.stat(_IGNORE, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        write_whole(folder, _IGNORE, b"*\n", lasting=False, mode=0o666)
+
+
+def _to_ourselves(folder: int, path: str) -> Iterator[str]:
+    """DW-A45: wrong permissions are corrected and told, another owner is refused."""
+    found = os.fstat(folder)
+    if found.st_uid != os.geteuid():
+        raise _unusable(path, "it belongs to another user")
+    mode = S_IMODE(found.st_mode)
+    if mode != _OURS:
+        os.fchmod(folder, _OURS)
+        # An umask that took rights from ourselves is nothing to tell.
+        if mode & ~_OURS:
+            yield f"`{path}` was open to others (mode {mode:o}) and is not any more"
+
+
+def _unusable(path: str, why: str) -> BylawError:
+    return BylawError(f"cannot use `{path}`: {why}")
+
+
+def _why(wrong: OSError | ValueError) -> str:
+    if isinstance(wrong, NotADirectoryError):
+        return "a file or a link is in the place of a folder"
+    return in_plain_words(wrong)
