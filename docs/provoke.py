@@ -57,6 +57,7 @@ from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.switches import read_switches
 from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.expression_facts import guard_view
+from bylaw.tools.policies.legacy import read_legacy
 from bylaw.tools.printers import text
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.try_expression import try_expression
@@ -183,6 +184,10 @@ def _two_configurations(example: Example) -> Sequence[Found]:
 
 def _legacy_policies(example: Example) -> Sequence[Found]:
     return _check_root({LEGACY: example.text})
+
+
+def _legacy_entry(example: Example) -> Sequence[Found]:
+    return read_legacy(SourceFile(LEGACY, example.text), lambda _: "").findings
 
 
 def _check_root(files: dict[str, str]) -> Sequence[Found]:
@@ -407,6 +412,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "toml": _toml,
     "two-configurations": _two_configurations,
     "legacy-policies": _legacy_policies,
+    "legacy-entry": _legacy_entry,
     "yaml": _yaml,
     "context": provoke_context.document,
     "context-call": provoke_context.call,

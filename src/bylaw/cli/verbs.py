@@ -26,6 +26,7 @@ VERBS = {
     "bus": Verb("bylaw.cli.bus", "Run messages and changes of files under law."),
     "approve": Verb("bylaw.cli.approve", "Approve a message that waits in the bus."),
     "reject": Verb("bylaw.cli.reject", "Reject a message of the bus."),
+    "policies": Verb("bylaw.cli.policies", "Check what changed against file policies."),
     "log": Verb("bylaw.cli.log", "Show what happened: the records of a journal."),
     "explain": Verb("bylaw.cli.explain", "Explain a decision: which rules, and why."),
     "verify": Verb("bylaw.cli.verify", "Check that a journal is whole, and decide it again."),

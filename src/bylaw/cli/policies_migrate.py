@@ -1,0 +1,141 @@
+"""`bylaw policies migrate`: the one file of the former format → a file for each policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.asking import agreed
+from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.failure import MISTAKE
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import emit, text_or_json, write
+from bylaw.cli.policies_root import settings_to_write, tell
+from bylaw.cli.reading import read_source
+from bylaw.hosts.new_file import Standing, standing, write_new
+from bylaw.model.diagnostic import has_errors
+from bylaw.model.errors import BylawError, LoadError
+from bylaw.model.visible import visible
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.policy_settings import LEGACY
+from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, regular_bytes, unreadable
+from bylaw.tools.policies.legacy import read_legacy
+from bylaw.tools.policies.policy_text import checked, policy_text
+from bylaw.tools.printers import json
+from bylaw.tools.printers.wording import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.model.diagnostic import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class _NewFile:
+    path: str
+    text: str
+    standing: Standing
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("file", type=click.Path(), default="", metavar="[FILE]")
+@root_option
+@click.option("--yes", is_flag=True, help="Do not ask: write what is shown.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@text_or_json
+def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int:
+    """Convert the former policy file to a file for each policy.
+
+    FILE is .deepwork.policy.yml of the repository, if none is given. The name of each policy
+    becomes the name of its file, in small letters with hyphens; its instructions become the text.
+    Shows first what it would write, as a diff. Wants a terminal or --yes.
+
+    If one policy cannot be converted, or if another file is in its place, nothing is written. The
+    old file stays, and is not read any more. Exits 0 if all policies are there in the end, else 1.
+
+    \b
+    Examples:
+      bylaw policies migrate
+      bylaw policies migrate --dry-run
+      bylaw policies migrate old/.deepwork.policy.yml --yes
+    """
+    if dry_run and yes:
+        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
+    folder = chosen_root(root)
+    files, findings = _converted(folder, file)
+    new = [one for one in files if one.standing is Standing.NEW]
+    if form == "json":
+        written = _written(folder, new) if yes else 0
+        emit({"files": list(map(_as_data, files)), "written": written} | _told(findings))
+        return 0 if yes or dry_run or not new else MISTAKE
+    tell(findings)
+    return _as_text(folder, new, yes=yes, dry_run=dry_run)
+
+
+def _as_text(root: str, new: Sequence[_NewFile], *, yes: bool, dry_run: bool) -> int:
+    if not new:
+        write("every policy is there already; there is nothing to write\n")
+        return 0
+    write("\n".join(line for one in new for line in _diff(one)) + "\n")
+    if dry_run:
+        return 0
+    if not yes and not agreed(f"\nWrite {number_of(len(new), 'file')}? [y/N] "):
+        write("nothing was written\n")
+        return MISTAKE
+    written = number_of(_written(root, new), "file")
+    write(f"\nwrote {written}; the old file is kept and is not read any more: remove it\n")
+    return 0
+
+
+def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnostic]]:
+    """The new files, and warnings; LoadError or BylawError if not all can be written."""
+    folder = settings_to_write(root).policies_dir
+    source = read_source(file) if file else decoded(LEGACY, _bytes(root, LEGACY))
+    legacy = read_legacy(source, lambda path: decoded(path, _bytes(root, path)).text)
+    if has_errors(legacy.findings):
+        raise LoadError(list(legacy.findings))
+    texts = {f"{folder}/{one.id}.md": policy_text(one) for one in legacy.policies}
+    warnings = [one for path, text in texts.items() for one in checked(path, text)[1]]
+    files = [
+        _NewFile(path, text, standing(root, path, text.encode())[0]) for path, text in texts.items()
+    ]
+    _refuse_taken(files)
+    return files, [*legacy.findings, *warnings]
+
+
+def _bytes(root: str, path: str) -> bytes:
+    """A file of the repository; LoadError if there is none."""
+    try:
+        with beneath(root, path) as place:
+            return regular_bytes(place.name, MAX_INPUT_BYTES, folder=place.folder, links=False)
+    except (OSError, ValueError) as wrong:
+        raise LoadError([unreadable(path, wrong)]) from None
+
+
+def _refuse_taken(files: Sequence[_NewFile]) -> None:
+    taken = [f"`{visible(one.path)}`" for one in files if one.standing is Standing.KEPT]
+    if taken:
+        words = "another file is in its place" if len(taken) == 1 else "other files are there"
+        raise BylawError(f"{', '.join(taken)}: {words}, so nothing is written")
+
+
+def _written(root: str, new: Sequence[_NewFile]) -> int:
+    for one in new:
+        write_new(root, one.path, one.text.encode())
+    return len(new)
+
+
+def _diff(one: _NewFile) -> Iterator[str]:
+    lines = one.text.removesuffix("\n").split("\n")
+    return map(visible, unified_diff([], lines, "/dev/null", one.path, lineterm=""))
+
+
+def _as_data(one: _NewFile) -> dict[str, object]:
+    return {"path": one.path, "standing": one.standing.value, "text": one.text}
+
+
+def _told(findings: Sequence[Diagnostic]) -> dict[str, object]:
+    return {"diagnostics": json.as_data(findings)}

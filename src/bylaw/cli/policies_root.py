@@ -1,0 +1,34 @@
+"""What the verbs of `bylaw policies` share: the repository that is meant, and its settings."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.output import in_color
+from bylaw.model.diagnostic import has_errors
+from bylaw.model.errors import LoadError
+from bylaw.runtime.policy_settings import CONFIG, PolicySettings, read_policy_settings
+from bylaw.tools.printers import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.model.diagnostic import Diagnostic
+
+
+def settings_to_write(root: str) -> PolicySettings:
+    """Where policies lie; LoadError if that is not known, since nobody would find them."""
+    settings = read_policy_settings(root)
+    if has_errors(settings.findings):
+        raise LoadError(list(settings.findings))
+    if not settings.enabled:
+        click.echo(f"note: policies are switched off in {CONFIG}", err=True)
+    return settings
+
+
+def tell(findings: Sequence[Diagnostic]) -> None:
+    """Show what was found on standard error."""
+    click.echo(text.render(findings, color=in_color(sys.stderr)), nl=False, err=True)
