@@ -15,6 +15,7 @@ from orchestrating import (
     SINGLE,
     TELL,
     TELL_ERROR,
+    all_of,
     give,
     message_id,
     rule,
@@ -141,3 +142,103 @@ def test_no_message_is_lost_and_none_is_run_twice(repository, seed):
     assert repository.open_plans() == []
     assert not any("duplicate" in one["text"] for one in evidence)
     assert len(interrupted) > 10  # else the kills hit nothing
+
+
+CHANGED = """\
+  - rule_id: changed
+    priority: 10
+    trigger:
+      kind: fs_event
+      match: {paths: ["seen/**"], event_types: [created]}
+    guards: {}
+    actions:
+      - {type: write_processing_lock, lock_key: change}
+      - {type: run_cmd, cmd: "python -I -S wait.py", cwd: work, timeout_sec: 60}
+      - {type: write_bus, channel: output, template: "{{path}}"}
+    on_error:
+      - {type: write_bus, channel: error, template: "{{path}}: {{error}}"}
+"""
+WAIT = """\
+import os, time
+with open("ran", "ab", 0) as ran:
+    ran.write(b"change\\n")
+while os.path.exists("wait"):
+    time.sleep(0.01)
+"""
+
+
+@pytest.fixture
+def watched(repository):
+    repository.rules(CHANGED)
+    (repository.root / "work/wait.py").write_text(WAIT)
+    (repository.root / "seen").mkdir()
+    with repository.start() as running:  # what is there at the very first start is no change
+        running.until((repository.root / ".bylaw/state/watch.db").exists)
+        time.sleep(0.3)
+        assert running.end() == 0
+    return repository
+
+
+def told_changes(watched):
+    return {one["event"]["path"] for one in watched.evidence()}
+
+
+def test_what_a_change_began_is_not_begun_again(watched):
+    (watched.root / "work/wait").touch()
+    with watched.start() as running:
+        (watched.root / "seen/one").touch()
+        running.until(watched.ran)
+        (watched.root / "seen/two").touch()
+        time.sleep(0.3)
+    (watched.root / "work/wait").unlink()
+    (watched.root / "seen/three").touch()
+    with watched.start() as running:
+        running.until(lambda: len(told_changes(watched)) == 3)
+        assert running.end() == 0
+        assert running.notes == ""
+
+    (interrupted,) = watched.evidence("error")
+    assert "interrupted" in interrupted["text"]
+    assert interrupted["event"]["path"] == "seen/one"
+    assert sorted(one["text"] for one in watched.evidence("output")) == ["seen/three", "seen/two"]
+    assert watched.ran() == {"change": 3}
+    assert watched.locks() == []
+
+
+def test_the_other_one_goes_on_with_changes(watched):
+    (watched.root / "work/wait").touch()
+    first = watched.start()
+    with all_of(first):
+        (watched.root / "seen/one").touch()
+        first.until(watched.ran)
+        with watched.start() as second:
+            time.sleep(1)
+            first.kill()
+            (watched.root / "work/wait").unlink()
+            (watched.root / "seen/two").touch()
+            second.until(lambda: len(told_changes(watched)) == 2)
+            assert second.end() == 0
+    assert watched.ran() == {"change": 2}
+    assert watched.locks() == []
+
+
+def test_each_change_is_decided_once(watched):
+    dice = random.Random(0)
+    with Nursery(watched.root) as nursery:
+        for n in range(20):
+            pid, _ = nursery.start()
+            (watched.root / f"seen/{n}").touch()
+            time.sleep(dice.uniform(0.05, 0.6))
+            os.kill(pid, signal.SIGKILL)
+    with watched.start() as running:
+        (watched.root / "seen/last").touch()
+        running.until(lambda: len(told_changes(watched)) == 21)
+        running.until(lambda: not watched.open_plans())
+        assert running.end() == 0
+        assert running.notes == ""
+
+    decided = {(one["event"]["path"], one["seq"]) for one in watched.evidence()}
+    done = {one["seq"] for one in watched.evidence("output")}
+    assert len(decided) == 21
+    assert 5 < len(done) <= watched.ran()["change"] <= 21
+    assert watched.locks() == []

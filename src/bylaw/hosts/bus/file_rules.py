@@ -8,13 +8,16 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.bus.events import SESSION
 from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.watcher.changes import FileChange
 from bylaw.hosts.bus.watcher.store import AlreadyWatchedError
 from bylaw.hosts.bus.watcher.wake import Wake
 from bylaw.hosts.bus.watcher.watcher import FileWatcher
 from bylaw.model.errors import BylawError
-from bylaw.model.vocabulary import Change
+from bylaw.model.event import File
+from bylaw.model.vocabulary import Change, Kind
+from bylaw.runtime.journal.reading import records_since
 from bylaw.runtime.state_folder import STATE
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.events import Events
     from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.watcher.wake import News
-    from bylaw.model.event import File
 
 SNAPSHOT = f"{STATE}/watch.db"
 NEVER_S = 3600.0
@@ -62,6 +64,8 @@ class FileRules:
         except AlreadyWatchedError:
             return
         self._watcher, self._missed = watcher, watcher.start()
+        if watcher.left is not None and not self._was_recorded(*watcher.left):
+            self._missed.insert(0, watcher.left[0])
         self._wake = Wake(self._root, hear)
 
     def heard(self, news: Iterable[News]) -> list[str]:
@@ -85,7 +89,10 @@ class FileRules:
         return NEVER_S if self._watcher is None else max(self._watcher.next_due() - monotonic(), 0)
 
     def handle(self) -> Iterator[Handled]:
-        """Submit every change that is due; then the watch may forget them."""
+        """Submit every change that is due; then the watch may forget them.
+
+        Who goes no further leaves the others for the next start.
+        """
         watcher = self._watcher
         if watcher is None:
             return
@@ -97,6 +104,8 @@ class FileRules:
         for change in changes:
             event = self._events.of_change(change)
             if self._concerns_a_rule(event):
+                # Before it is decided: what may have been begun is not begun again.
+                watcher.take(change, self._loop.journal.session(SESSION).seq)
                 yield self._submit(event)
         watcher.acknowledge()
 
@@ -113,6 +122,12 @@ class FileRules:
         if answer.problem:
             raise BylawError(answer.problem)
         return Handled.of(answer, self._host.written)
+
+    def _was_recorded(self, change: FileChange, after_seq: int) -> bool:
+        """Whether a change was decided before a process died: then its plan was seen to."""
+        found = records_since(self._loop.journal, SESSION, after_seq, Kind.FILE)
+        events = (one.event for one in found if isinstance(one.event, File))
+        return any((one.change, one.path) == (change.change, change.path) for one in events)
 
     def _concerns_a_rule(self, event: File) -> bool:
         found = self._in_force.rules.candidates(event)

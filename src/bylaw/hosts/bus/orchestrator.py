@@ -90,7 +90,8 @@ class Orchestrator:
             for note in (*(one.note for one in news if one.note), *files.heard(news)):
                 self._note(note)
             waits = self._pass(self._bus.names(), quietly=True)
-            for handled in files.handle():
+            changes = files.handle()
+            while not self._ending and (handled := next(changes, None)) is not None:
                 self._tell(handled)
             pause = min([PEERS_S, files.next_due(), *(one.wait_s for one in waits.values())])
             news = waking.wait(0 if self._ending else pause)

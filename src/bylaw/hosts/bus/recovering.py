@@ -67,9 +67,7 @@ class Recovery:
         left = [one for one in claims(self._bus) if is_dead(one.owner)]
         running = self._ledger.in_state(State.RUNNING)
         begun = [one for one in running if is_dead(one.owner)]
-        if not left and not begun:
-            return
-        # First the plans: they release locks and write what failed.
+        # First the plans, also of changes: they release locks and write what failed.
         self._loop.runtime.recover(SESSION, again=True)
         for known in begun:
             if self._ledger.take_over(known, this_process()):

@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import suppress
+from dataclasses import astuple
 from fcntl import LOCK_EX, LOCK_NB, flock
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from bylaw.hosts.bus.watcher.changes import FileChange
 from bylaw.hosts.bus.watcher.snapshot import Entry, Kind, Snapshot
 from bylaw.model.errors import BylawError
+from bylaw.model.vocabulary import ActorHint, Change
 from bylaw.runtime.paths import as_bytes, as_text
 
 if TYPE_CHECKING:
@@ -31,6 +34,13 @@ _MAKE = """
     ) STRICT, WITHOUT ROWID
 """
 _MAKE_EXCLUDED = "CREATE TABLE excluded (path BLOB PRIMARY KEY) STRICT, WITHOUT ROWID"
+# The one change that is being handled, and the newest record of the journal before that.
+_MAKE_HANDLED = """
+    CREATE TABLE IF NOT EXISTS handled (
+        change TEXT NOT NULL, path TEXT NOT NULL, old_path TEXT NOT NULL, actor TEXT NOT NULL,
+        after_seq INTEGER NOT NULL
+    ) STRICT
+"""
 _PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files WHERE path = ?"
 
@@ -66,16 +76,33 @@ class SnapshotStore:
             self._begin_anew(str(wrong))
             return None
 
+    def handled(self) -> tuple[FileChange, int] | None:
+        """The change that was last begun to be handled, if nothing was kept since."""
+        try:
+            found = self._database.execute("SELECT * FROM handled").fetchone()
+            if found is None:
+                return None
+            change, path, old_path, actor, after_seq = found
+            return FileChange(Change(change), path, old_path, ActorHint(actor)), after_seq
+        except (sqlite3.DatabaseError, ValueError) as wrong:
+            self._begin_anew(str(wrong))
+            return None
+
     def save(
-        self, changed: Mapping[str, Entry | None], whole: Snapshot, excluded: Iterable[str]
+        self,
+        changed: Mapping[str, Entry | None],
+        whole: Snapshot,
+        excluded: Iterable[str],
+        handled: tuple[FileChange, int] | None = None,
     ) -> None:
         """Keep what lies at these paths now; None: nothing. BylawError if that is impossible.
 
-        A file that turns out to be damaged is begun anew with the whole snapshot.
+        `handled` is the change that is handled next. A file that turns out to be damaged is begun
+        anew with the whole snapshot.
         """
         try:
             try:
-                self._write(changed)
+                self._write(changed, handled)
             except sqlite3.OperationalError:  # no room, or held: the file may be sound
                 raise
             except sqlite3.DatabaseError as wrong:
@@ -146,6 +173,7 @@ class SnapshotStore:
             run(f"PRAGMA application_id = {_APPLICATION}")
         elif application != _APPLICATION:
             raise sqlite3.DatabaseError("it is a database of something else")
+        run(_MAKE_HANDLED)
         if run("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("its pages do not fit together")
 
@@ -163,13 +191,18 @@ class SnapshotStore:
         excluded = frozenset(as_text(path) for (path,) in run("SELECT path FROM excluded"))
         return snapshot, excluded
 
-    def _write(self, changed: Mapping[str, Entry | None]) -> None:
+    def _write(
+        self, changed: Mapping[str, Entry | None], handled: tuple[FileChange, int] | None
+    ) -> None:
         self._database.execute("BEGIN IMMEDIATE")
         with _all_or_nothing(self._database):
             gone = [(as_bytes(path),) for path, entry in changed.items() if entry is None]
             self._database.executemany(_DROP, gone)
             there = (_row(path, entry) for path, entry in changed.items() if entry is not None)
             self._database.executemany(_PUT, there)
+            self._database.execute("DELETE FROM handled")
+            rows = [(*astuple(change), after_seq) for change, after_seq in _listed(handled)]
+            self._database.executemany("INSERT INTO handled VALUES (?, ?, ?, ?, ?)", rows)
 
     def _begin_anew(self, why: str) -> None:
         self._database.close()
@@ -200,6 +233,10 @@ class _all_or_nothing:  # noqa: N801 - read as a word
             self._database.execute("COMMIT")
         elif self._database.in_transaction:
             self._database.execute("ROLLBACK")
+
+
+def _listed(handled: tuple[FileChange, int] | None) -> list[tuple[FileChange, int]]:
+    return [] if handled is None else [handled]
 
 
 def _row(path: str, entry: Entry) -> tuple[bytes, bytes, int, int, int, str]:

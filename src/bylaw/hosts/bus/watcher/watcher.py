@@ -5,6 +5,7 @@ It starts no thread and waits for nothing. Whoever runs it hands over what `wake
     changes = watcher.start()         # what changed while nobody watched
     watcher.note(paths)               # something happened there
     changes = watcher.due()           # what has been quiet for long enough
+    watcher.take(change, seq)         # it is handled now; `left`, if nothing follows that
     watcher.acknowledge()             # these changes are taken over, and never told again
     watcher.next_due()                # when to ask again at the latest
     watcher.take_plan()               # what `wake.py` is to watch, if that is new
@@ -71,6 +72,9 @@ class FileWatcher:
         self._window = Window()
         self._actors = ActorHints(self._scanner.root, clock)
         self._unsaved: dict[str, Entry | None] = {}
+        self._by_name: dict[str, str] | None = None  # what is unsaved, as it is told
+        self._is_handling = False
+        self.left: tuple[FileChange, int] | None = None
         self._plan: Plan | None = None
         self._replan = True
         self._swept_at = self._sweep_at = 0.0
@@ -80,7 +84,8 @@ class FileWatcher:
         self.notes: list[str] = []
 
     def start(self) -> list[FileChange]:
-        """What changed while nobody watched; nothing at the very first start."""
+        """What changed while nobody watched, nothing at the very first start; sets `left`."""
+        self.left = self._store.handled()
         loaded = self._store.load()
         self._tell([self._store.note] if self._store.note else [])
         if loaded is None:
@@ -125,7 +130,7 @@ class FileWatcher:
 
     def acknowledge(self) -> None:
         """All changes that were told are taken over: the next start does not tell them again."""
-        if not self._unsaved:
+        if not self._unsaved and not self._is_handling:
             return
         try:
             self._store.save(self._unsaved, self._known, self._scanner.excluded)
@@ -134,6 +139,18 @@ class FileWatcher:
             return
         self._tell([self._store.note] if self._store.note else [])
         self._unsaved.clear()
+        self._is_handling = False
+
+    def take(self, change: FileChange, after_seq: int) -> None:
+        """A change is handled next, and at the next start is `left`; BylawError if not kept."""
+        if self._by_name is None:
+            self._by_name = {_shown(path): path for path in self._unsaved}
+        paths = [self._by_name.get(name, "") for name in (change.path, change.old_path)]
+        taken = {path: self._unsaved[path] for path in paths if path in self._unsaved}
+        self._store.save(taken, self._known, self._scanner.excluded, (change, after_seq))
+        self._is_handling = True
+        for path in taken:
+            del self._unsaved[path]
 
     def take_plan(self) -> Plan | None:
         """What is to be watched, if it has to be set up anew; None if it stays as it is."""
@@ -192,6 +209,7 @@ class FileWatcher:
     def _apply(self, sight: Sight, paths: Iterable[str]) -> None:
         """What was seen at these paths is what is known from now on."""
         leads_on = {Kind.FOLDER_LINK, Kind.OUTSIDE}
+        self._by_name = None
         for path in sorted(paths):
             entry = sight.after.get(path)
             self._known.set(path, entry)
