@@ -61,12 +61,17 @@ class Changes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry of the policy queue; `shown` says how often a stop was blocked with it."""
+    """An entry of the policy queue.
+
+    `shown` says how often a stop was blocked with it, `result` what its command said when it
+    failed.
+    """
 
     policy: str
     status: EntryStatus
     digest: str = ""
     shown: Count = 0
+    result: str = ""
 
 
 class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

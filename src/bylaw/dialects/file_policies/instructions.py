@@ -1,4 +1,4 @@
-"""The body of a policy and a finding → the text that the agent reads.
+"""The body of a policy and the files of a finding → the text that the agent reads.
 
 Three placeholders are filled in, once; everything else is plain text, also what looks like one.
 """
@@ -13,20 +13,18 @@ from bylaw.model.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.dialects.file_policies.correspondence import Finding
-
 TRIGGER_FILE, TRIGGER_FILES = "{trigger_file}", "{trigger_files}"
 EXPECTED_FILES = "{expected_files}"
 MAX_NAMED = 20  # files in a text; the lists beside it have all
 _PLACEHOLDER = re.compile("|".join(map(re.escape, (TRIGGER_FILE, TRIGGER_FILES, EXPECTED_FILES))))
 
 
-def instructions(body: str, finding: Finding) -> str:
-    """The body with the files of a finding in it; of what is expected that which is missing."""
+def instructions(body: str, trigger_files: Sequence[str], missing: Sequence[str]) -> str:
+    """The body with files in it; of those that are expected the ones that are missing."""
     values = {
-        TRIGGER_FILE: named(finding.trigger_files, 1),
-        TRIGGER_FILES: named(finding.trigger_files),
-        EXPECTED_FILES: named(finding.missing),
+        TRIGGER_FILE: named(trigger_files, 1),
+        TRIGGER_FILES: named(trigger_files),
+        EXPECTED_FILES: named(missing),
     }
     return _PLACEHOLDER.sub(lambda found: values[found[0]], body)
 

@@ -1,0 +1,65 @@
+"""The policies of a book → findings about what they have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.promises import promise_name
+from bylaw.model.codes.policies import POLICY_DUPLICATE_ID, POLICY_SAME_TITLE
+from bylaw.model.diagnostic import error, warning
+from bylaw.model.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.model.diagnostic import Diagnostic
+
+    Policies = Sequence[tuple[WrittenPolicy, RuleFile]]
+
+
+def duplicate_ids(policies: Policies) -> list[Diagnostic]:
+    """An error for each file whose name another one has, too."""
+    by_id: dict[str, list[RuleFile]] = {}
+    for policy, file in policies:
+        by_id.setdefault(policy.id, []).append(file)
+    return [
+        error(
+            POLICY_DUPLICATE_ID,
+            f"`{identifier}` is also the identifier of `{_other(files, file).path}`",
+            file.source,
+            _first_line(file),
+            help="rename one of the two files",
+        )
+        for identifier, files in by_id.items()
+        for file in files
+        if len(files) > 1
+    ]
+
+
+def same_titles(policies: Policies) -> list[Diagnostic]:
+    """A warning for each policy that answers to a name of an earlier one."""
+    return list(_same_titles(policies))
+
+
+def _same_titles(policies: Policies) -> Iterator[Diagnostic]:
+    taken: dict[str, str] = {}
+    for policy, file in policies:
+        names = {promise_name(policy.id), promise_name(policy.title)}
+        other = next((taken[one] for one in sorted(names) if one in taken), "")
+        if other:
+            headline = f"a promise for `{policy.title}` is also one for the policy `{other}`"
+            help_ = "give each policy a `name` of its own"
+            span = _first_line(file)
+            yield warning(POLICY_SAME_TITLE, headline, file.source, span, help=help_)
+        for one in names:
+            taken.setdefault(one, policy.id)
+
+
+def _other(files: Sequence[RuleFile], file: RuleFile) -> RuleFile:
+    return next(one for one in files if one is not file)
+
+
+def _first_line(file: RuleFile) -> Span:
+    return Span(0, len(file.source.text.partition("\n")[0].rstrip()))

@@ -1,0 +1,48 @@
+"""The command of a policy and the files of a finding → the argument lists of its runs.
+
+Placeholders are filled in once, word by word: a file name is never read as a part of the command,
+nor, if it begins with a dash, as an option (DW-093, DW-A29).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.action_reader import FILE, FILES, PLACEHOLDER, REPO_ROOT
+from bylaw.dialects.file_policies.written import RunFor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.dialects.file_policies.written import CommandAction
+
+# Commands run at the top of the repository, and nothing else is known of where that is.
+ROOT = "."
+
+
+def runs(
+    action: CommandAction, files: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The arguments of each run, and the files that it is for."""
+    if action.run_for is RunFor.EACH_MATCH:
+        for file in files:
+            yield tuple(_filled(word, file) for word in action.words), (file,)
+    elif files:
+        yield tuple(_spread(action.words, files)), tuple(files)
+
+
+def _spread(words: Sequence[str], files: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        if word == FILES:
+            yield from map(_no_option, files)
+        else:
+            yield _filled(word, "")
+
+
+def _filled(word: str, file: str) -> str:
+    known = {FILE: _no_option(file) if word.startswith(FILE) else file, REPO_ROOT: ROOT}
+    return PLACEHOLDER.sub(lambda found: known.get(found[0], found[0]), word)
+
+
+def _no_option(path: str) -> str:
+    return f"./{path}" if path.startswith("-") else path

@@ -1,0 +1,233 @@
+"""A policy × an event with its facts → where the policy stands.
+
+Nothing is asked for that a policy does not need: first the changes against its baseline, then, in
+one question, its open entries and the entry of what triggered it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Struct, convert, to_builtins
+
+from bylaw.dialects.file_policies.correspondence import (
+    Correspondence,
+    Finding,
+    Result,
+    changed_files,
+)
+from bylaw.dialects.file_policies.promises import is_promised
+from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
+from bylaw.model.decision import Match, Need, NeedName, Needs
+from bylaw.model.errors import GuardError
+from bylaw.model.event import Message
+from bylaw.model.facts import ChangeSet, Entry
+from bylaw.model.vocabulary import EntryStatus, FileStatus, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bylaw.dialects.file_policies.correspondence import Sieve
+    from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.model.rule import View
+
+OPEN_ENTRIES = "policy:"
+GONE = "no longer applies"
+ACKNOWLEDGED = "acknowledged by promise"
+NOTHING_TO_RUN = "nothing to run: every file was deleted"
+_CLOSED = (EntryStatus.PASSED, EntryStatus.SKIPPED)
+
+
+class State(StrEnum):
+    """What is to be done about a policy; each has a rule of its own."""
+
+    VIOLATED = "violated"
+    FAILED = "failed"
+    SATISFIED = "satisfied"
+    GONE = "gone"
+    PROMISED = "promised"
+
+
+class Closing(Struct, frozen=True):
+    """An entry that is finished by what happened, and how."""
+
+    hash: str
+    status: EntryStatus
+    digest: str
+    shown: int
+    result: str | None = None
+    is_current: bool = False
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """What a policy finds now, under which hash; `existing` are the files that are still there."""
+
+    hash: str = ""
+    baseline: str = ""
+    digest: str = ""
+    trigger_files: tuple[str, ...] = ()
+    expected_files: tuple[str, ...] = ()
+    matched_files: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    arrows: tuple[tuple[str, str], ...] = ()
+    existing: tuple[str, ...] = ()
+    is_satisfied: bool = False
+
+
+NO_CASE = Case()
+
+
+class Bound(Struct, frozen=True, kw_only=True):
+    """What a rule binds: the case, what is known of its entry, and the entries to finish."""
+
+    case: Case
+    shown: int = 0
+    result: str = ""
+    closing: tuple[Closing, ...] = ()
+
+    def as_match(self) -> Match:
+        """As plain values."""
+        return Match(to_builtins(self))
+
+
+def bound_of(match: Match) -> Bound:
+    """What the rule bound."""
+    return convert(match.values, Bound)
+
+
+class Judge:
+    """One policy, with what it found in the newest changes."""
+
+    def __init__(self, policy: WrittenPolicy, sieve: Sieve) -> None:
+        self.policy = policy
+        self.changes = Need(NeedName.CHANGES, policy.compare_to.value)
+        self._open = Need(NeedName.ENTRIES, f"{OPEN_ENTRIES}{policy.id}")
+        self._sieve = sieve
+        self._correspondence = Correspondence(policy)
+        self._last: tuple[ChangeSet, Case] | None = None
+
+    def case(self, view: View) -> Case:
+        """What the policy finds in the changes of the event."""
+        changes = view.fact(self.changes)
+        assert isinstance(changes, ChangeSet)
+        if self._last is None or self._last[0] is not changes:
+            self._last = (changes, self._found(changes))
+        return self._last[1]
+
+    def _found(self, changes: ChangeSet) -> Case:
+        hits = self._sieve.hits(changes, self.policy.compare_to)
+        finding = self._correspondence.find(hits)
+        if finding is None:
+            return NO_CASE
+        return self._as_case(finding, changes)
+
+    def _as_case(self, finding: Finding, changes: ChangeSet) -> Case:
+        files = changed_files(changes.files)
+        digests = {path: file.digest for path, file in files.items()}
+        there = [p for p in finding.trigger_files if files[p].status is not FileStatus.DELETED]
+        return Case(
+            hash=trigger_hash(self.policy.id, finding.trigger_files, changes.ref),
+            baseline=changes.ref,
+            digest=content_digest(finding.paths, digests),
+            trigger_files=finding.trigger_files,
+            expected_files=finding.expected_files,
+            matched_files=finding.matched_files,
+            missing=finding.missing,
+            arrows=finding.arrows,
+            existing=tuple(there),
+            is_satisfied=finding.outcome is Result.SATISFIED,
+        )
+
+    def entry(self, view: View, case: Case) -> Entry | Needs | None:
+        """The entry of the case; together with it the open ones are asked for."""
+        need = Need(NeedName.ENTRIES, case.hash)
+        if getattr(view.event.facts, "entries", UNSET) is UNSET:
+            return Needs((self._open, need) if case.hash else (self._open,))
+        found = view.fact(need) if case.hash else None
+        assert found is None or isinstance(found, Entry)
+        return found
+
+    def open_entries(self, view: View) -> Mapping[str, Entry]:
+        """The entries of the policy that wait for something, by hash."""
+        found = view.fact(self._open)
+        assert isinstance(found, dict)
+        return found
+
+
+@dataclass(frozen=True)
+class StandsSo:
+    """The check `correspondence`: whether the policy is in one state."""
+
+    judge: Judge
+    state: State
+
+    def test(self, view: View) -> Match | Needs | None:
+        """What was found, if the policy is in that state."""
+        case = self.judge.case(view)
+        entry = self.judge.entry(view, case)
+        if isinstance(entry, Needs):
+            return entry
+        closing = tuple(self._outdated(view, case))
+        state = self._state(case, entry) or (State.GONE if closing else None)
+        if state is not self.state:
+            return None
+        shown, result = (entry.shown, entry.result) if entry else (0, "")
+        return Bound(case=case, shown=shown, result=result, closing=closing).as_match()
+
+    def _state(self, case: Case, entry: Entry | None) -> State | None:
+        if not case.hash:
+            return None
+        settled = entry is not None and entry.digest == case.digest
+        if entry is not None and settled and entry.status in _CLOSED:
+            return None
+        runs = self.judge.policy.action is not None
+        if case.is_satisfied or (runs and not case.existing):
+            return State.SATISFIED
+        failed = entry is not None and settled and entry.status is EntryStatus.FAILED
+        return State.FAILED if runs and failed else State.VIOLATED
+
+    def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
+        """Queued entries about something that is no longer so (DW-A18)."""
+        for hash_, entry in sorted(self.judge.open_entries(view).items()):
+            if entry.status is EntryStatus.QUEUED and hash_ != case.hash:
+                yield Closing(hash_, EntryStatus.SKIPPED, entry.digest, entry.shown, GONE)
+
+
+@dataclass(frozen=True)
+class IsPromised:
+    """The check `promise`: whether the agent says that it attended to what it was shown."""
+
+    judge: Judge
+
+    def test(self, view: View) -> Match | Needs | None:
+        """The entries that the promise settles."""
+        event, policy = view.event, self.judge.policy
+        if not isinstance(event, Message) or event.role is not Role.ASSISTANT:
+            return None
+        if not is_promised(event.text, (policy.id, policy.title)):
+            return None
+        case = self._case(view)
+        asked = self.judge.entry(view, NO_CASE)
+        if isinstance(asked, Needs):
+            return asked
+        closing = tuple(self._settled(view, case))
+        return Bound(case=case, closing=closing).as_match() if closing else None
+
+    def _case(self, view: View) -> Case:
+        """What is changed by now; a promise counts even where nobody can tell."""
+        try:
+            return self.judge.case(view)
+        except GuardError:
+            return NO_CASE
+
+    def _settled(self, view: View, case: Case) -> Iterator[Closing]:
+        for hash_, entry in sorted(self.judge.open_entries(view).items()):
+            is_current = hash_ == case.hash
+            digest = case.digest if is_current else entry.digest
+            if entry.status is EntryStatus.FAILED:
+                status, result = EntryStatus.SKIPPED, ACKNOWLEDGED
+                yield Closing(hash_, status, digest, entry.shown, result, is_current)
+            elif entry.status is EntryStatus.QUEUED and entry.shown:
+                yield Closing(hash_, EntryStatus.PASSED, digest, entry.shown, None, is_current)

@@ -1,0 +1,153 @@
+"""A policy as written → rules of the common form: adjacent, of one uid, one for each state.
+
+At a stop commands run in the first round; what failed and what is to be read is told in the last,
+when the files are as the commands left them (DW-A47). A promise is heard when it is said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import Visit, uid_of
+from bylaw.dialects.file_policies.correspondence import Sieve
+from bylaw.dialects.file_policies.judging import IsPromised, Judge, StandsSo, State
+from bylaw.dialects.file_policies.steps import (
+    FAILURE,
+    AsksForIt,
+    Closes,
+    Emits,
+    Runs,
+    Shows,
+    Skips,
+    TellsFailure,
+    Writes,
+)
+from bylaw.model.decision import OnFailure
+from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
+from bylaw.model.rule import Judgement, Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import EntryStatus, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.file_policies.written import CommandAction, WrittenPolicy
+    from bylaw.model.rule import Guard, StepMaker
+
+NAME = "policies"
+GROUP = "policies"
+COMMANDS, PROMPTS = 1, 2
+PROCEDURE = Procedure(
+    order=(SortKey.RANK, SortKey.ID),
+    flow=Flow.ALL,
+    guard_error=GuardFault.SKIP,
+    failed_step=StepFault.MARK_ENTRY,
+)
+_LAST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.LAST)
+_FIRST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.FIRST)
+_SAID = Trigger(kinds=(Kind.MESSAGE,))
+
+
+def lowered(policies: Sequence[tuple[WrittenPolicy, RuleFile]]) -> Group:
+    """The rules of all policies of a book; they share one look at the changed files."""
+    sieve = Sieve(policy for policy, _ in policies)
+    rules = [rule for policy, file in policies for rule in _Lowering(policy, file, sieve).rules()]
+    return Group(GROUP, Visit.FILE_POLICIES, PROCEDURE, tuple(rules))
+
+
+class _Lowering:
+    """One policy on its way to rules."""
+
+    def __init__(self, policy: WrittenPolicy, file: RuleFile, sieve: Sieve) -> None:
+        self.policy = policy
+        self.file = file
+        self.judge = Judge(policy, sieve)
+
+    def rules(self) -> Iterator[Rule]:
+        if self.policy.action is None:
+            yield self._shown()
+        else:
+            yield self._run(self.policy.action)
+            yield self._failed()
+        yield self._satisfied()
+        yield self._gone()
+        yield self._promised()
+
+    def _shown(self) -> Rule:
+        queued = Writes(self.policy, EntryStatus.QUEUED, is_shown=True)
+        steps = (
+            Closes(self.policy),
+            Shows(self.policy),
+            queued,
+            Emits(self.policy, EntryStatus.QUEUED),
+        )
+        reason = AsksForIt(self.policy)
+        return self._stands(State.VIOLATED, _LAST, steps, Judgement(Verdict.DENY, reason))
+
+    def _run(self, action: CommandAction) -> Rule:
+        """An entry is there before anything runs; what happens to it is written at the end."""
+        plan = PlanForm(
+            steps=(
+                Closes(self.policy),
+                Writes(self.policy, EntryStatus.QUEUED),
+                Runs(action),
+                Writes(self.policy, EntryStatus.PASSED, FAILURE),
+                Emits(self.policy, EntryStatus.PASSED),
+            ),
+            on_failure=OnFailure.MARK_ENTRY,
+            on_error=(Emits(self.policy, EntryStatus.FAILED),),
+            again=True,
+        )
+        return self._rule(_FIRST, StandsSo(self.judge, State.VIOLATED), plan)
+
+    def _failed(self) -> Rule:
+        steps = (Closes(self.policy), Emits(self.policy))
+        reason = TellsFailure(self.policy)
+        return self._stands(State.FAILED, _LAST, steps, Judgement(Verdict.DENY, reason))
+
+    def _satisfied(self) -> Rule:
+        steps = (Closes(self.policy), Skips(self.policy), Emits(self.policy, EntryStatus.SKIPPED))
+        return self._stands(State.SATISFIED, _LAST, steps)
+
+    def _gone(self) -> Rule:
+        return self._stands(State.GONE, _LAST, (Closes(self.policy), Emits(self.policy)))
+
+    def _promised(self) -> Rule:
+        plan = PlanForm(steps=(Closes(self.policy), Emits(self.policy)))
+        return self._rule(_SAID, IsPromised(self.judge), plan)
+
+    def _stands(
+        self,
+        state: State,
+        on: Trigger,
+        steps: tuple[StepMaker, ...],
+        judgement: Judgement | None = None,
+    ) -> Rule:
+        return self._rule(on, StandsSo(self.judge, state), PlanForm(steps=steps), judgement)
+
+    def _rule(
+        self, on: Trigger, guard: Guard, plan: PlanForm, judgement: Judgement | None = None
+    ) -> Rule:
+        policy, file = self.policy, self.file
+        is_stop = Kind.AGENT_STOP in on.kinds
+        return Rule(
+            uid=uid_of(NAME, file.path, policy.id),
+            id=policy.id,
+            origin=Origin(file.path, policy.line, 1, file.digest, policy.last_line),
+            on=on,
+            needs=(self.judge.changes,) if is_stop else (),
+            guard=guard,
+            judgement=judgement,
+            plan=plan,
+            rank=PROMPTS if policy.action is None else COMMANDS,
+            about=_about(policy),
+        )
+
+
+def _about(policy: WrittenPolicy) -> dict[str, str]:
+    return {
+        "title": policy.title,
+        "mode": policy.mode.value,
+        "compare_to": policy.compare_to.value,
+    }

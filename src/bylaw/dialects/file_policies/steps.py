@@ -1,0 +1,220 @@
+"""What a rule of a policy bound → its steps and its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.dialects.file_policies.commands import ROOT, runs
+from bylaw.dialects.file_policies.instructions import instructions
+from bylaw.dialects.file_policies.judging import NO_CASE, NOTHING_TO_RUN, bound_of
+from bylaw.dialects.file_policies.promises import promise_of
+from bylaw.model.effects import (
+    CommandRun,
+    EntryWrite,
+    EventEmit,
+    Outcome,
+    OutcomePart,
+    PromptShow,
+)
+from bylaw.model.visible import clipped, visible
+from bylaw.model.vocabulary import EntryStatus, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.dialects.file_policies.judging import Bound, Case, Closing
+    from bylaw.dialects.file_policies.written import CommandAction, WrittenPolicy
+    from bylaw.model.decision import Match
+    from bylaw.model.effects import Step, Text
+    from bylaw.model.rule import View
+    from bylaw.model.values import JSON
+
+EVENT_TYPE = "policy"
+AS_CONFIGURED = 0  # seconds: `[command] timeout_s` says how long a command may take
+MAX_REASON_FILES = 3
+MAX_REASON_PATH = 120  # characters
+MAX_REASON_RESULT = 400
+
+
+@dataclass(frozen=True)
+class Shows:
+    """Shows the instructions with the files that they are about."""
+
+    policy: WrittenPolicy
+    op: Op = Op.PROMPT_SHOW
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """The filled body."""
+        case, policy = bound_of(match).case, self.policy
+        text = instructions(policy.body, case.trigger_files, case.missing)
+        shown = PromptShow(
+            policy=policy.id, text=text, files=case.trigger_files, missing=case.missing
+        )
+        return (shown,)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs the command, one step a run; deleted files have none (DW-A30)."""
+
+    action: CommandAction
+    op: Op = Op.COMMAND_RUN
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """The runs in the order of their files."""
+        return [
+            CommandRun(
+                argv=argv,
+                cwd=ROOT,
+                timeout_s=AS_CONFIGURED,
+                check_idempotent=True,
+                files=files,
+            )
+            for argv, files in runs(self.action, bound_of(match).case.existing)
+        ]
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Writes the entry of what was found."""
+
+    policy: WrittenPolicy
+    status: EntryStatus
+    result: Text | None = None
+    is_shown: bool = False
+    op: Op = Op.ENTRY_WRITE
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """The entry in its new state."""
+        bound = bound_of(match)
+        shown = bound.shown + (1 if self.is_shown else 0)
+        return (
+            _entry(self.policy, bound.case, self.status, bound.case.digest, shown, self.result),
+        )
+
+
+@dataclass(frozen=True)
+class Skips:
+    """Writes that nothing has to be done, and why if that cannot be seen from the files."""
+
+    policy: WrittenPolicy
+    op: Op = Op.ENTRY_WRITE
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:
+        """The skipped entry."""
+        result = None if bound_of(match).case.is_satisfied else NOTHING_TO_RUN
+        return Writes(self.policy, EntryStatus.SKIPPED, result).make(view, match)
+
+
+@dataclass(frozen=True)
+class Closes:
+    """Finishes entries that wait for nothing any more."""
+
+    policy: WrittenPolicy
+    op: Op = Op.ENTRY_WRITE
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """One step an entry; one that is not about the files of now keeps its lists."""
+        bound = bound_of(match)
+        return [self._closed(bound, one) for one in bound.closing]
+
+    def _closed(self, bound: Bound, one: Closing) -> EntryWrite:
+        case = bound.case if one.is_current else NO_CASE
+        made = _entry(self.policy, case, one.status, one.digest, one.shown, one.result)
+        return replace(made, hash=one.hash)
+
+
+@dataclass(frozen=True)
+class Emits:
+    """Tells what became of each entry; without a status only of those that are finished."""
+
+    policy: WrittenPolicy
+    status: EntryStatus | None = None
+    op: Op = Op.EVENT_EMIT
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """One event an entry."""
+        bound = bound_of(match)
+        told = [
+            self._event(one.hash, one.status, bound.case if one.is_current else NO_CASE)
+            for one in bound.closing
+        ]
+        if self.status is not None:
+            told.append(self._event(bound.case.hash, self.status, bound.case))
+        return told
+
+    def _event(self, hash_: str, status: EntryStatus, case: Case) -> EventEmit:
+        payload: dict[str, JSON] = {
+            "policy": self.policy.id,
+            "hash": hash_,
+            "status": status.value,
+            "files": list(case.trigger_files),
+            "missing": list(case.missing),
+        }
+        return EventEmit(type=EVENT_TYPE, payload=payload)
+
+
+@dataclass(frozen=True)
+class AsksForIt:
+    """The reason of a prompt policy: title, files, and how to answer, on one line."""
+
+    policy: WrittenPolicy
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The finished text."""
+        case = bound_of(match).case
+        lines = [f"{_path(a)} → {_path(b)}" for a, b in case.arrows[:MAX_REASON_FILES]]
+        lines = lines or [_path(one) for one in case.trigger_files[:MAX_REASON_FILES]]
+        left = len(case.arrows or case.trigger_files) - len(lines)
+        more = f" and {left} more" if left else ""
+        count = len(case.trigger_files)
+        files = f"{count} {'file' if count == 1 else 'files'}"
+        how = f"when it is done, say {promise_of(self.policy.id)}"
+        return f"{self.policy.title} ({files}): {', '.join(lines)}{more}; {how}"
+
+
+@dataclass(frozen=True)
+class TellsFailure:
+    """The reason of a command that failed: what it said, and how to skip it."""
+
+    policy: WrittenPolicy
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The finished text."""
+        said = " ".join(bound_of(match).result.split())
+        what = visible(clipped(said, MAX_REASON_RESULT)) or "it did not say why"
+        how = f"mend it, or say {promise_of(self.policy.id)} to skip it"
+        return f"{self.policy.title}: the command failed: {what}; {how}"
+
+
+FAILURE = Outcome(OutcomePart.ERROR)
+
+
+def _entry(
+    policy: WrittenPolicy,
+    case: Case,
+    status: EntryStatus,
+    digest: str,
+    shown: int,
+    result: Text | None,
+) -> EntryWrite:
+    return EntryWrite(
+        hash=case.hash,
+        status=status,
+        policy=policy.id,
+        baseline=case.baseline,
+        trigger_files=case.trigger_files,
+        expected_files=case.expected_files,
+        matched_files=case.matched_files,
+        digest=digest,
+        shown=shown,
+        command=policy.action.command if policy.action else "",
+        result=result,
+    )
+
+
+def _path(path: str) -> str:
+    return clipped(visible(path), MAX_REASON_PATH)

@@ -1,0 +1,6 @@
+"""A session that is driven by hand comes from `tests/form`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "form"))
