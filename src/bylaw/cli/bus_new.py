@@ -11,8 +11,7 @@ import click
 from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
-from bylaw.dialects.law.messages import PHASES
-from bylaw.dialects.law.written import Category, CommandType
+from bylaw.dialects.law.written import PHASES, Category, CommandType
 from bylaw.hosts.bus.evidence import message_bytes
 from bylaw.hosts.bus.new_message import MAX_WORD, NewMessages, Wish, word_of
 from bylaw.model.vocabulary import Authority

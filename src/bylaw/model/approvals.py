@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from bylaw.model.rule import ApprovalGate
     from bylaw.model.values import JSON
 
-_NEEDED = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
+# How many different authorities have to approve.
+NEEDED = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
 
 
 def message_field(event: Event, name: str) -> JSON:
@@ -28,7 +29,7 @@ def message_field(event: Event, name: str) -> JSON:
 def needed_approvals(gate: ApprovalGate, event: Event) -> int:
     """A message may ask for an approval that its rule does not want, never for less (LD-A12)."""
     asked = message_field(event, "requires_approval") is True
-    return max(_NEEDED.get(gate.mode, 0), int(asked))
+    return max(NEEDED.get(gate.mode, 0), int(asked))
 
 
 def granted_by(gate: ApprovalGate, event: Event, approvals: Iterable[Approval]) -> set[str]:

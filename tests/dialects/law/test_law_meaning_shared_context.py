@@ -6,7 +6,7 @@ from bylaw.dialects.law.shared_context import (
     MAX_CHARS,
     read_approvals,
     read_phase,
-    token_state,
+    read_token,
 )
 from bylaw.model.vocabulary import ApprovalState
 
@@ -185,6 +185,6 @@ def test_a_text_that_is_too_long_approves_nothing():
     ],
 )
 def test_tokens(text, state, digest):
-    token = token_state(text)
+    token = read_token(text)
 
     assert (token.state, token.digest) == (state, digest)

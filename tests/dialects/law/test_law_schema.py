@@ -16,11 +16,12 @@ from law_rules import (
     rules_of,
 )
 
-from bylaw.dialects.law import reader, template_checks
+from bylaw.dialects.law import reader, template_reader
 from bylaw.dialects.law.action_reader import ActionType
 from bylaw.dialects.law.book_checks import duplicate_ids
 from bylaw.dialects.law.templates import Field
 from bylaw.dialects.law.written import (
+    MAX_LOCK_KEY,
     Category,
     CommandType,
     ReleaseLock,
@@ -636,7 +637,7 @@ class TestLockKeys:
         assert (found.code, found.underlined) == ("law-unknown-field", "{{path_slug}}")
 
     def test_as_long_as_the_name_of_a_lock(self):
-        assert template_checks.MAX_LOCK_KEY == MAX_KEY
+        assert MAX_LOCK_KEY == MAX_KEY
 
     def test_a_required_lock_is_taken_first(self):
         text = changed("  - {type: write_processing_lock, lock_key: lint}\n", "")
@@ -784,7 +785,7 @@ class TestFields:
         assert found.headline == f"a message has no `{field}`"
         assert "`msg_id`" in found.help
 
-    @pytest.mark.parametrize("field", sorted(template_checks.OF_MESSAGES))
+    @pytest.mark.parametrize("field", sorted(template_reader.OF_MESSAGES))
     def test_a_file_event_has_no_message(self, field):
         found = doubt(changed('"saw {{path}} {{type}}"', f'"{{{{{field}}}}}"', FILE_RULE))
 

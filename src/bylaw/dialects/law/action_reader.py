@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.command_line import CommandError, read_command
-from bylaw.dialects.law.template_checks import lock_key, template
+from bylaw.dialects.law.template_reader import read_lock_key, read_template
 from bylaw.dialects.law.written import (
     ReleaseLock,
     RequestApproval,
@@ -82,17 +82,17 @@ def read_actions(rule: Fields, key: str, kind: TriggerKind | None) -> Iterator[R
 
 
 def _take_lock(fields: Fields, kind: TriggerKind | None) -> Action | None:
-    key = lock_key(fields, kind)
+    key = read_lock_key(fields, kind)
     return TakeLock(key) if key else None
 
 
 def _release_lock(fields: Fields, kind: TriggerKind | None) -> Action | None:
-    key = lock_key(fields, kind)
+    key = read_lock_key(fields, kind)
     return ReleaseLock(key) if key else None
 
 
 def _write_bus(fields: Fields, kind: TriggerKind | None) -> Action | None:
-    channel, text = _channel(fields), template(fields, "template", kind)
+    channel, text = _channel(fields), read_template(fields, "template", kind)
     return WriteBus(channel, text) if channel and text else None
 
 
@@ -108,7 +108,7 @@ def _channel(fields: Fields) -> Channel | None:
 def _request_approval(fields: Fields, kind: TriggerKind | None) -> Action | None:
     channel = fields.choice("channel", _RequestChannel)
     to = fields.choice("to", Authority)
-    text = template(fields, "payload_template", kind)
+    text = read_template(fields, "payload_template", kind)
     return RequestApproval(to, text) if channel and to and text else None
 
 

@@ -10,6 +10,7 @@ from bylaw.dialects.law.command_line import CommandError, split_command
 from bylaw.dialects.law.filling import filled
 from bylaw.dialects.law.working_folder import allowed_folder
 from bylaw.dialects.law.written import (
+    MAX_LOCK_KEY,
     CommandType,
     ReleaseLock,
     RequestApproval,
@@ -42,16 +43,16 @@ if TYPE_CHECKING:
     from bylaw.model.rule import StepMaker, View
     from bylaw.model.vocabulary import Authority
 
-_LOCK_KEY = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_LOCK_KEY = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_LOCK_KEY}}}")
 
 
 def step_maker(action: Action, rule_id: str) -> StepMaker:
     """What the rule does when it fires."""
     match action:
         case TakeLock():
-            return Locks(rule_id, action.key)
+            return TakesLock(rule_id, action.key)
         case ReleaseLock():
-            return Unlocks(rule_id, action.key)
+            return ReleasesLock(rule_id, action.key)
         case RunCommand():
             return Runs(action)
         case WriteBus():
@@ -71,7 +72,7 @@ def is_request(view: View) -> bool:
 
 
 @dataclass(frozen=True)
-class Locks:
+class TakesLock:
     """Takes a lock, or fails."""
 
     rule_id: str
@@ -84,7 +85,7 @@ class Locks:
 
 
 @dataclass(frozen=True)
-class Unlocks:
+class ReleasesLock:
     """Gives a lock back."""
 
     rule_id: str

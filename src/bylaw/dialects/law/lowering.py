@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import uid_of
-from bylaw.dialects.law.actions import Asks, Locks, Runs, Tells, step_maker
+from bylaw.dialects.law.actions import Asks, Runs, TakesLock, Tells, step_maker
 from bylaw.dialects.law.built_in import NAME
-from bylaw.dialects.law.messages import PHASES
 from bylaw.dialects.law.templates import Template, parse_template
 from bylaw.dialects.law.written import (
+    ASKS_NOBODY,
+    NEED_APPROVAL,
+    PHASES,
     Category,
     CommandType,
     ReleaseLock,
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Gate, StepMaker
 
 COMMANDS = (CommandType.TASK, CommandType.EXEC)
-NEED_APPROVAL = (Category.B, Category.C)
-_ASKS_NOBODY = (ApprovalMode.NONE, ApprovalMode.RETROACTIVE)
 # LD-A15: what is asked in an emergency if the rule itself asks nobody.
 REQUEST = parse_template(
     "emergency: `{{rule_id}}` runs {{msg_id}} ({{title}}) without approval; approve or reject it"
@@ -97,7 +97,7 @@ def _types(written: WrittenRule) -> tuple[CommandType, ...]:
 def _approval(written: WrittenRule, category: Category) -> ApprovalGate | None:
     """What a message of A, B or C needs (LD-066 to LD-069, LD-A10 to LD-A12)."""
     mode = written.mode
-    if mode in _ASKS_NOBODY:
+    if mode in ASKS_NOBODY:
         if not written.runs:
             return None
         # Only what the message itself asks for counts in A.
@@ -164,7 +164,9 @@ def _asked_first(steps: Sequence[StepMaker], rule_id: str) -> list[StepMaker]:
     own = [replace(one, emergency=True) for one in steps if isinstance(one, Asks)]
     asks = own or [Asks(rule_id, Authority.HUMAN, REQUEST, emergency=True)]
     others = [one for one in steps if not isinstance(one, Asks)]
-    leading = next((at for at, one in enumerate(others) if not isinstance(one, Locks)), len(others))
+    leading = next(
+        (at for at, one in enumerate(others) if not isinstance(one, TakesLock)), len(others)
+    )
     return [*others[:leading], *asks, *others[leading:]]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bylaw.dialects.law.written import Category, CommandType
+from bylaw.dialects.law.written import PHASES, Category, CommandType
 from bylaw.expr.paths import normalise_foreign
 from bylaw.model.suggest import nearest
 from bylaw.model.values import as_text
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 COMMAND = "command"
 EVIDENCE = "evidence"
 DECISION = "decision"
-PHASES = range(5)
 
 MAX_MESSAGE_ID = 120  # characters: it becomes part of file names, which have 255 bytes
 MAX_TEXT = 100_000  # characters of `notes`

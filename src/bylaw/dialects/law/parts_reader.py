@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law.written import Category, CommandType, TriggerKind
+from bylaw.dialects.law.written import PHASES, Category, CommandType, TriggerKind
 from bylaw.dialects.yaml import Sequence
 from bylaw.expr.paths import pattern
+from bylaw.model.approvals import NEEDED
 from bylaw.model.codes import law as codes
 from bylaw.model.errors import PatternError
 from bylaw.model.rule import ApprovalMode
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml.fields import Fields
     from bylaw.dialects.yaml.nodes import Scalar
 
-FIRST_PHASE, LAST_PHASE = 0, 4
 MATCH_KEYS = ("paths", "event_types", "command_types")
 GUARD_KEYS = ("phase_in", "category_in", "require_lock", "approval")
 # What exists for the other kind of trigger only (LD-043, LD-045, LD-A31).
@@ -32,7 +32,6 @@ _OTHER = {
     TriggerKind.FS_EVENT: TriggerKind.BUS_INPUT,
     TriggerKind.BUS_INPUT: TriggerKind.FS_EVENT,
 }
-_NEEDED_AUTHORITIES = {ApprovalMode.SINGLE: 1, ApprovalMode.DUAL: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def read_guards(rule: Fields, kind: TriggerKind | None) -> Guards:
         check_not_empty(guards, key)
     mode, authorities, place = _approval(guards)
     return Guards(
-        guards.integers("phase_in", FIRST_PHASE, LAST_PHASE),
+        guards.integers("phase_in", PHASES[0], PHASES[-1]),
         guards.choices("category_in", Category),
         bool(guards.flag("require_lock")),
         mode,
@@ -148,7 +147,7 @@ def _approval(guards: Fields) -> tuple[ApprovalMode, tuple[Authority, ...], Span
     mode = approval.choice("mode", ApprovalMode)
     errors_before = approval.findings.errors
     authorities = approval.choices("authorities", Authority)
-    needed = _NEEDED_AUTHORITIES.get(mode, 0) if mode else 0
+    needed = NEEDED.get(mode, 0) if mode else 0
     # One that is misspelt was noted already.
     if len(authorities) < needed and approval.findings.errors == errors_before:
         key = "authorities" if approval.has("authorities") else "mode"

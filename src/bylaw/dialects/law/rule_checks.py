@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.action_reader import AFTER_ERROR, ActionType
-from bylaw.dialects.law.written import Category, CommandType, RunCommand, TriggerKind
+from bylaw.dialects.law.written import (
+    ASKS_NOBODY,
+    NEED_APPROVAL,
+    Category,
+    CommandType,
+    RunCommand,
+    TriggerKind,
+)
 from bylaw.model.codes import law as codes
-from bylaw.model.rule import ApprovalMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,9 +22,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.law.parts_reader import Guards, ReadTrigger
     from bylaw.dialects.yaml.fields import Fields
 
-NEED_APPROVAL = (Category.B, Category.C)
-_MAY_BRING_COMMANDS = frozenset({Category.B, Category.C, Category.D})
-_ASKS_NOBODY = (ApprovalMode.NONE, ApprovalMode.RETROACTIVE)
+_MAY_BRING_COMMANDS = frozenset({*NEED_APPROVAL, Category.D})
 
 
 def check_rule(
@@ -86,7 +90,7 @@ def check_approval(
 ) -> None:
     """Doubt a rule that runs B or C and asks nobody; it opens nothing, so it is right (LD-069)."""
     runs = any(action.type is ActionType.RUN for action in actions)
-    if not runs or trigger.kind is not TriggerKind.BUS_INPUT or guards.mode not in _ASKS_NOBODY:
+    if not runs or trigger.kind is not TriggerKind.BUS_INPUT or guards.mode not in ASKS_NOBODY:
         return
     admitted = guards.categories or tuple(Category)
     held = [one for one in NEED_APPROVAL if one in admitted]

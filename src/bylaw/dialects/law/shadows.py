@@ -13,9 +13,8 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.dialects.law.lowering import cells
-from bylaw.dialects.law.messages import PHASES
 from bylaw.dialects.law.path_cover import PathCover
-from bylaw.dialects.law.written import TriggerKind
+from bylaw.dialects.law.written import PHASES, TriggerKind
 from bylaw.model.approvals import needed_approvals
 from bylaw.model.event import Bus
 from bylaw.model.vocabulary import Authority, Change

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_message_id, is_moment
+from bylaw.dialects.law.written import PHASES
 from bylaw.model.visible import brief, visible
 from bylaw.model.vocabulary import ApprovalState, Authority
 
@@ -94,7 +95,7 @@ def read_phase(text: str) -> FoundPhase:
         numbers = ", ".join(str(number) for number, _, _ in said[:3])
         return FoundPhase(None, f"more than one line says `Active Phase`: {numbers}")
     number, name, value = said[0]
-    if name == "Active Phase" and value in {"0", "1", "2", "3", "4"}:
+    if name == "Active Phase" and value in map(str, PHASES):
         return FoundPhase(int(value))
     shown = visible(brief(f"{name}: {value}"))
     return FoundPhase(None, f"line {number} says `{shown}`, not `Active Phase: N` with 0 to 4")
@@ -114,7 +115,7 @@ def read_approvals(text: str) -> tuple[FoundApproval, ...]:
     return _settled(found)
 
 
-def token_state(text: str) -> Token:
+def read_token(text: str) -> Token:
     """What a token file says; one whose digest cannot be read says nothing."""
     first, *others = text.removeprefix("\ufeff").split("\n") if len(text) <= MAX_CHARS else ("",)
     state = _TOKEN_STATES.get(first.strip())

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from bylaw.model.rule import ApprovalMode
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
     from bylaw.dialects.law.templates import Template
-    from bylaw.model.rule import ApprovalMode
     from bylaw.model.vocabulary import Authority, Change, Channel
 
 
@@ -36,6 +36,12 @@ class Category(StrEnum):
     B = "B"
     C = "C"
     D = "D"
+
+
+PHASES = range(5)
+MAX_LOCK_KEY = 100  # characters
+NEED_APPROVAL = (Category.B, Category.C)
+ASKS_NOBODY = (ApprovalMode.NONE, ApprovalMode.RETROACTIVE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.law.messages import COMMAND
+from bylaw.dialects.law.written import Category, CommandType
 from bylaw.hosts.bus.subjects import id_moment, subject
 from bylaw.model.approvals import message_field
 from bylaw.model.effects import ApprovalRequest
@@ -28,11 +30,11 @@ def request_message(due: Due, event: Event) -> dict[str, JSON]:
     targets = message_field(event, "target_paths")
     return {
         "msg_id": _request_id(due, event),
-        "msg_type": "command",
-        "command_type": "approval_request",
+        "msg_type": COMMAND,
+        "command_type": CommandType.APPROVAL_REQUEST.value,
         "phase": _phase(event),
         # A change of a file has no category, and runs like A (LD-A31).
-        "category": message_field(event, "category") or "A",
+        "category": message_field(event, "category") or Category.A.value,
         "title": clipped(visible(title), MAX_TITLE),
         "target_paths": [event.path] if isinstance(event, File) else targets or [],
         "approval_by": [step.to.value],

@@ -9,6 +9,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from bylaw.dialects.law.messages import EVIDENCE
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus, File
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.runtime.journal.store import Journal
 
-EVIDENCE = "evidence"
 _OF_COMMAND = ("argv", "exit_code", "signal", "ending", "error", "isolation", "cut")
 
 

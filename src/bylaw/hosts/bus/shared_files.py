@@ -20,7 +20,7 @@ from bylaw.dialects.law.shared_context import (
     Token,
     read_approvals,
     read_phase,
-    token_state,
+    read_token,
 )
 from bylaw.model.vocabulary import Authority
 from bylaw.runtime.beneath import beneath
@@ -216,7 +216,7 @@ def _token(folder: int, name: str) -> TokenFile | None:
     except (OSError, ValueError):
         return None
     authority = name.partition(".")[2].lower()
-    return TokenFile(name, authority, token_state(text), text, (found.st_ino, found.st_mtime_ns))
+    return TokenFile(name, authority, read_token(text), text, (found.st_ino, found.st_mtime_ns))
 
 
 def _text(file: int, at_most: int) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.templates import FIELD, OF_OUTCOMES, Field, Template, parse_template
-from bylaw.dialects.law.written import TriggerKind
+from bylaw.dialects.law.written import MAX_LOCK_KEY, TriggerKind
 from bylaw.model.codes import law as codes
 from bylaw.model.source import Span
 from bylaw.model.suggest import did_you_mean
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml.fields import Fields
     from bylaw.dialects.yaml.nodes import Scalar
 
-MAX_LOCK_KEY = 100  # characters, as many as the name of a lock may have
 OF_FILE_EVENTS = frozenset({Field.PATH, Field.TYPE})
 OF_MESSAGES = frozenset(
     {
@@ -32,7 +31,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]*")
 _GRAMMAR = f"write letters, digits, `_`, `.` and `-`, at most {MAX_LOCK_KEY}, and fields"
 
 
-def template(fields: Fields, key: str, kind: TriggerKind | None) -> Template | None:
+def read_template(fields: Fields, key: str, kind: TriggerKind | None) -> Template | None:
     """The template of a key."""
     node = fields.scalar(key)
     if node is None:
@@ -41,12 +40,12 @@ def template(fields: Fields, key: str, kind: TriggerKind | None) -> Template | N
     return parse_template(str(node.value))
 
 
-def lock_key(fields: Fields, kind: TriggerKind | None) -> Template | None:
+def read_lock_key(fields: Fields, kind: TriggerKind | None) -> Template | None:
     """A template that makes the name of a lock (LD-094, LD-A40)."""
     node, findings = fields.scalar("lock_key"), fields.findings
     if node is None:
         return None
-    made = template(fields, "lock_key", kind)
+    made = read_template(fields, "lock_key", kind)
     assert made is not None, "it is a text"
     literal = "".join(piece for piece in made.pieces if isinstance(piece, str))
     if not str(node.value) or not _PLAIN_NAME.fullmatch(literal) or len(literal) > MAX_LOCK_KEY:
