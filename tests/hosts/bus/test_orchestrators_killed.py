@@ -93,6 +93,14 @@ def is_ours(name):
     return "_bylaw_request-" not in name
 
 
+def wait_for_claim(repository, pid):
+    until = time.monotonic() + 2
+    while time.monotonic() < until:
+        if any(f"_{pid}_" in name for name in repository.names("processing")):
+            return
+        time.sleep(0.002)
+
+
 def kill_at_random(repository, messages, dice):
     """Start one after the other, sometimes two, and kill each; what they noted."""
     noted = []
@@ -100,7 +108,11 @@ def kill_at_random(repository, messages, dice):
         for n in range(KILLS):
             messages.top_up()
             started = [nursery.start(*(["--once"] if n % 2 else []))]
-            time.sleep(dice.uniform(0.005, LONGEST_S))
+            if n % 3:  # a slow machine must not be killed before it begins each time
+                wait_for_claim(repository, started[0][0])
+                time.sleep(dice.uniform(0, LONGEST_S / 3))
+            else:
+                time.sleep(dice.uniform(0.005, LONGEST_S))
             if n % 10 == 0:
                 started += [nursery.start()]
                 time.sleep(dice.uniform(0.005, LONGEST_S))
