@@ -5,7 +5,6 @@ deny tool shell if count_calls('shell') >= 2 because twice is enough
 on turn.start if turn_index == 3 say three turns
 on tool.after set seen = count_calls('shell')
 on agent.stop run make test
-on agent.stop run twice sh tidy.sh a.txt      the second run must leave the last word as it is
 off deny tool shell because this rule is switched off
 core deny tool shell because nobody can switch this rule off
 first      the first rule that matches ends the group
@@ -46,7 +45,6 @@ when_broken = WhenBroken(
 )
 
 TIMEOUT_S = 10
-TWICE = "twice "
 SWITCHES = ("first", "core")
 _EXAMPLE = Example("lines", "")
 BAD_LINE = Code("bad-line", "a line that is no rule", "", "", _EXAMPLE)
@@ -215,7 +213,4 @@ class _File:
 
 
 def _run(text):
-    twice = text.startswith(TWICE)
-    argv = tuple(text.removeprefix(TWICE).split())
-    files = argv[-1:] if twice else ()
-    return CommandRun(argv=argv, cwd=".", timeout_s=TIMEOUT_S, check_idempotent=twice, files=files)
+    return CommandRun(argv=tuple(text.split()), cwd=".", timeout_s=TIMEOUT_S)

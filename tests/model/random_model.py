@@ -265,6 +265,7 @@ steps = st.one_of(
         matched_files=lists_of_words,
         digest=words,
         shown=counts,
+        command=texts,
         result=st.none() | step_texts,
     ),
     st.builds(effects.OutputReplace, text=step_texts),

@@ -34,7 +34,7 @@ PARAMETERS = {
     "prompt.show": "policy text files missing arrows title mode",
     "baseline.capture": "ref",
     "entry.write": "hash status policy baseline trigger_files expected_files matched_files"
-    " digest shown result",
+    " digest shown command result",
     "output.replace": "text",
 }
 

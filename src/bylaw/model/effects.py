@@ -200,7 +200,7 @@ class BaselineCapture(StepBase, frozen=True, kw_only=True, tag="baseline.capture
 
 
 class EntryWrite(StepBase, frozen=True, kw_only=True, tag="entry.write"):
-    """Write an entry of the policy queue."""
+    """Write an entry of the policy queue; `command` is that of the policy as it is written."""
 
     op: ClassVar[Op] = Op.ENTRY_WRITE
     hash: str
@@ -212,6 +212,7 @@ class EntryWrite(StepBase, frozen=True, kw_only=True, tag="entry.write"):
     matched_files: tuple[str, ...] = ()
     digest: str = ""
     shown: Count = 0
+    command: str = ""
     result: Text | None = None
 
 

@@ -18,14 +18,16 @@ _BETWEEN_TRIES_S = 0.005
 
 
 @contextmanager
-def briefly_locked(folder: int, name: str, what: str) -> Iterator[None]:
+def briefly_locked(
+    folder: int, name: str, what: str, patience_s: float = PATIENCE_S
+) -> Iterator[None]:
     """While this lasts, no other process has the lock of that name in an open folder.
 
     BylawError says that another one has been changing `what` for too long.
     """
     lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
-        wait_for_lock(lock, what)
+        wait_for_lock(lock, what, patience_s)
         yield
     finally:
         os.close(lock)  # and with it the lock is gone

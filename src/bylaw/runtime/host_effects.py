@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 BUS = "bus"
 CHAT = "chat"
 PYTHON = "python"
+WORKTREE = "worktree"
 
 CARRIES_OUT: Mapping[str, frozenset[Op]] = {
     BUS: frozenset(
@@ -30,4 +31,5 @@ CARRIES_OUT: Mapping[str, frozenset[Op]] = {
         }
     ),
     PYTHON: frozenset({Op.MESSAGE_INSERT, Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE, Op.TOOL_CALL}),
+    WORKTREE: frozenset({Op.ENTRY_WRITE, Op.COMMAND_RUN, Op.PROMPT_SHOW, Op.BASELINE_CAPTURE}),
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bylaw.model.codes.state import UNSAFE_STATE_FOLDER
 from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import SourceFile, Span
-from bylaw.runtime.brief_lock import briefly_locked
+from bylaw.runtime.brief_lock import PATIENCE_S, briefly_locked
 from bylaw.runtime.paths import as_bytes, name_from, real_path
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
@@ -52,9 +52,9 @@ class StateFolder:
             os.unlink(name, dir_fd=self._folder)
 
     @contextmanager
-    def locked(self, name: str) -> Iterator[None]:
+    def locked(self, name: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
         """While this lasts, no other process has the lock of that name."""
-        with briefly_locked(self._folder, f"{name}.lock", f"{STATE}/{name}"):
+        with briefly_locked(self._folder, f"{name}.lock", f"{STATE}/{name}", patience_s):
             yield
 
 

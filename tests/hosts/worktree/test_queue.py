@@ -10,7 +10,6 @@ from queueing import FAILED, HASH, NOON, NOTHING, PASSED, QUEUED, SKIPPED, Folde
 from bylaw.hosts.worktree.entry_file import ActionResult
 from bylaw.hosts.worktree.queue import Queue
 from bylaw.model.errors import BylawError
-from bylaw.model.facts import Entry
 
 
 class TestAFile:
@@ -121,9 +120,9 @@ class TestALife:
         assert folder.names == [f"{HASH}.skipped.json"]
 
     def test_whoever_decided_on_another_state_does_nothing(self, folder):
-        waits = Entry(policy="readme-accuracy", status=QUEUED, digest="one", shown=0)
+        waits = (QUEUED, "one", 0)
         assert folder.write(known=[waits]) is None
-        assert folder.write(known=[None]).fact == waits
+        assert folder.write(known=[None]).standing == waits
         assert folder.write(known=[None]) is None
         assert folder.write(PASSED, known=[None]) is None
         assert folder.write(PASSED, known=[None, waits]).status is PASSED

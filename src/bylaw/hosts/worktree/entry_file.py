@@ -8,9 +8,9 @@ says, or it is corrupt.
 
 import re
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
-from msgspec import Meta, MsgspecError, Struct, json
+from msgspec import UNSET, Meta, MsgspecError, Struct, UnsetType, json
 
 from bylaw.dialects.file_policies.trigger_hash import trigger_hash
 from bylaw.model.facts import Entry
@@ -18,10 +18,13 @@ from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import EntryStatus
 
 MAX_ENTRY_BYTES = 32 << 20
+LAST_LINES = 3
 HASH = re.compile(r"[0-9a-f]{12}")
 NAME = re.compile(rf"({HASH.pattern})\.({'|'.join(EntryStatus)})\.json")
 
 Name = Annotated[str, Meta(min_length=1)]
+# Status, digest, how often it was shown.
+Standing: TypeAlias = tuple[EntryStatus, str, int]
 
 
 class CorruptEntryError(ValueError):
@@ -40,14 +43,22 @@ class ActionResult(
     type: Literal["prompt", "command"]
     output: str | None
     exit_code: int | None
-    command: str = ""
-    argv: tuple[str, ...] = ()
-    stdout: str = ""
-    stderr: str = ""
+    command: str | UnsetType = UNSET
+    argv: tuple[str, ...] | UnsetType = UNSET
+    stdout: str | UnsetType = UNSET
+    stderr: str | UnsetType = UNSET
+    runs: tuple[dict[str, JSON], ...] | UnsetType = UNSET
     reason: str = ""
-    runs: tuple[dict[str, JSON], ...] = ()
     touched: tuple[str, ...] = ()
     limits: dict[str, JSON] = {}
+
+    @property
+    def failure(self) -> str:
+        """What failed, and the last lines that the command wrote about it."""
+        if not self.reason:
+            return ""
+        said = [line for line in str(self.stderr or self.stdout or "").splitlines() if line.strip()]
+        return "\n".join([self.reason, *said[-LAST_LINES:]])
 
 
 class QueueEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +90,13 @@ class QueueEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             status=self.status,
             digest=self.content_digest,
             shown=self.shown,
+            result=self.action_result.failure,
         )
+
+    @property
+    def standing(self) -> Standing:
+        """By what two states of it are told apart."""
+        return self.status, self.content_digest, self.shown
 
 
 def file_name(hash_: str, status: EntryStatus) -> str:

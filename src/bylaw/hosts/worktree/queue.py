@@ -36,9 +36,8 @@ from bylaw.runtime.writing import remove, rename
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry
+    from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry, Standing
     from bylaw.model.effects import EntryWrite
-    from bylaw.model.facts import Entry
 
     Note = Callable[[str], None]
 
@@ -88,7 +87,7 @@ class Queue:
         step: EntryWrite,
         result: ActionResult,
         now: int,
-        known: Collection[Entry | None] | None = None,
+        known: Collection[Standing | None] | None = None,
     ) -> QueueEntry | None:
         """Write what a step wants; None if it changes nothing. ValueError if it makes no sense.
 
@@ -100,7 +99,7 @@ class Queue:
 
         def change(folder: int) -> QueueEntry | None:
             current = self._find(folder, step.hash)
-            if known is not None and (current and current.fact) not in known:
+            if known is not None and (current and current.standing) not in known:
                 return None
             new = next_entry(current, step, result, now)
             if new is not None:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
-from stat import S_IMODE
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from bylaw.model.errors import BylawError
+from bylaw.hosts.worktree.state_folders import (
+    POLICY,
+    State,
+    existing_state_folder,
+    state_folder,
+)
 from bylaw.runtime.brief_lock import wait_for_lock
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.reading import in_plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STATE = ".deepwork/tmp/policy"
-QUEUE = f"{STATE}/queue"
-FOLDER_MODE = 0o700
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+QUEUE = f"{POLICY}/{State.QUEUE}"
 
 
 @contextmanager
@@ -29,18 +28,19 @@ def locked_queue(root: str, note: Callable[[str], None], *, make: bool) -> Itera
     The lock is one on the folder itself, so that it goes when that does. BylawError says why it
     cannot be used.
     """
+    open_folder = state_folder if make else existing_state_folder
     while True:
-        folder = _open(root, note, make=make)
-        if folder is None:
-            yield None
-            return
-        try:
-            wait_for_lock(folder, QUEUE)
-            if _is_still_there(root, folder):
-                yield folder
+        with ExitStack() as stack:
+            folder = stack.enter_context(open_folder(root, State.QUEUE))
+            if folder is None:
+                yield None
                 return
-        finally:
-            os.close(folder)
+            for one in folder.notes:
+                note(one)
+            wait_for_lock(folder.descriptor, QUEUE)
+            if _is_still_there(root, folder.descriptor):
+                yield folder.descriptor
+                return
 
 
 def _is_still_there(root: str, folder: int) -> bool:
@@ -49,35 +49,3 @@ def _is_still_there(root: str, folder: int) -> bool:
     except OSError:
         return False
     return os.path.samestat(found, os.fstat(folder))
-
-
-def _open(root: str, note: Callable[[str], None], *, make: bool) -> int | None:
-    path = root
-    try:
-        for part in QUEUE.split("/"):
-            path = f"{path}/{part}"
-            if make:
-                with suppress(FileExistsError):
-                    os.mkdir(as_bytes(path), FOLDER_MODE)  # noqa: PTH102 - a Path takes no bytes
-        folder = os.open(as_bytes(path), _FOLDER)
-    except FileNotFoundError:
-        return None
-    except OSError as wrong:
-        raise BylawError(f"cannot use `{QUEUE}`: {in_plain_words(wrong)}") from None
-    try:
-        _keep_private(folder, note)
-    except BaseException:
-        os.close(folder)
-        raise
-    return folder
-
-
-def _keep_private(folder: int, note: Callable[[str], None]) -> None:
-    """DW-133, DW-A45."""
-    found = os.fstat(folder)
-    if found.st_uid != os.geteuid():
-        raise BylawError(f"`{QUEUE}` belongs to another user")
-    mode = S_IMODE(found.st_mode)
-    if mode != FOLDER_MODE:
-        os.fchmod(folder, FOLDER_MODE)
-        note(f"`{QUEUE}` had the mode {mode:o}, which is {FOLDER_MODE:o} now")

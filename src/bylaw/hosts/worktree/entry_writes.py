@@ -1,0 +1,92 @@
+"""`entry.write` → an entry of the queue, unless another process was faster."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from bylaw.engine.outcome import StepOutcome
+from bylaw.hosts.worktree.entry_file import ActionResult
+from bylaw.hosts.worktree.policy_commands import alone, own_entry
+from bylaw.hosts.worktree.present_digest import present_digest
+from bylaw.model.effects import EntryWrite
+from bylaw.model.facts import WorkFacts
+from bylaw.model.vocabulary import EffectStatus, EntryStatus
+
+if TYPE_CHECKING:
+    from bylaw.engine.plan import Due
+    from bylaw.hosts.worktree.entry_file import QueueEntry, Standing
+    from bylaw.hosts.worktree.policy_commands import PolicyCommands
+    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.model.event import Event
+
+UNCHANGED = "it stays as it is"
+
+
+def write_entry(commands: PolicyCommands, due: Due, event: Event) -> StepOutcome:
+    """Write what the step says, if the entry is still what the step was decided on."""
+    step, queue, root = due.step, commands.queue, commands.tree.root
+    assert isinstance(step, EntryWrite)
+    closes = _closes_command(due, step)
+    if closes and commands.knows(due, event):
+        return _as_it_is(queue, step)  # it was written when the commands had run
+    # Where commands were interrupted, others may run them just now.
+    with alone(root) if closes else nullcontext():
+        if _is_stale(root, queue, event, step):
+            return _as_it_is(queue, step)
+        result = _result(step, queue.find(step.hash), failed=closes)
+        written = queue.write(step, result, event.at, _known(due, event, step))
+    if written is None:
+        return _as_it_is(queue, step)
+    return StepOutcome(EffectStatus.OK, {"result": written.file_name})
+
+
+def _as_it_is(queue: Queue, step: EntryWrite) -> StepOutcome:
+    """Nothing is to be written; what there is, is told."""
+    current = queue.find(step.hash)
+    there = current.file_name if current else ""
+    return StepOutcome(EffectStatus.OK, {"result": there, "note": UNCHANGED})
+
+
+def _closes_command(due: Due, step: EntryWrite) -> bool:
+    own = own_entry(due.plan)
+    closed = step.status in (EntryStatus.PASSED, EntryStatus.FAILED)
+    return own is not None and own.hash == step.hash and closed
+
+
+def _is_stale(root: str, queue: Queue, event: Event, step: EntryWrite) -> bool:
+    """Whether a new life would begin with what the entry was closed on, see `present_digest`."""
+    current = queue.find(step.hash)
+    if current is None or current.status is EntryStatus.QUEUED:
+        return False
+    is_new_life = bool(step.digest) and step.digest != current.content_digest
+    return is_new_life and present_digest(root, event, step) == current.content_digest
+
+
+def _result(step: EntryWrite, current: QueueEntry | None, *, failed: bool) -> ActionResult:
+    said = None if step.result is None else str(step.result)
+    former = current.action_result.command if current else UNSET
+    command = step.command or former or UNSET
+    return ActionResult(
+        type="command" if command or failed else "prompt",
+        output=said or None,
+        exit_code=None,
+        command=command,
+        reason=said or "" if failed else "",
+    )
+
+
+def _known(due: Due, event: Event, step: EntryWrite) -> set[Standing | None] | None:
+    """The states that the step may find: what was decided on, and what its plan made of that."""
+    facts = event.facts
+    if not isinstance(facts, WorkFacts) or facts.entries is UNSET or step.hash not in facts.entries:
+        return None
+    seen = facts.entries[step.hash]
+    known: set[Standing | None] = {
+        (one.status, one.digest, one.shown)
+        for one in due.plan.steps
+        if isinstance(one, EntryWrite) and one.hash == step.hash
+    }
+    return known | {(seen.status, seen.digest, seen.shown) if seen else None}

@@ -1,0 +1,120 @@
+"""`command.run` of file policies → all commands of the plan, run once for all processes.
+
+The first step of a plan runs every command of it; each step is then answered from what was found.
+Only one process at a time runs commands in a work tree: two would take the changes of the other for
+their own. Whoever had to wait finds the entry closed, and runs nothing. So the entry is written
+while nobody else can begin, before the step that asks for it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
+
+from bylaw.engine.outcome import StepOutcome
+from bylaw.hosts.worktree.action_results import action_result, outcome_by_another, outcome_of
+from bylaw.hosts.worktree.entry_file import QueueEntry
+from bylaw.hosts.worktree.present_digest import present_digest
+from bylaw.hosts.worktree.stable_runs import Ran, run_until_stable
+from bylaw.model.effects import CommandRun, EntryWrite
+from bylaw.model.errors import BylawError
+from bylaw.model.vocabulary import EffectStatus, EntryStatus
+from bylaw.runtime.state_folder import state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.engine.plan import Due
+    from bylaw.hosts.worktree.changes import WorkTree
+    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.model.decision import Plan
+    from bylaw.model.event import Event
+    from bylaw.runtime.run_command import CommandRunner
+
+PATIENCE_S = 600.0  # for commands of another process
+_LOCK = "policy-commands"
+
+PlanKey: TypeAlias = tuple[str, int, int, str]
+# What became of a plan: what was run, whose entry another process closed, or why neither.
+Found: TypeAlias = Ran | QueueEntry | str
+
+
+@contextmanager
+def alone(root: str) -> Iterator[None]:
+    """While this lasts, no other process runs commands in the work tree."""
+    with state_folder(root) as state, state.locked(_LOCK, PATIENCE_S):
+        yield
+
+
+def plan_key(due: Due, event: Event) -> PlanKey:
+    """Which plan this is."""
+    return event.session, event.seq, event.round, due.plan.uid
+
+
+def own_entry(plan: Plan) -> EntryWrite | None:
+    """The step that closes the entry for which a plan runs its commands."""
+    if not any(isinstance(step, CommandRun) for step in plan.steps):
+        return None
+    closing = (step for step in plan.steps if isinstance(step, EntryWrite))
+    return next((step for step in closing if step.status is EntryStatus.PASSED), None)
+
+
+@dataclass(slots=True)
+class PolicyCommands:
+    """Runs commands in the work tree; `redacted` takes secrets out of what they say."""
+
+    tree: WorkTree
+    queue: Queue
+    runner: CommandRunner
+    redacted: Callable[[str], str] = str
+    _key: PlanKey | None = None
+    _found: Found = ""
+
+    def perform(self, due: Due, event: Event) -> StepOutcome:
+        """Answer one of the steps of a plan."""
+        step = due.step
+        assert isinstance(step, CommandRun)
+        if not self.knows(due, event):
+            self._found = self._run_all(due.plan, event)
+            self._key = plan_key(due, event)
+        if isinstance(self._found, Ran):
+            return outcome_of(self._found, step)
+        if isinstance(self._found, QueueEntry):
+            return outcome_by_another(self._found)
+        return StepOutcome(EffectStatus.FAILED, {"error": self._found})
+
+    def knows(self, due: Due, event: Event) -> bool:
+        """Whether the commands of this plan were seen to here, and its entry with them."""
+        return self._key == plan_key(due, event)
+
+    def _run_all(self, plan: Plan, event: Event) -> Found:
+        wanted = own_entry(plan)
+        steps = [step for step in plan.steps if isinstance(step, CommandRun)]
+        try:
+            with alone(self.tree.root):
+                entry = None if wanted is None else self.queue.find(wanted.hash)
+                if entry is not None and entry.status is not EntryStatus.QUEUED:
+                    return entry
+                ran = run_until_stable(steps, plan.uid, self.runner, self._look)
+                # Nobody has evaluated what nobody trusts: it waits.
+                if wanted is not None and not ran.untrusted:
+                    self._close(wanted, ran, event)
+                return ran
+        except BylawError as problem:
+            return str(problem)
+
+    def _look(self) -> dict[str, str]:
+        self.tree.forget()
+        return self.tree.dirty()
+
+    def _close(self, wanted: EntryWrite, ran: Ran, event: Event) -> None:
+        touched = {*ran.changed, *ran.again}
+        step = replace(
+            wanted,
+            status=EntryStatus.FAILED if ran.failed else EntryStatus.PASSED,
+            digest=present_digest(self.tree.root, event, wanted, touched),
+        )
+        self.queue.write(step, action_result(wanted.command, ran, self.redacted), event.at)

@@ -1,0 +1,40 @@
+"""The queue and the policies in force → `.deepwork/policy_state.json`, a summary for people.
+
+It is never read, and may be deleted (DW-122, DW-A37).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec import json
+
+from bylaw.model.iso_time import iso_time
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bylaw.hosts.worktree.queue import Queue
+
+FOLDER = ".deepwork"
+PATH = f"{FOLDER}/policy_state.json"
+VERSION = 1
+
+
+def write_policy_state(root: str, queue: Queue, policies: Iterable[str], now: int) -> None:
+    """Write the summary, whole at every moment; OSError or ValueError if that cannot be."""
+    said = {
+        "version": VERSION,
+        "updated_at": iso_time(now),
+        "counts": {status.value: count for status, count in queue.counts().items()},
+        "policies": sorted(policies),
+    }
+    data = json.format(json.encode(said), indent=2) + b"\n"
+    with beneath(root, PATH, new=True) as place:
+        if place.missing:  # policies may lie elsewhere
+            os.mkdir(FOLDER, dir_fd=place.folder)
+    with beneath(root, PATH) as place:
+        write_whole(place.folder, place.name, data, lasting=False)

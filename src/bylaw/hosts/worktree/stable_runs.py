@@ -1,0 +1,166 @@
+"""The commands of one policy → run side by side, and once more if they changed anything.
+
+What they changed is found by looking at the whole work tree before and after. The second run is
+there only to change nothing again (DW-A22, DW-A24).
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from threading import Event, Lock
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from bylaw.hosts.worktree.path_text import file_path
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.watched.result import Cancellation, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bylaw.model.effects import CommandRun
+    from bylaw.runtime.run_command import CommandRunner
+    from bylaw.runtime.watched.result import CommandResult
+
+MAX_RUNS = 1_000
+MAX_SIDE_BY_SIDE = 8
+# What the policies themselves write where git sees it.
+OWN = frozenset({".deepwork/policy_state.json"})
+
+NOT_STARTED = "not started: another run took too long"
+TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of the commands of a policy: of each its runs, none if it was not started.
+
+    `changed` are the files that the first run changed, `again` those that the second did. `gone`
+    are files that a command was to work on and that are not there any more. `refused` says why
+    nothing was run at all.
+    """
+
+    runs: Mapping[CommandRun, tuple[CommandResult, ...]]
+    changed: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    gone: frozenset[str] = frozenset()
+    refused: str = ""
+
+    def failure(self, step: CommandRun) -> str:
+        """What went wrong with one of them, in words; empty if nothing did."""
+        runs = self.runs.get(step, ())
+        if self.refused or not runs:
+            return self.refused or NOT_STARTED
+        if runs[-1].error:
+            return runs[-1].error + (" when it ran a second time" if len(runs) > 1 else "")
+        gone = sorted(self.gone.intersection(step.files))
+        if gone:
+            return f"`{gone[0]}` is gone: the command removed or renamed it"
+        if self.again and step == self._restless():
+            more = f" and {len(self.again) - 1} more" if len(self.again) > 1 else ""
+            return f"`{self.again[0]}`{more} changed again when the command ran a second time"
+        return ""
+
+    @property
+    def failed(self) -> CommandRun | None:
+        """The first that failed."""
+        return next((step for step in self.runs if self.failure(step)), None)
+
+    @property
+    def untrusted(self) -> bool:
+        """Whether nothing was started because nobody trusts it."""
+        results = [result for results in self.runs.values() for result in results]
+        return bool(results) and all(one.refusal is Refusal.UNTRUSTED for one in results)
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """What was changed beside the files that the commands were to work on (DW-A23)."""
+        own = {path for step in self.runs for path in step.files}
+        return tuple(sorted({*self.changed, *self.again} - own))
+
+    def _restless(self) -> CommandRun:
+        """Whose file it was that changed again; nobody knows who changed any other."""
+        found = (step for step in self.runs if set(self.again).intersection(step.files))
+        return next(found, next(iter(self.runs)))
+
+
+def run_until_stable(
+    steps: Sequence[CommandRun],
+    uid: str,
+    runner: CommandRunner,
+    look: Callable[[], Mapping[str, str]],
+) -> Ran:
+    """Run the commands of the rule with that uid; `look` gives digests of the work tree by path."""
+    steps = tuple(dict.fromkeys(steps))
+    if len(steps) > MAX_RUNS:
+        return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
+    before = look()
+    first = _side_by_side(steps, uid, runner)
+    between = look()
+    gone = frozenset(path for step in steps for path in step.files if _is_gone(runner.root, path))
+    ran = Ran(
+        {step: (result,) if result else () for step, result in zip(steps, first, strict=True)},
+        changed=_differing(before, between),
+        gone=gone,
+    )
+    must_show_it = any(step.check_idempotent for step in steps)
+    if ran.failed is not None or not ran.changed or not must_show_it:
+        return ran
+    second = _side_by_side(steps, uid, runner)
+    runs = {
+        step: tuple(result for result in results if result)
+        for step, *results in zip(steps, first, second, strict=True)
+    }
+    return replace(ran, runs=runs, again=_differing(between, look()))
+
+
+def _side_by_side(
+    steps: Sequence[CommandRun], uid: str, runner: CommandRunner
+) -> list[CommandResult | None]:
+    """Each once; None for what was not started because another one took too long."""
+    cancellation = runner.cancellation or Cancellation()
+    ours = replace(runner, cancellation=cancellation)
+    locks = {path: Lock() for step in steps for path in step.files}
+    too_long = Event()
+
+    def run(step: CommandRun) -> CommandResult | None:
+        with ExitStack() as held:
+            # Always in one order, so that nobody waits in a circle (DW-100).
+            for path in sorted(set(step.files)):
+                held.enter_context(locks[path])
+            if too_long.is_set():
+                return None
+            result = ours.run(_for_the_system(step), uid)
+            if result.timed_out:
+                too_long.set()
+            return result
+
+    workers = ThreadPoolExecutor(min(len(steps), MAX_SIDE_BY_SIDE, os.cpu_count() or 1))
+    try:
+        return list(workers.map(run, steps))
+    except BaseException:
+        cancellation.cancel()
+        raise
+    finally:
+        workers.shutdown(cancel_futures=True)
+
+
+def _for_the_system(step: CommandRun) -> CommandRun:
+    """The names of its files as they really are."""
+    argv = step.argv
+    for path in step.files:
+        if (name := file_path(path)) != path:
+            argv = tuple(word.replace(path, name) for word in argv)
+    return structs.replace(step, argv=argv)
+
+
+def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted({path for path, _ in before.items() ^ after.items()} - OWN))
+
+
+def _is_gone(root: str, path: str) -> bool:
+    return not os.path.lexists(as_bytes(f"{root}/{file_path(path)}"))

@@ -1,0 +1,15 @@
+"""The world of a work tree alone: an agent stopped, and what its policies say is collected."""
+
+from __future__ import annotations
+
+from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.runtime.host_effects import WORKTREE
+
+SESSION = "worktree"
+
+
+class WorkTreeHost(FilePolicies):
+    """File policies, and nothing beside them."""
+
+    name = WORKTREE
+    scribe = None

@@ -1,0 +1,98 @@
+"""A repository with policies, whose agent stops: the real language, journal, git and commands."""
+
+from contextlib import contextmanager
+
+from git_repository import Repository
+from queueing import Folder
+
+from bylaw.dialects import file_policies
+from bylaw.dialects.base import RuleFile
+from bylaw.engine.index import RuleSet
+from bylaw.hosts.base import Loop
+from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
+from bylaw.model.event import AgentStop, Message
+from bylaw.model.source import SourceFile
+from bylaw.model.vocabulary import Role
+from bylaw.runtime.journal.reading import read_effects
+from bylaw.runtime.journal.sources import NO_RULES
+from bylaw.runtime.journal.store import Journal
+from bylaw.runtime.loading import bind
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.settings.tables import CommandSettings
+from bylaw.runtime.trust import Trust
+
+
+class World:
+    """A repository whose first commit has these files; its journal lies beside it."""
+
+    def __init__(self, path, **files):
+        self.repository = Repository(path / "repository")
+        self.root = self.repository.path
+        self.journal = path / "journal.db"
+        self.notes = []
+        self.trust = Trust.for_one_run
+        self.settings = CommandSettings(timeout_s=20)
+        self.texts = {}
+        for name, text in {"first": "", **files}.items():
+            self.repository.write(name, text)
+        self.repository.write(".gitignore", "log\n*.sh\n")
+        self.repository.commit()
+        self.repository.git("switch", "-q", "-c", "work")
+        self.queue = Folder(self.root)
+
+    def policy(self, name, front, body=""):
+        self.texts[name] = f"---\n{front}\n---\n{body}\n"
+        return self
+
+    def command(self, command, trigger="'**/*.py'", name="tidy", **more):
+        """A policy with a command; `sh:` stands for a script in a file."""
+        if command.startswith("sh:"):
+            script = self.root / f"{name}.sh"
+            script.write_text(f'echo "$1" >> log\n{command.removeprefix("sh:")}\n')
+            command = f"sh {name}.sh {{file}}"
+        keys = "".join(f"\n  {key}: {value}" for key, value in more.items())
+        return self.policy(name, f"trigger: {trigger}\naction:\n  command: '{command}'{keys}")
+
+    @property
+    def ran(self):
+        """For which files scripts ran, in that order."""
+        log = self.root / "log"
+        return log.read_text().split() if log.exists() else []
+
+    @contextmanager
+    def open(self):
+        """The host and its loop."""
+        files = [
+            RuleFile(SourceFile(f".deepwork/policies/{name}.md", text), name)
+            for name, text in self.texts.items()
+        ]
+        loaded = file_policies.load(files)
+        assert not loaded.diagnostics, loaded.diagnostics
+        texts = {file.path: file for file in files}
+        rules = RuleSet([bind(file_policies, (), texts, loaded.groups, {}).book])
+        host = WorkTreeHost(str(self.root), self.notes.append)
+        host.under(rules, self.settings, self.trust)
+        with Journal(str(self.journal)) as journal, ScriptRunner() as scripts:
+            yield host, Loop(host, rules, NO_RULES, journal, scripts)
+
+    def submit(self, event):
+        with self.open() as (host, loop):
+            [answer] = loop.take([event])
+            self.shown = host.shown
+            self.effects = [
+                *read_effects(loop.journal, answer.event.session, answer.event.seq),
+            ]
+        return answer
+
+    def stop(self):
+        """What becomes of a stop, in its last round."""
+        answer = self.submit(AgentStop(session=SESSION))
+        return answer.again or answer
+
+    def say(self, text):
+        return self.submit(Message(session=SESSION, role=Role.ASSISTANT, text=text))
+
+    def held(self):
+        """The one entry."""
+        [name] = self.queue.names
+        return self.queue.held(name)
