@@ -139,8 +139,8 @@ class Look:
             found = read_differences(output)
             # Of a commit that is not there, git says nothing.
             for commit, request in requests.items():
-                heading = commit if commit in found else request
-                if heading in found:
+                heading = next((one for one in (commit, request) if one in found), None)
+                if heading is not None:
                     self._known[commit] = found[heading]
         self._contents.load({*self._to_read()})
 

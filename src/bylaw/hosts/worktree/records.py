@@ -120,12 +120,16 @@ def read_differences(output: bytes) -> dict[str, dict[bytes, Difference]]:
     """What `git diff-tree --stdin --raw -z --always` says, by the commit that each part is for."""
     commits: dict[str, dict[bytes, Difference]] = {}
     current: dict[bytes, Difference] = {}
-    records = iter(output.split(b"\0"))
+    records = iter(output.removesuffix(b"\0").split(b"\0") if output else ())
     for record in records:
-        if not record.startswith(b":"):
-            current = commits.setdefault(record.decode(), {})
+        # Behind the names of two trees there is a line end, behind that of a commit a NUL.
+        *names, last = record.split(b"\n")
+        is_file = last.startswith(b":")
+        for name in filter(None, names if is_file else (*names, last)):
+            current = commits.setdefault(name.decode(), {})
+        if not is_file:
             continue
-        old, new, old_name, new_name, _ = record[1:].split(b" ")
+        old, new, old_name, new_name, _ = last[1:].split(b" ")
         path = next(records)
         if not _is_ours(path):
             current[path] = Difference(_version(old, old_name), _version(new, new_name))
