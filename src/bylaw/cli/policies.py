@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS, Verbs
+from bylaw.cli.policies_explain import explain
 from bylaw.cli.policies_migrate import migrate
 from bylaw.cli.policies_new import new
+from bylaw.cli.policies_status import baseline, clear, status
 
 
 @click.group(
@@ -18,7 +20,8 @@ from bylaw.cli.policies_new import new
     epilog="""\b
     Examples:
       bylaw policies new readme-accuracy --trigger "src/**/*.py" --safety README.md
-      bylaw policies migrate
+      bylaw policies status
+      bylaw policies explain src/app/main.py
     """,
 )
 def command() -> None:
@@ -29,5 +32,5 @@ def command() -> None:
     """
 
 
-command.add_command(new)
-command.add_command(migrate)
+for _verb in (status, explain, new, clear, baseline, migrate):
+    command.add_command(_verb)

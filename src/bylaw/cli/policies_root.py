@@ -12,6 +12,7 @@ from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError
 from bylaw.runtime.policy_settings import CONFIG, PolicySettings, read_policy_settings
 from bylaw.tools.printers import text
+from bylaw.tools.printers.wording import shown_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +26,15 @@ def settings_to_write(root: str) -> PolicySettings:
     if has_errors(settings.findings):
         raise LoadError(list(settings.findings))
     if not settings.enabled:
-        click.echo(f"note: policies are switched off in {CONFIG}", err=True)
+        note(f"policies are switched off in {CONFIG}")
     return settings
 
 
 def tell(findings: Sequence[Diagnostic]) -> None:
     """Show what was found on standard error."""
     click.echo(text.render(findings, color=in_color(sys.stderr)), nl=False, err=True)
+
+
+def note(words: str) -> None:
+    """Say something beside the answer."""
+    click.echo(f"note: {shown_once(words)}", err=True)

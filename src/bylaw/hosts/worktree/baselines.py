@@ -91,6 +91,15 @@ def latest_baseline(root: str, notes: list[str]) -> Baseline | None:
     return None
 
 
+def read_baseline(root: str, path: str) -> Baseline:
+    """The baseline that `write_baseline` has put there; BylawError if it is gone."""
+    with state_folder(root, State.BASELINES) as folder:
+        found = _read(folder.descriptor, path.rpartition("/")[2])
+    if found is None:
+        raise BylawError(f"`{path}` was removed")
+    return found
+
+
 def _write(folder: int, second: int, data: bytes) -> str:
     names = (f"prompt_{second}{'' if n == 1 else f'-{n}'}.json" for n in count(1))
     temporary = write_beside(folder, f"prompt_{second}", data)

@@ -1,0 +1,118 @@
+"""`bylaw policies explain`: files → which policies look at them, what these expect, why not."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import UNSET
+
+from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
+from bylaw.cli.policies_root import note, tell
+from bylaw.cli.progress import progress
+from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.queue import Queue
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import visible
+from bylaw.runtime.paths import as_bytes, name_from
+from bylaw.runtime.root import absolute
+from bylaw.tools.policies.explaining import explain as explained
+from bylaw.tools.policies.known import known_policies
+from bylaw.tools.printers import json
+from bylaw.tools.printers import policy_explanations as printer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.dialects.file_policies.written import CompareTo
+    from bylaw.model.facts import Changes, ChangeSet, Entry
+    from bylaw.tools.policies.explaining import Explanation
+    from bylaw.tools.policies.known import KnownPolicies
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("files", type=click.Path(), metavar="FILE…", nargs=-1, required=True)
+@root_option
+@text_or_json
+def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
+    """Say which policies look at a FILE, and what they expect.
+
+    For each policy that looks at it: the pattern that matches, what it captures, the files that
+    must change, too, and whether the policy fires because of it as the work tree is now. For the
+    others: why not. The FILE need not exist. Nothing is run and nothing is changed. Exits 0; 1 if
+    a policy does not load.
+
+    \b
+    Examples:
+      bylaw policies explain src/auth/login.py
+      bylaw policies explain README.md docs/api.md --format json
+    """
+    folder = chosen_root(root)
+    paths = [_path(folder, file) for file in files]
+    with progress() as show:
+        known = known_policies(folder, show)
+        show("asking git what changed")
+        changes = _changes(folder, {one.policy.compare_to for one in known.policies})
+    entry_of = _entries(folder)
+    told = {path: _about(path, known, changes, entry_of) for path in paths}
+    if form == "json":
+        files_told = [printer.as_data(path, all_) for path, all_ in told.items()]
+        emit({"files": files_told, "diagnostics": json.as_data(known.diagnostics)})
+    else:
+        tell(known.diagnostics)
+        color = in_color(sys.stdout)
+        each = (printer.render(*one, screen_columns(), color=color) for one in told.items())
+        write("\n".join(each))
+    return int(known.has_errors)
+
+
+def _path(root: str, file: str) -> str:
+    """A path from the root, as facts have it; BylawError if it lies elsewhere."""
+    name = name_from(root, absolute(file))
+    if not name:
+        raise BylawError(f"`{visible(file)}` lies outside of `{visible(root)}`")
+    return fact_path(as_bytes(name))
+
+
+def _changes(root: str, wanted: Iterable[CompareTo]) -> Changes | None:
+    """What changed; None if git cannot tell."""
+    tree = WorkTree(root)
+    try:
+        changes = tree.changes(frozenset(wanted))
+    except BylawError as wrong:
+        note(str(wrong))
+        return None
+    for one in tree.notes:
+        note(one)
+    return changes
+
+
+def _entries(root: str) -> Callable[[str], Entry | None]:
+    queue = Queue(root, note)
+
+    def entry_of(hash_: str) -> Entry | None:
+        found = queue.find(hash_)
+        return found.fact if found else None
+
+    return entry_of
+
+
+def _about(
+    path: str,
+    known: KnownPolicies,
+    changes: Changes | None,
+    entry_of: Callable[[str], Entry | None],
+) -> list[Explanation]:
+    return [
+        explained(one, path, _change_set(changes, one.policy.compare_to), entry_of)
+        for one in known.policies
+    ]
+
+
+def _change_set(changes: Changes | None, compare_to: CompareTo) -> ChangeSet | None:
+    found = UNSET if changes is None else getattr(changes, compare_to.value)
+    return None if found is UNSET else found

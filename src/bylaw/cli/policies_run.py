@@ -1,0 +1,87 @@
+"""`bylaw policies run`: what changed → what policies say about it, and do."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import to_builtins
+
+from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.failure import MISTAKE
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import emit, in_color, text_or_json, write
+from bylaw.cli.policies_root import note
+from bylaw.cli.progress import progress
+from bylaw.cli.reading import read_text
+from bylaw.hosts.worktree.running import run_policies
+from bylaw.model.diagnostic import has_errors
+from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
+from bylaw.tools.printers import json as json_printer
+from bylaw.tools.printers import text
+from bylaw.tools.printers.policies import batched, individual
+
+if TYPE_CHECKING:
+    from bylaw.hosts.worktree.running import PolicyRun
+
+NOTHING = "no policy needs attention"
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@root_option
+@click.option(
+    "--assistant-text",
+    metavar="FILE",
+    default="",
+    help="What the agent said last, searched for promises; - is standard input.",
+)
+@click.option("--trust", is_flag=True, help="Trust what is started for this run; for CI.")
+@text_or_json
+def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
+    """Check what changed against the policies, as when an agent stops.
+
+    Commands run first, then the rest is looked at again. What has to be done is printed; an agent
+    answers with <promise>NAME</promise> when it has seen to a policy. Commands run only if
+    `bylaw trust` or --trust allows it. Exits 1 if a policy needs attention or does not load,
+    else 0.
+
+    \b
+    Examples:
+      bylaw policies run
+      bylaw policies run --assistant-text last-message.txt --format json
+    """
+    said = read_text(assistant_text) if assistant_text else None
+    with progress() as tell:
+        tell("looking at what changed")
+        result = run_policies(chosen_root(root), said, note, trust=trust)
+    messages = _messages(result, chosen_root(root))
+    if form == "json":
+        _as_json(result, messages)
+    else:
+        _as_text(result, messages)
+    return MISTAKE if result.shown or has_errors(result.diagnostics) else 0
+
+
+def _messages(result: PolicyRun, root: str) -> list[str]:
+    if read_policy_settings(root).output_mode is OutputMode.INDIVIDUAL:
+        return individual(result.shown)
+    told = batched(result.shown)
+    return [told] if told else []
+
+
+def _as_json(result: PolicyRun, messages: list[str]) -> None:
+    emit(
+        {
+            "entries": to_builtins(result.entries),
+            "output": "\n".join(messages),
+            "messages": messages,
+            "diagnostics": [json_printer.as_data(one) for one in result.diagnostics],
+        }
+    )
+
+
+def _as_text(result: PolicyRun, messages: list[str]) -> None:
+    if result.diagnostics and sys.stderr is not None:
+        sys.stderr.write(text.render(result.diagnostics, color=in_color(sys.stderr)))
+    write("\n".join(messages) or f"{NOTHING}\n")

@@ -1,0 +1,70 @@
+"""A root → the policies in force there, and what is wrong with those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import uid_of
+from bylaw.dialects.file_policies.reader import read_policy
+from bylaw.model.diagnostic import has_errors
+from bylaw.model.errors import BylawError
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief
+from bylaw.runtime.discovery import POLICIES
+from bylaw.runtime.loading import load_root
+from bylaw.runtime.switches import read_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.model.diagnostic import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPolicy:
+    """A policy that loads, its file, and whether somebody switched it off."""
+
+    policy: WrittenPolicy
+    path: str
+    is_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPolicies:
+    """The policies of a root by identifier, and what is wrong."""
+
+    policies: tuple[KnownPolicy, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a file was refused."""
+        return has_errors(self.diagnostics)
+
+    def named(self, name: str) -> KnownPolicy | None:
+        """The policy with that identifier."""
+        return next((one for one in self.policies if one.policy.id == name), None)
+
+    def refuse_unknown(self, name: str, others: Iterable[str]) -> None:
+        """BylawError if nothing has that name: no policy, and none of the others."""
+        names = {*(one.policy.id for one in self.policies), *others}
+        if name not in names:
+            hint = did_you_mean(name, names) or "there are none here"
+            raise BylawError(f"there is no policy `{brief(name)}`; {hint}")
+
+
+def known_policies(root: str, tell: Callable[[str], None] | None = None) -> KnownPolicies:
+    """The policies of a root, as `bylaw check` loads them."""
+    library = load_root(root, tell)
+    switches = read_switches(root)
+    found = []
+    for book in library.books:
+        for path, file in book.texts.items() if book.dialect.name == POLICIES else ():
+            policy, _ = read_policy(file.source)
+            if policy is not None and path not in book.broken:
+                off = uid_of(POLICIES, path, policy.id) in switches.disabled
+                found.append(KnownPolicy(policy, path, off))
+    found.sort(key=lambda one: one.policy.id)
+    return KnownPolicies(tuple(found), (*library.diagnostics, *switches.diagnostics))

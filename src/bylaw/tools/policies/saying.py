@@ -1,0 +1,25 @@
+"""A policy and what changed → every line that it has to say about it, however many there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.correspondence import Result, find
+from bylaw.dialects.file_policies.instructions import instructions
+from bylaw.model.visible import visible
+from bylaw.tools.printers.policies import ARROW
+
+if TYPE_CHECKING:
+    from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.model.facts import ChangeSet
+
+
+def lines_of(policy: WrittenPolicy, changes: ChangeSet) -> list[str]:
+    """The arrows of a correspondence and the instructions; nothing if it is satisfied."""
+    finding = find(policy, changes)
+    if finding is None or finding.outcome is Result.SATISFIED:
+        return []
+    arrows = [f"{visible(left)} {ARROW} {visible(right)}" for left, right in finding.arrows]
+    body = instructions(policy.body, finding.trigger_files, finding.missing)
+    told = [visible(line) for line in body.split("\n")] if body else []
+    return [*arrows, *([""] if arrows and told else []), *told]

@@ -1,0 +1,115 @@
+"""Entries of the policy queue → a table for people.
+
+Nothing that a file or a command is called can move the cursor: it is made visible and cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.model.vocabulary import EntryStatus
+from bylaw.tools.printers.paint import Paint, Style
+from bylaw.tools.printers.table import aligned, cut, fitted
+from bylaw.tools.printers.wording import number_of, shown, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+LEAST = 60  # columns
+MAX_FILES = 3  # of one entry, unless all are wanted
+MAX_WHY_LINES = 4
+# What needs attention comes first.
+ORDER = (EntryStatus.FAILED, EntryStatus.QUEUED, EntryStatus.PASSED, EntryStatus.SKIPPED)
+_STYLES = {EntryStatus.FAILED: Style.BAD, EntryStatus.QUEUED: Style.WARNING}
+_SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry as people see it; `age` in seconds, `why` what a command or a check left."""
+
+    policy: str
+    hash: str
+    status: EntryStatus
+    age: float
+    shown: int
+    files: tuple[str, ...]
+    missing: tuple[str, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Entries, how many there are in each state, and the lines of one policy if it is asked for.
+
+    `limit` is how many entries of a state are shown.
+    """
+
+    rows: Sequence[Row]
+    counts: Mapping[EntryStatus, int]
+    limit: int
+    lines: Sequence[str] = ()
+    all_files: bool = False
+
+
+def ago(seconds: float) -> str:
+    """Such as `5 minutes ago`."""
+    for length, word in _SPANS:
+        if seconds >= length:
+            return f"{number_of(int(seconds // length), word)} ago"
+    return "just now"
+
+
+def render(table: Table, columns: int, *, color: bool) -> str:
+    """The counts, then a section for each state."""
+    lines = _Lines(table, max(columns, LEAST), Paint(color))
+    return "".join(f"{line}\n" for line in lines.all())
+
+
+class _Lines:
+    def __init__(self, table: Table, limit: int, paint: Paint) -> None:
+        self._table = table
+        self._limit = limit
+        self._paint = paint
+
+    def all(self) -> Iterator[str]:
+        counts = self._table.counts
+        yield ", ".join(f"{counts.get(status, 0):,} {status}" for status in ORDER)
+        for status in ORDER:
+            yield from self._section(status)
+        if self._table.lines:
+            yield from ("", self._paint(Style.STRONG, "what it says now"))
+            yield from (f"  {line}".rstrip() for line in self._table.lines)
+
+    def _section(self, status: EntryStatus) -> Iterator[str]:
+        rows = [row for row in self._table.rows if row.status is status]
+        if not rows:
+            return
+        yield from ("", self._paint(_STYLES.get(status, Style.STRONG), status))
+        told = rows[: self._table.limit]
+        cells = [(shown(row.policy), row.hash, _when(row)) for row in told]
+        room = self._limit - 2
+        for row, line in zip(told, aligned(fitted(cells, room, (0,), ())), strict=True):
+            yield f"  {cut(line, room)}"
+            yield from self._below(row)
+        if len(rows) > len(told):
+            yield f"  and {len(rows) - len(told):,} more; see --limit"
+
+    def _below(self, row: Row) -> Iterator[str]:
+        yield from self._paths("", row.files)
+        yield from self._paths("missing: ", row.missing)
+        if row.why:
+            yield from (f"    {one}" for one in wrapped(row.why, self._limit - 4, MAX_WHY_LINES))
+
+    def _paths(self, head: str, paths: Sequence[str]) -> Iterator[str]:
+        most = len(paths) if self._table.all_files else MAX_FILES
+        for path in paths[:most]:
+            yield f"    {head}{cut(shown(path), self._limit - 4 - len(head), at_start=True)}"
+        if len(paths) > most:
+            yield f"    {head}and {len(paths) - most:,} more; name the policy to see them"
+
+
+def _when(row: Row) -> str:
+    times = f", shown {number_of(row.shown, 'time')}" if row.shown else ""
+    return f"{ago(row.age)}{times}"
