@@ -8,9 +8,9 @@ from policy_repository import Repository
 from bylaw.dialects.file_policies.correspondence import find
 from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
 from bylaw.dialects.file_policies.written import Mode, WrittenPolicy
-from bylaw.model.facts import ChangedFile, ChangeSet, Entry
+from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
 from bylaw.model.vocabulary import EntryStatus, FileStatus
-from bylaw.tools.policies.explaining import Says, explain
+from bylaw.tools.policies.explaining import Explaining, Says
 from bylaw.tools.policies.known import KnownPolicy
 
 POLICIES = {
@@ -155,7 +155,8 @@ class TestEntries:
                 policy="one", status=status, digest=content_digest(finding.paths, {"a": digest})
             )
         }
-        return explain(KnownPolicy(self.POLICY, "one.md", False), "a", changes, entries.get).says
+        explaining = Explaining(Changes(base=changes), entries.get)
+        return explaining.about(KnownPolicy(self.POLICY, "one.md", False), "a").says
 
     def test_answered(self):
         assert self.said("1") is Says.SETTLED

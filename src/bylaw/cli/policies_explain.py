@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import UNSET
 
 from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.frame import HELP_OPTIONS
@@ -20,7 +19,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.paths import as_bytes, name_from
 from bylaw.runtime.root import absolute
-from bylaw.tools.policies.explaining import explain as explained
+from bylaw.tools.policies.explaining import Explaining
 from bylaw.tools.policies.known import known_policies
 from bylaw.tools.printers import json
 from bylaw.tools.printers import policy_explanations as printer
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bylaw.dialects.file_policies.written import CompareTo
-    from bylaw.model.facts import Changes, ChangeSet, Entry
-    from bylaw.tools.policies.explaining import Explanation
-    from bylaw.tools.policies.known import KnownPolicies
+    from bylaw.model.facts import Changes, Entry
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -57,8 +54,8 @@ def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
         known = known_policies(folder, show)
         show("asking git what changed")
         changes = _changes(folder, {one.policy.compare_to for one in known.policies})
-    entry_of = _entries(folder)
-    told = {path: _about(path, known, changes, entry_of) for path in paths}
+    explaining = Explaining(changes, _entries(folder))
+    told = {path: [explaining.about(one, path) for one in known.policies] for path in paths}
     if form == "json":
         files_told = [printer.as_data(path, all_) for path, all_ in told.items()]
         emit({"files": files_told, "diagnostics": json.as_data(known.diagnostics)})
@@ -99,20 +96,3 @@ def _entries(root: str) -> Callable[[str], Entry | None]:
         return found.fact if found else None
 
     return entry_of
-
-
-def _about(
-    path: str,
-    known: KnownPolicies,
-    changes: Changes | None,
-    entry_of: Callable[[str], Entry | None],
-) -> list[Explanation]:
-    return [
-        explained(one, path, _change_set(changes, one.policy.compare_to), entry_of)
-        for one in known.policies
-    ]
-
-
-def _change_set(changes: Changes | None, compare_to: CompareTo) -> ChangeSet | None:
-    found = UNSET if changes is None else getattr(changes, compare_to.value)
-    return None if found is UNSET else found

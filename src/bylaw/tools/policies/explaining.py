@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from bylaw.dialects.file_policies.correspondence import Result, changed_files, find
 from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
 from bylaw.dialects.file_policies.written import Mode
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bylaw.dialects.file_policies.correspondence import Finding
-    from bylaw.dialects.file_policies.written import WrittenPolicy
-    from bylaw.model.facts import ChangedFile, ChangeSet, Entry
+    from bylaw.dialects.file_policies.written import CompareTo, WrittenPolicy
+    from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
     from bylaw.tools.policies.known import KnownPolicy
 
     EntryOf = Callable[[str], Entry | None]
 
 _CLOSED = (EntryStatus.PASSED, EntryStatus.SKIPPED)
+_NEW = (FileStatus.ADDED, FileStatus.RENAMED)
 
 
 class Role(StrEnum):
@@ -85,17 +88,80 @@ class Explanation:
         return bool(self.hits)
 
 
-def explain(
-    known: KnownPolicy, path: str, changes: ChangeSet | None, entry_of: EntryOf
-) -> Explanation:
-    """What a policy has to say about a normalised path."""
-    hits = tuple(_hits(known.policy, path))
-    files = None if changes is None else changed_files(changes.files)
-    changed = files.get(path) if files else None
-    status = changed.status.value if changed else ""
-    says, because = _says(known, path, hits, changes, entry_of)
-    expects = tuple(_expects(known.policy, hits, files))
-    return Explanation(known, says, hits, expects, status, because)
+class Explaining:
+    """What is known of the work tree, worked out once for all files that are asked about.
+
+    Without `changes` nobody can tell what changed.
+    """
+
+    def __init__(self, changes: Changes | None, entry_of: EntryOf) -> None:
+        self._changes = changes
+        self._entry_of = entry_of
+        self._files: dict[CompareTo, Mapping[str, ChangedFile]] = {}
+        self._findings: dict[str, Finding] = {}
+
+    def about(self, known: KnownPolicy, path: str) -> Explanation:
+        """What a policy has to say about a normalised path."""
+        hits = tuple(_hits(known.policy, path))
+        files = self._changed(known.policy)
+        changed = files.get(path) if files else None
+        says, because = self._says(known, path, hits)
+        expects = tuple(_expects(known.policy, hits, files))
+        status = changed.status.value if changed else ""
+        return Explanation(known, says, hits, expects, status, because)
+
+    def _change_set(self, policy: WrittenPolicy) -> ChangeSet | None:
+        found = getattr(self._changes, policy.compare_to.value, UNSET)
+        return None if found is UNSET else found
+
+    def _changed(self, policy: WrittenPolicy) -> Mapping[str, ChangedFile] | None:
+        changes = self._change_set(policy)
+        if changes is None:
+            return None
+        if policy.compare_to not in self._files:
+            self._files[policy.compare_to] = changed_files(changes.files)
+        return self._files[policy.compare_to]
+
+    def _says(
+        self, known: KnownPolicy, path: str, hits: tuple[Hit, ...]
+    ) -> tuple[Says, tuple[str, ...]]:
+        """What it says, and the files because of which it says so."""
+        roles = {hit.role for hit in hits}
+        if not roles:
+            return Says.NO_MATCH, ()
+        if known.is_off:
+            return Says.OFF, ()
+        if Role.TRIGGER not in roles:
+            return (Says.SAFETY if Role.SAFETY in roles else Says.EXPECTED), ()
+        return self._triggered(known.policy, path)
+
+    def _triggered(self, policy: WrittenPolicy, path: str) -> tuple[Says, tuple[str, ...]]:
+        changes, files = self._change_set(policy), self._changed(policy)
+        if changes is None or files is None:
+            return Says.UNKNOWN, ()
+        if path not in files:
+            return Says.UNCHANGED, ()
+        if policy.mode is Mode.CREATED and files[path].status not in _NEW:
+            return Says.NOT_NEW, ()
+        if policy.id not in self._findings:
+            finding = find(policy, changes)
+            assert finding is not None, "a changed file triggers it"
+            self._findings[policy.id] = finding
+        return self._found(policy, path, self._findings[policy.id], changes)
+
+    def _found(
+        self, policy: WrittenPolicy, path: str, finding: Finding, changes: ChangeSet
+    ) -> tuple[Says, tuple[str, ...]]:
+        lacking = tuple(wanted for file, wanted in finding.arrows if file == path)
+        arrows = policy.mode in (Mode.SET, Mode.PAIR)
+        if finding.outcome is Result.SATISFIED or (arrows and not lacking):
+            return Says.SATISFIED, finding.matched_files if policy.safety else ()
+        entry = self._entry_of(trigger_hash(policy.id, finding.trigger_files, changes.ref))
+        if entry is not None and entry.status in _CLOSED:
+            digests = {one: file.digest for one, file in (self._changed(policy) or {}).items()}
+            if entry.digest == content_digest(finding.paths, digests):
+                return Says.SETTLED, (entry.status.value,)
+        return Says.FIRES, lacking
 
 
 def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:
@@ -126,45 +192,3 @@ def _expects(
         else:
             is_there = wanted.text in files if wanted.literal else any(map(wanted.match, files))
             yield Expected(wanted.text, is_there)
-
-
-def _says(
-    known: KnownPolicy,
-    path: str,
-    hits: tuple[Hit, ...],
-    changes: ChangeSet | None,
-    entry_of: EntryOf,
-) -> tuple[Says, tuple[str, ...]]:
-    """What it says, and the files because of which it says so."""
-    roles = {hit.role for hit in hits}
-    if not roles:
-        return Says.NO_MATCH, ()
-    if known.is_off:
-        return Says.OFF, ()
-    if Role.TRIGGER not in roles:
-        return (Says.SAFETY if Role.SAFETY in roles else Says.EXPECTED), ()
-    if changes is None:
-        return Says.UNKNOWN, ()
-    changed = changed_files(changes.files).get(path)
-    if changed is None:
-        return Says.UNCHANGED, ()
-    if known.policy.mode is Mode.CREATED and changed.status is FileStatus.MODIFIED:
-        return Says.NOT_NEW, ()
-    finding = find(known.policy, changes)
-    assert finding is not None, "a changed file triggers it"
-    return _found(known.policy, path, finding, changes, entry_of)
-
-
-def _found(
-    policy: WrittenPolicy, path: str, finding: Finding, changes: ChangeSet, entry_of: EntryOf
-) -> tuple[Says, tuple[str, ...]]:
-    lacking = tuple(wanted for file, wanted in finding.arrows if file == path)
-    arrows = policy.mode in (Mode.SET, Mode.PAIR)
-    if finding.outcome is Result.SATISFIED or (arrows and not lacking):
-        return Says.SATISFIED, finding.matched_files if policy.safety else ()
-    digests = {one: file.digest for one, file in changed_files(changes.files).items()}
-    entry = entry_of(trigger_hash(policy.id, finding.trigger_files, changes.ref))
-    is_same = entry is not None and entry.digest == content_digest(finding.paths, digests)
-    if entry is not None and is_same and entry.status in _CLOSED:
-        return Says.SETTLED, (entry.status.value,)
-    return Says.FIRES, lacking
