@@ -8,6 +8,7 @@ from bylaw.cli.frame import HELP_OPTIONS, Verbs
 from bylaw.cli.policies_explain import explain
 from bylaw.cli.policies_migrate import migrate
 from bylaw.cli.policies_new import new
+from bylaw.cli.policies_run import run
 from bylaw.cli.policies_status import baseline, clear, status
 
 
@@ -20,7 +21,7 @@ from bylaw.cli.policies_status import baseline, clear, status
     epilog="""\b
     Examples:
       bylaw policies new readme-accuracy --trigger "src/**/*.py" --safety README.md
-      bylaw policies status
+      bylaw policies run
       bylaw policies explain src/app/main.py
     """,
 )
@@ -32,5 +33,5 @@ def command() -> None:
     """
 
 
-for _verb in (status, explain, new, clear, baseline, migrate):
+for _verb in (run, status, explain, new, clear, baseline, migrate):
     command.add_command(_verb)

@@ -14,7 +14,7 @@ from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, text_or_json, write
 from bylaw.cli.policies_root import note
 from bylaw.cli.progress import progress
-from bylaw.cli.reading import read_text
+from bylaw.cli.reading import read_source
 from bylaw.hosts.worktree.running import run_policies
 from bylaw.model.diagnostic import has_errors
 from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
@@ -51,7 +51,7 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
       bylaw policies run
       bylaw policies run --assistant-text last-message.txt --format json
     """
-    said = read_text(assistant_text) if assistant_text else None
+    said = read_source(assistant_text).text if assistant_text else None
     with progress() as tell:
         tell("looking at what changed")
         result = run_policies(chosen_root(root), said, note, trust=trust)
@@ -76,7 +76,7 @@ def _as_json(result: PolicyRun, messages: list[str]) -> None:
             "entries": to_builtins(result.entries),
             "output": "\n".join(messages),
             "messages": messages,
-            "diagnostics": [json_printer.as_data(one) for one in result.diagnostics],
+            "diagnostics": json_printer.as_data(result.diagnostics),
         }
     )
 

@@ -25,6 +25,7 @@ BUILT_IN: dict[str, str] = {
     "chatmd": "bylaw.dialects.chatmd",
     "context": "bylaw.dialects.context",
     "law": "bylaw.dialects.law",
+    "policies": "bylaw.dialects.file_policies",
     "toml": "bylaw.dialects.toml_rules",
 }
 

@@ -1,0 +1,135 @@
+"""A repository, and what its agent said last → what its policies say now, acted on and recorded."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.engine.index import RuleSet
+from bylaw.hosts.base import Loop
+from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
+from bylaw.model.effects import EntryWrite, PromptShow
+from bylaw.model.errors import BylawError
+from bylaw.model.event import AgentStop, Message
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Role
+from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.loading import load_root
+from bylaw.runtime.policy_settings import CONFIG, LEGACY
+from bylaw.runtime.root import read_configuration
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.switches import read_switches
+from bylaw.runtime.switching import Switchboard
+from bylaw.runtime.trust import Trust, is_trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.hosts.worktree.entry_file import QueueEntry
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.event import Event
+    from bylaw.runtime.answer import Answer
+    from bylaw.runtime.loading import Library, LoadedBook
+
+COMMAND = "command"
+_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRun:
+    """What came of one look at a repository.
+
+    `entries` are those that it was about; `shown` is what an agent has to be told, failed
+    commands included; `diagnostics` what is wrong with policies that do not load.
+    """
+
+    entries: tuple[QueueEntry, ...]
+    shown: tuple[PromptShow, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def run_policies(
+    start: str, said: str | None, note: Callable[[str], None], *, trust: bool
+) -> PolicyRun:
+    """Check a work tree as if its agent stopped, having `said` this; BylawError if nobody can."""
+    host = WorkTreeHost(start, note)
+    root = host.tree.root
+    library = load_root(root)
+    with ExitStack() as stack:
+        desk = _Desk(root, library, host, stack, trust=trust)
+        answers = [desk.submit(event) for event in _events(said)]
+    hashes = sorted({hash_ for answer in answers for hash_ in _hashes(answer)})
+    entries = [entry for hash_ in hashes if (entry := host.queue.find(hash_))]
+    entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
+    shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
+    host.summarise(sorted(desk.titles), time_ns() // _MS)
+    return PolicyRun(tuple(entries), shown, tuple(_about_policies(library)))
+
+
+def _about_policies(library: Library) -> Iterator[Diagnostic]:
+    """What is wrong with policies and their settings; other languages have verbs of their own."""
+    files = {CONFIG, LEGACY, *(found.path for one in _books(library) for found in one.files)}
+    return (one for one in library.diagnostics if one.source.path in files)
+
+
+def _books(library: Library) -> list[LoadedBook]:
+    return [one for one in library.governing if one.dialect.name == NAME]
+
+
+def _events(said: str | None) -> list[Event]:
+    """What one stop of an agent means here: its last message, then that it wants to stop."""
+    heard = [] if said is None else [Message(session=SESSION, role=Role.ASSISTANT, text=said)]
+    return [*heard, AgentStop(session=SESSION, text=said or "")]
+
+
+class _Desk:
+    """The policies of a root in force; other languages have no say about a work tree."""
+
+    def __init__(
+        self, root: str, library: Library, host: WorkTreeHost, stack: ExitStack, *, trust: bool
+    ) -> None:
+        configuration = read_configuration(root)
+        books = _books(library)
+        rules = RuleSet(one.book for one in books)
+        journal = stack.enter_context(open_journal(root, configuration))
+        scripts = stack.enter_context(ScriptRunner())
+
+        def trusted() -> Trust:
+            return Trust.for_one_run() if trust else is_trusted(root, library, configuration)
+
+        settings = trusted().in_force(configuration.settings)
+        host.under(rules, settings.command, trusted, journal.redactor.text)
+        self._switches = Switchboard([one.book for one in books], read_switches(root).disabled)
+        self._loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
+        self.titles = {rule.id: rule.about.get("title", rule.id) for rule in rules.rules()}
+
+    def submit(self, event: Event) -> Answer:
+        (answer,) = self._loop.take([self._switches.stamp(event)])
+        if answer.problem:
+            raise BylawError(answer.problem)
+        return answer
+
+
+def _hashes(answer: Answer) -> Iterator[str]:
+    """The entries that a decision read or wrote."""
+    rounds = [answer] if answer.again is None else [answer, answer.again]
+    for one in rounds:
+        yield from getattr(one.event.facts, "entries", None) or ()
+        for _, _, step in one.decision.numbered_steps():
+            if isinstance(step, EntryWrite):
+                yield step.hash
+
+
+def _failed(
+    answer: Answer, titles: dict[str, str], shown: list[PromptShow]
+) -> Iterator[PromptShow]:
+    """Denials that show nothing by themselves: commands that failed."""
+    told = {one.policy for one in shown}
+    for reason in answer.deciding.reasons:
+        if reason.verdict >= Verdict.ASK and reason.rule not in told:
+            title = titles.get(reason.rule, reason.rule)
+            yield PromptShow(policy=reason.rule, title=title, mode=COMMAND, text=reason.text)
