@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.contents import committed_digest
 from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.policy_state import PATH as POLICY_STATE
 from bylaw.hosts.worktree.records import Version
 from bylaw.model.facts import ChangedFile
 from bylaw.model.vocabulary import FileStatus
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.worktree.contents import Contents
     from bylaw.hosts.worktree.records import Difference, Dirty, Status
+
+
+# What policies themselves write with every run, beside what git ignores: no work of anybody.
+OURS = frozenset({POLICY_STATE.encode()})
 
 
 class Comparison:
@@ -34,13 +39,14 @@ class Comparison:
     ) -> list[ChangedFile]:
         """The files that differ from a commit, given how HEAD does; sorted."""
         paths = self._dirty.keys() | differences.keys()
-        todo = sorted(paths.difference(without))
+        todo = sorted(paths.difference(without, OURS))
         found = (self._compared(path, differences.get(path)) for path in todo)
         return [change for change in found if change is not None]
 
     def changed_since(self, digests: Mapping[bytes, str]) -> list[ChangedFile]:
         """The files whose content is not the one that was captured."""
-        found = (self._since(path, digest) for path, digest in sorted(digests.items()))
+        todo = sorted((path, digest) for path, digest in digests.items() if path not in OURS)
+        found = (self._since(path, digest) for path, digest in todo)
         return [change for change in found if change is not None]
 
     def _since(self, path: bytes, then: str) -> ChangedFile | None:
