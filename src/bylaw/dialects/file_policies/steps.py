@@ -51,7 +51,13 @@ class Shows:
         case, policy = bound_of(match).case, self.policy
         text = instructions(policy.body, case.trigger_files, case.missing)
         shown = PromptShow(
-            policy=policy.id, text=text, files=case.trigger_files, missing=case.missing
+            policy=policy.id,
+            text=text,
+            files=case.trigger_files,
+            missing=case.missing,
+            arrows=case.arrows,
+            title=policy.title,
+            mode=policy.mode.value,
         )
         return (shown,)
 
