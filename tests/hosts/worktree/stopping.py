@@ -32,6 +32,7 @@ class World:
         self.notes = []
         self.trust = Trust.for_one_run
         self.settings = CommandSettings(timeout_s=20)
+        self.redacted = str
         self.texts = {}
         for name, text in {"first": "", **files}.items():
             self.repository.write(name, text)
@@ -71,7 +72,7 @@ class World:
         texts = {file.path: file for file in files}
         rules = RuleSet([bind(file_policies, (), texts, loaded.groups, {}).book])
         host = WorkTreeHost(str(self.root), self.notes.append)
-        host.under(rules, self.settings, self.trust)
+        host.under(rules, self.settings, self.trust, self.redacted)
         with Journal(str(self.journal)) as journal, ScriptRunner() as scripts:
             yield host, Loop(host, rules, NO_RULES, journal, scripts)
 

@@ -1,0 +1,332 @@
+"""Commands of policies: run together, until they are stable, and what becomes of hostile ones."""
+
+import os
+
+import pytest
+from stopping import World
+
+from bylaw.hosts.worktree.stable_runs import run_until_stable
+from bylaw.model.effects import CommandRun
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import EffectStatus, Op
+from bylaw.runtime.run_command import CommandRunner
+from bylaw.runtime.settings.tables import CommandSettings
+from bylaw.runtime.trust import Trust, TrustState
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path, **{"kept.txt": "kept\n", "old.py": "old\n"})
+    made.repository.write("a.py", "a\n")
+    return made
+
+
+def result(world):
+    return world.held()["action_result"]
+
+
+class TestIdempotency:
+    """DW-078, DW-088, DW-089, DW-096, DW-A22, DW-A24, DW-A25"""
+
+    def test_what_changes_nothing_runs_once(self, world):
+        assert world.command("sh:echo fine").stop().verdict is Verdict.ALLOW
+
+        assert world.ran == ["a.py"]
+        assert world.held()["status"] == "passed"
+        assert result(world) | {"limits": 0} == {
+            "type": "command",
+            "output": "fine\n",
+            "exit_code": 0,
+            "command": "sh tidy.sh {file}",
+            "argv": ["sh", "tidy.sh", "a.py"],
+            "stdout": "fine\n",
+            "stderr": "",
+            "runs": [{"argv": ["sh", "tidy.sh", "a.py"], "times": 1, "exit_code": 0}],
+            "limits": 0,
+        }
+
+    @pytest.mark.parametrize("path", ["$1", "kept.txt"])
+    def test_the_same_bytes_once_more_are_no_change(self, world, path):
+        world.command(f'sh:cat "{path}" > .new && rm "{path}" && mv .new "{path}"').stop()
+
+        assert world.ran == ["a.py"]
+        assert "touched" not in result(world)
+
+    def test_what_changes_something_runs_twice(self, world):
+        world.command('sh:echo tidy > "$1"').stop()
+        assert world.ran == ["a.py", "a.py"]
+        assert world.held()["status"] == "passed"
+
+        world.stop()
+        assert world.ran == ["a.py", "a.py"]  # its own change is none (DW-A25)
+
+    def test_an_edit_makes_it_run_again(self, world):
+        """DW-A19"""
+        world.command("sh:true").stop()
+        for number in range(3):
+            world.repository.write("a.py", f"{number}\n")
+            world.stop()
+        assert world.ran == ["a.py"] * 4
+        assert len(world.queue.names) == 1
+
+    def test_what_it_changes_beside_is_listed(self, world):
+        """DW-A23"""
+        world.repository.write("dirty.txt", "mine\n")
+        world.command("sh:echo x > made.txt; echo y > kept.txt; rm -f old.py").stop()
+
+        assert world.held()["status"] == "passed"
+        assert result(world)["touched"] == ["kept.txt", "made.txt", "old.py"]
+        assert world.ran == ["a.py", "a.py"]
+
+    def test_what_is_ignored_does_not_count(self, world):
+        world.command("sh:date +%N >> log").stop()
+        assert world.held()["status"] == "passed"
+
+    def test_what_edits_for_ever_has_failed(self, world):
+        stop = world.command('sh:echo more >> "$1"').stop()
+
+        assert stop.verdict is Verdict.DENY
+        assert "`a.py` changed again" in stop.decision.reasons[0].text
+        assert world.ran == ["a.py", "a.py"]
+        assert world.held()["status"] == "failed"
+        assert result(world)["reason"] == (
+            "`a.py` changed again when the command ran a second time"
+        )
+
+    def test_a_file_that_changes_again_elsewhere(self, world):
+        world.command("sh:date +%N > made.txt").stop()
+        assert result(world)["reason"].startswith("`made.txt` changed again")
+        assert result(world)["touched"] == ["made.txt"]
+
+    def test_what_fails_is_not_tried_again_until_a_file_changes(self, world):
+        """DW-097, DW-A46"""
+        world.command('sh:echo x >> "$1"; echo said; echo wrong in line 10 >&2; exit 3')
+        stop = world.stop()
+
+        assert stop.verdict is Verdict.DENY
+        assert "exit code 3 wrong in line 10" in stop.decision.reasons[0].text
+        assert world.ran == ["a.py"]
+        said = result(world)
+        assert (said["exit_code"], said["stdout"], said["stderr"]) == (
+            3,
+            "said\n",
+            "wrong in line 10\n",
+        )
+        assert world.stop().verdict is Verdict.DENY
+        assert world.ran == ["a.py"]
+        world.repository.write("a.py", "b\n")
+        world.stop()
+        assert world.ran == ["a.py", "a.py"]
+
+    def test_what_fails_the_second_time(self, world):
+        world.command('sh:test -e b.txt && exit 2; echo b > b.txt; echo b > "$1"').stop()
+        assert world.held()["status"] == "failed"
+        assert result(world)["reason"] == "exit code 2 when it ran a second time"
+        assert result(world)["runs"][0]["times"] == 2
+
+
+class TestSeveralFiles:
+    def test_each_has_its_run_and_the_first_that_fails_is_on_top(self, world):
+        """DW-091"""
+        for name in ("b.py", "c.py", "d e;f.py"):
+            world.repository.write(name, name)
+        world.command('sh:case "$1" in c.py) exit 7;; d*) exit 8;; esac').stop()
+
+        said = result(world)
+        assert (said["argv"][-1], said["exit_code"], said["reason"]) == ("c.py", 7, "exit code 7")
+        assert [(run["argv"][-1], run["exit_code"]) for run in said["runs"]] == [
+            ("a.py", 0),
+            ("b.py", 0),
+            ("c.py", 7),
+            ("d e;f.py", 8),
+        ]
+        commands = [one for one in world.effects if one.op is Op.COMMAND_RUN]
+        assert [one.status for one in commands] == [
+            EffectStatus.OK,
+            EffectStatus.OK,
+            EffectStatus.FAILED,
+        ]
+
+    def test_all_at_once(self, world):
+        """DW-092"""
+        world.repository.write("b.py", "b")
+        world.command("sh tidy.sh {files}", run_for="all_matches")
+        world.repository.write("tidy.sh", 'echo "$@" >> log')
+        world.stop()
+        assert (world.root / "log").read_text() == "a.py b.py\n"
+
+    def test_names_that_are_no_text_or_look_like_options(self, world):
+        """DW-093, DW-A29"""
+        (world.root / "a.py").unlink()
+        for name in (b"\xff.py", b"-rf.py", "é ü.py".encode()):
+            (world.root / os.fsdecode(name)).write_text("x")
+        world.command('sh:test -f "$1" && echo done > "$1"').stop()
+
+        assert world.held()["status"] == "passed"
+        for name in (b"\xff.py", b"-rf.py", "é ü.py".encode()):
+            assert (world.root / os.fsdecode(name)).read_text() == "done\n"
+
+    def test_what_was_deleted_is_not_run(self, world):
+        """DW-A30"""
+        (world.root / "old.py").unlink()
+        world.command("sh:true").stop()
+        assert world.ran == ["a.py"]
+
+    def test_more_than_can_be_run(self, world, monkeypatch):
+        monkeypatch.setattr("bylaw.hosts.worktree.stable_runs.MAX_RUNS", 1)
+        world.repository.write("b.py", "b")
+        world.command("sh:true").stop()
+        assert "run_for: all_matches" in result(world)["reason"]
+        assert world.ran == []
+
+    def test_two_policies_one_after_the_other(self, world):
+        busy = "sh:mkdir busy || exit 9; sleep 0.1; rmdir busy"
+        world.command(busy, name="one").command(busy, name="two").stop()
+        assert [name.split(".")[1] for name in world.queue.names] == ["passed", "passed"]
+
+    def test_two_commands_on_one_file_never_overlap(self, world):
+        """DW-100"""
+        script = 'mkdir busy || exit 9; sleep 0.05; rmdir busy; echo "$2" >> log'
+        steps = [
+            CommandRun(
+                argv=("sh", "-c", script, "sh", path, str(number)),
+                cwd=".",
+                timeout_s=20,
+                files=(path, "kept.txt"),
+            )
+            for number in range(6)
+            for path in ("a.py", "old.py")
+        ]
+        runner = CommandRunner(str(world.root), world.settings, world.trust)
+        ran = run_until_stable(steps, "policies:x#x", runner, dict)
+        assert ran.failed is None
+        assert len(world.ran) == 12
+
+
+class TestHostile:
+    """DW-098, DW-099, DW-A26, DW-A28"""
+
+    def failed(self, world, command, **settings):
+        world.settings = CommandSettings(**{"timeout_s": 20, **settings})
+        assert world.command(command).stop().verdict is Verdict.DENY
+        assert world.held()["status"] == "failed"
+        return result(world)
+
+    def test_no_such_program(self, world):
+        assert "no-such-program" in self.failed(world, "no-such-program {file}")["reason"]
+
+    def test_one_that_hangs(self, world):
+        world.repository.write("b.py", "b")
+        world.repository.write("c.py", "c")
+        world.repository.write("d.py", "d")
+        said = self.failed(world, "sh:sleep 600", timeout_s=1)
+        assert said["reason"] == "took longer than 1 s"
+        assert said["exit_code"] is None
+        # Nobody waits for one after the other.
+        assert "not started" in said["runs"][-1]["error"]
+
+    def test_one_that_forks(self, world):
+        said = self.failed(world, "sh:(sleep 600 &) ; (setsid sleep 600 &); exit 4")
+        assert said["reason"] == "exit code 4"
+
+    def test_one_that_floods(self, world):
+        said = self.failed(world, "sh:head -c 20000000 /dev/zero | tr '\\0' x; exit 5")
+        assert "bytes left out" in said["stdout"]
+        assert len(said["stdout"]) < 17_000
+        assert len(said["stdout"].encode()) < 17_000
+
+    def test_one_that_kills_itself(self, world):
+        assert self.failed(world, "sh:kill -9 $$")["reason"] == "killed by SIGKILL"
+
+    @pytest.mark.parametrize("how", ['rm "$1"', 'mv "$1" "$1.old"'])
+    def test_one_that_removes_its_file(self, world, how):
+        (world.root / "a.py").unlink()
+        world.repository.write("old.py", "new\n")
+        said = self.failed(world, f"sh:{how}")
+        assert said["reason"] == "`old.py` is gone: the command removed or renamed it"
+        assert world.ran == ["old.py"]
+
+    def test_one_that_removes_a_file_that_is_new(self, world):
+        """Nothing is changed any more, so nothing is denied; the entry says what happened."""
+        assert world.command('sh:rm "$1"').stop().verdict is Verdict.ALLOW
+        assert world.held()["status"] == "failed"
+
+    def test_one_that_removes_the_queue(self, world):
+        world.command("sh:rm -rf .deepwork").stop()
+        assert world.queue.names == []
+        world.command("sh:true").stop()
+        assert world.held()["status"] == "passed"
+
+    def test_one_that_turns_its_file_into_a_pipe(self, world):
+        world.command('sh:rm "$1"; mkfifo "$1"').stop()
+        assert world.ran[0] == "a.py"
+
+    def test_a_secret_of_ours_is_not_seen(self, world, monkeypatch):
+        """DW-095, DW-135"""
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+        world.command("sh:env; pwd").stop()
+        said = result(world)["stdout"]
+        assert "hidden" not in said
+        assert said.endswith(f"{world.root}\n")  # DW-094
+
+
+class TestTrust:
+    def test_what_nobody_trusts_waits(self, world):
+        world.trust = lambda: Trust(TrustState.UNTRUSTED, "nobody has trusted it")
+        stop = world.command("sh:true").stop()
+
+        assert (stop.verdict, world.ran) == (Verdict.ALLOW, [])
+        assert world.held()["status"] == "queued"
+        world.trust = Trust.for_one_run
+        world.stop()
+        assert (world.held()["status"], world.ran) == ("passed", ["a.py"])
+
+    def test_trust_that_ends_between_the_runs(self, world):
+        answers = [Trust.for_one_run(), Trust(TrustState.UNTRUSTED, "no")]
+        world.trust = lambda: answers.pop(0)
+        world.command('sh:echo b > "$1"').stop()
+        assert world.held()["status"] == "failed"
+        assert result(world)["reason"] == "no when it ran a second time"
+
+
+class TestPromises:
+    def test_a_failed_one_is_acknowledged(self, world):
+        world.command("sh:exit 1").stop()
+        world.say("<promise>tidy</promise>")
+
+        assert world.held()["status"] == "skipped"
+        assert result(world)["type"] == "command"
+        assert result(world)["output"] == "acknowledged by promise"
+        assert world.stop().verdict is Verdict.ALLOW
+        assert world.ran == ["a.py"]
+
+
+def test_the_summary(world):
+    """DW-122, DW-A37"""
+    world.command("sh:true").stop()
+    with world.open() as (host, _):
+        host.summarise(["tidy"], 1_705_406_400_000)
+    assert (
+        (world.root / ".deepwork/policy_state.json").read_text()
+        == """{
+  "version": 1,
+  "updated_at": "2024-01-16T12:00:00.000Z",
+  "counts": {
+    "queued": 0,
+    "passed": 1,
+    "failed": 0,
+    "skipped": 0
+  },
+  "policies": [
+    "tidy"
+  ]
+}
+"""
+    )
+
+
+def test_secrets_in_what_a_command_says(world):
+    """DW-135"""
+    world.redacted = lambda text: text.replace("12345", "[redacted]")
+    world.command("sh:echo key=12345").stop()
+    assert result(world)["stdout"] == "key=[redacted]\n"
