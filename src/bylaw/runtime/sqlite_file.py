@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import contextmanager
 from time import monotonic, sleep
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from bylaw.runtime.paths import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # How long a process waits for the others, which commit in milliseconds.
 PATIENCE_S = 20.0
@@ -51,3 +56,16 @@ def use_log(connection: sqlite3.Connection) -> None:
             sleep(_BETWEEN_TRIES_S)
         else:
             return
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Keep all that is done meanwhile, or nothing if it fails; other writers wait."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -16,10 +16,13 @@ from bylaw.hosts.bus.ledger_file import ledger_path, open_ledger, open_to_read, 
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.journal.database import file_identity
+from bylaw.runtime.sqlite_file import transaction
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    _Run = Callable[..., sqlite3.Cursor]
 
 MAX_WHY = 2_000
 
@@ -40,8 +43,8 @@ class State(StrEnum):
 class Known:
     """A message that was begun: by whom, from which file, how often, and how that ended.
 
-    Times are whatever the caller counts in. `after_seq` is the newest record of the journal when
-    it was begun, `fingerprint` what must change before a held one is worth another try.
+    Times are milliseconds. `after_seq` is the newest record of the journal when it was begun,
+    `fingerprint` what must change before a held one is worth another try.
     """
 
     msg_id: str
@@ -223,25 +226,13 @@ class Ledger:
         """One transaction; nothing is changed if it fails."""
         with self._reading() as run:
             self._check_file()
-            run("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._connection):
                 yield run
-                run("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    run("ROLLBACK")
-                raise
 
     def _check_file(self) -> None:
         # What goes into a file that was moved away, nobody else knows.
         if file_identity(self.path) != self._file:
             raise BylawError(f"the ledger `{self.path}` was moved or replaced; start again")
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Run = Callable[..., sqlite3.Cursor]
 
 
 def _may_begin(old: Known, file: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bylaw.model.errors import BylawError
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words
-from bylaw.runtime.sqlite_file import connect, make_private, use_log
+from bylaw.runtime.sqlite_file import connect, make_private, transaction, use_log
 from bylaw.runtime.state_folder import STATE, existing_state_folder, state_folder
 
 if TYPE_CHECKING:
@@ -138,18 +138,12 @@ def _unusable(path: str, why: str) -> BylawError:
 def _make_tables(connection: sqlite3.Connection, path: str) -> None:
     if _check_version(connection, path) == VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         if _check_version(connection, path) < VERSION:  # another process may have been quicker
             for statement in _TABLES:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _check_version(connection: sqlite3.Connection, path: str) -> int:

@@ -18,7 +18,7 @@ from bylaw.runtime.journal.errors import (
 from bylaw.runtime.journal.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.settings.tables import Durability
-from bylaw.runtime.sqlite_file import IN_MEMORY, connect, make_private, use_log
+from bylaw.runtime.sqlite_file import IN_MEMORY, connect, make_private, transaction, use_log
 
 # An event changes a few pages and adds little to each, so small ones are written sooner.
 PAGE_BYTES = 2_048
@@ -98,19 +98,13 @@ def file_identity(path: str) -> tuple[int, int] | None:
 def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
     if _check_version(connection, path) == VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         found = _check_version(connection, path)  # another process may have been quicker
         for statements in MIGRATIONS[found:]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _check_schema(connection: sqlite3.Connection, path: str) -> None:
