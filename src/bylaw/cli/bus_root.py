@@ -1,4 +1,4 @@
-"""What the verbs of `bylaw bus` share: which repository is meant."""
+"""`--root` → the repository that is meant, for every verb that works in one."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.asking import agreed
+from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, write
 from bylaw.hosts.bus.laying_out import lay_out, look
 from bylaw.hosts.new_file import Standing
 from bylaw.model.visible import visible
-from bylaw.runtime.root import absolute, find_root
 from bylaw.tools.printers.table import aligned
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ _NEXT = (
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.option("--law", is_flag=True, help="RULE_DSL: a bus, rules for it, and a small project.")
-@click.option(
-    "--root",
-    metavar="DIR",
-    default="",
-    help="The repository; without it, the one around the current folder.",
-)
+@root_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be written.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
@@ -71,7 +66,7 @@ def command(*, law: bool, root: str, dry_run: bool, yes: bool, form: str) -> int
         raise click.UsageError("say what to lay out: `--law`")
     if dry_run and yes:
         raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
-    folder = absolute(root) if root else find_root()
+    folder = chosen_root(root)
     laws = look(folder)
     if form == "json":
         return _as_json(folder, laws, yes=yes, dry_run=dry_run)
