@@ -381,31 +381,31 @@ class TestBinding:
             token(root, f"{ID}.human")
 
 
-class TestFingerprint:
-    def test_it_changes_with_what_is_said(self, root, approvals):
-        seen = [approvals.fingerprint(ID)]
+class TestFacts:
+    def test_they_change_with_what_is_said(self, root, approvals):
+        seen = [approvals.facts(ID, FIRST)]
         write(root, LISTED)
-        seen.append(approvals.fingerprint(ID))
+        seen.append(approvals.facts(ID, FIRST))
         token(root, f"{ID}.antigravity")
-        seen.append(approvals.fingerprint(ID))
+        seen.append(approvals.facts(ID, FIRST))
         token(root, f"{ID}.antigravity", "Rejected\n")
-        seen.append(approvals.fingerprint(ID))
+        seen.append(approvals.facts(ID, FIRST))
         write(root, LISTED.replace("[x]", "[~]"))
-        seen.append(approvals.fingerprint(ID))
+        seen.append(approvals.facts(ID, FIRST))
 
         assert len(set(seen)) == len(seen)
 
     def test_what_is_said_of_others_does_not_matter(self, root, approvals):
         write(root, LISTED)
-        before = approvals.fingerprint(ID)
+        before = approvals.facts(ID, FIRST)
         write(root, f"some words\n{LISTED}\n{LISTED.replace('fix-lint', 'other')}")
         token(root, "20240116_120000_cursor_other.human")
 
-        assert approvals.fingerprint(ID) == before
+        assert approvals.facts(ID, FIRST) == before
 
-    def test_nothing_is_bound(self, root, approvals):
+    def test_who_only_looks_binds_nothing(self, root, approvals):
         write(root, LISTED)
-        approvals.fingerprint(ID)
+        approvals.found(ID)
 
         assert granted(approvals, SECOND) == ["human"]
 

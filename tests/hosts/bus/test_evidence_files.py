@@ -16,7 +16,7 @@ from bylaw.hosts.bus.evidence import (
     MAX_EVIDENCE_BYTES,
     MAX_SLUG,
     clear_unfinished,
-    evidence_for,
+    evidence_files,
     slug,
     write_evidence,
     write_message,
@@ -52,8 +52,8 @@ def test_names(bus, folder):
     assert [json.loads(text_of(bus, path)) for path in paths] == [{"n": 0}, {"n": 1}, {"n": 2}]
     other = write_evidence(bus, "error", MSG_ID, "law:builtin#no-match", {})
     assert other == f"runtime/bus/error/{MSG_ID}.law-builtin-no-match.1.json"
-    assert evidence_for(bus, MSG_ID) == [*paths, other]
-    assert evidence_for(bus, MSG_ID[:-1]) == []
+    assert [bus.shown(*one) for one in evidence_files(bus, MSG_ID)] == [*paths, other]
+    assert list(evidence_files(bus, MSG_ID[:-1])) == []
     assert sum(len(list(one.iterdir())) for one in folder.iterdir()) == 4
 
 

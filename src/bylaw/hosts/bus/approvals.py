@@ -67,10 +67,6 @@ class Approvals:
         bound = self._ledger.bind_all(msg_id, {one.source: one.digest for one in said}, digest)
         return tuple(_fact(msg_id, one, bound[one.source]) for one in _standing(said))
 
-    def fingerprint(self, msg_id: str) -> str:
-        """Another text whenever something about these approvals is another; nothing is bound."""
-        return _digest(*(f"{one.source} {one.state.value}" for one in self.found(msg_id)))
-
 
 def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
     """All that was said of a message, also what does not stand any more."""

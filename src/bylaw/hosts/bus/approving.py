@@ -6,7 +6,6 @@ yet to come would be for anything that comes under its id.
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from dataclasses import dataclass
 from time import time_ns
@@ -14,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.approvals import standing
 from bylaw.hosts.bus.ledger import Ledger
-from bylaw.hosts.bus.ledger_file import ledger_path
 from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
-from bylaw.hosts.bus.undecided import MAX_TOLD, find_asked, lying_in_bus, of_evidence, opened_bus
+from bylaw.hosts.bus.undecided import MAX_TOLD, commands_in_bus, find_asked, of_evidence, opened_bus
 from bylaw.model.errors import BylawError
 from bylaw.model.iso_time import iso_time
 from bylaw.model.visible import brief, clipped, visible
 from bylaw.runtime.known_agents import refuse_agents
-from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.user_name import user_name
 
@@ -65,14 +62,14 @@ class Approving:
     def matter(self, msg_id: str) -> Matter:
         """What has this id, or what a request of this id asks about; BylawError if nothing does."""
         with opened_bus(self._root, self._bus_path) as bus:
-            lying = lying_in_bus(bus)
-            asked = find_asked(lying, msg_id)
+            commands = commands_in_bus(bus)
+            asked = find_asked(commands, msg_id)
             if asked is None:
                 # It may have been on its way from one folder to the other.
-                lying = lying_in_bus(bus)
-                asked = find_asked(lying, msg_id)
+                commands = commands_in_bus(bus)
+                asked = find_asked(commands, msg_id)
             if asked is None:
-                raise BylawError(_nothing(msg_id, [one.msg_id for one in lying]))
+                raise BylawError(_nothing(msg_id, [one.msg_id for one in commands]))
             known = self._known(asked.msg_id)
             if asked.message is None and known is not None:
                 asked = of_evidence(bus, asked, known.digest)
@@ -128,10 +125,10 @@ class Approving:
         )
 
     def _known(self, msg_id: str) -> Known | None:
-        # Whoever only decides makes no ledger.
-        if not os.path.lexists(as_bytes(ledger_path(self._root))):
+        ledger = Ledger.to_read(self._root)
+        if ledger is None:
             return None
-        with closing(Ledger(self._root)) as ledger:
+        with closing(ledger):
             return ledger.known(msg_id)
 
 

@@ -83,12 +83,9 @@ class Events:
         )
         return self._stamped(event)
 
-    def phase(self) -> int | None:
-        """The phase that the shared context names now."""
-        return self._approvals.files.context().phase.phase
-
     def _stamped(self, event: Stamped) -> Stamped:
-        return self._in_force.stamped(event, self.phase())
+        phase = self._approvals.files.context().phase.phase
+        return self._in_force.stamped(event, phase)
 
 
 def is_request(event: Event) -> bool:

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.bus.folders import ERROR, FOLDERS, INPUT, OUTPUT
 from bylaw.hosts.bus.moving import OWNER_TAG, move_new, owner_of, owner_tag
 from bylaw.model.errors import BylawError
+from bylaw.model.strict_json import JsonError, decode_utf8, read_json
 from bylaw.model.visible import clipped, visible_in_json
 from bylaw.runtime.owner import is_dead
-from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.reading import in_plain_words, regular_bytes
 from bylaw.runtime.writing import remove, write_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from bylaw.hosts.bus.folders import Bus
     from bylaw.model.values import JSON
@@ -81,14 +82,22 @@ def message_bytes(message: Mapping[str, JSON]) -> bytes:
     return _encoded(message, indent=2)
 
 
-def evidence_for(bus: Bus, name: str) -> list[str]:
-    """The paths of all evidence under this name, from the root."""
-    return [
-        bus.shown(channel, file)
-        for channel in (OUTPUT, ERROR)
-        for file in bus.names(channel)
-        if file.startswith(f"{slug(name)}.")
-    ]
+def evidence_files(bus: Bus, name: str) -> Iterator[tuple[str, str]]:
+    """All evidence under this name: the folder and the file of each."""
+    for channel in (OUTPUT, ERROR):
+        for file in bus.names(channel):
+            if file.startswith(f"{slug(name)}."):
+                yield channel, file
+
+
+def read_evidence(bus: Bus, channel: str, file: str) -> dict[str, JSON] | None:
+    """What an evidence says; None if it is gone, or is none."""
+    try:
+        data = regular_bytes(file, MAX_EVIDENCE_BYTES, links=False, folder=bus.folder(channel))
+        body = read_json(decode_utf8(data))
+    except (OSError, ValueError, JsonError):
+        return None
+    return body if isinstance(body, dict) else None
 
 
 def clear_unfinished(bus: Bus) -> None:

@@ -113,18 +113,21 @@ class Bus:
         with beneath(self.root, self.path, new=True) as place:
             self.path = place.path
             top = self._made(place)
-        self._folders = {name: self._enter(top, name) for name in FOLDERS}
+        self._folders = {name: self._make(top, name) for name in FOLDERS}
         self._check()
 
     def _made(self, place: Place) -> int:
         folder = place.folder
         for part in (*place.missing, place.name):
-            folder = self._enter(folder, part)
+            folder = self._make(folder, part)
         return folder
 
-    def _enter(self, folder: int, name: str) -> int:
+    def _make(self, folder: int, name: str) -> int:
         with suppress(FileExistsError):
             os.mkdir(as_bytes(name), dir_fd=folder)
+        return self._enter(folder, name)
+
+    def _enter(self, folder: int, name: str) -> int:
         try:
             opened = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
         except NotADirectoryError:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 MAX_MESSAGE_BYTES = 256 * 1024
-MAX_NAME_BYTES = 150  # so that the name of a claim holds all of it
+MAX_MESSAGE_NAME_BYTES = 150  # so that the name of a claim holds all of it
 QUIET_S = 0.1
 PATIENCE_S = 2.0  # for what cannot be taken as it is
 WRITER_S = 0.25  # until it is looked again whether a writer is through
@@ -193,8 +193,8 @@ def _parsed(name: str, raw: bytes) -> JSON:
     ending = name.lower()
     if visible(name) != name:
         raise BylawError("its name holds a character that cannot be seen")
-    if len(as_bytes(name)) > MAX_NAME_BYTES:
-        raise BylawError(f"its name is longer than {MAX_NAME_BYTES} bytes")
+    if len(as_bytes(name)) > MAX_MESSAGE_NAME_BYTES:
+        raise BylawError(f"its name is longer than {MAX_MESSAGE_NAME_BYTES} bytes")
     if not ending.endswith((*_YAML, _JSON)):
         raise BylawError("unsupported format: a message is a `.yaml`, `.yml` or `.json` file")
     try:

@@ -11,13 +11,11 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.built_in import BEFORE
-from bylaw.hosts.bus.evidence import MAX_EVIDENCE_BYTES
+from bylaw.hosts.bus.evidence import read_evidence
 from bylaw.hosts.bus.folders import ERROR
 from bylaw.hosts.bus.ledger import State
-from bylaw.model.strict_json import JsonError, decode_utf8, read_json
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.reading import regular_bytes
 from bylaw.tools.bus_report import Ended
 
 if TYPE_CHECKING:
@@ -67,12 +65,8 @@ def _written(bus: SeenBus, names: list[str]) -> Iterator[tuple[int, str]]:
 
 def _ended(bus: SeenBus, name: str, at: int) -> Ended | None:
     """What an evidence says; None if it is not what its name says."""
-    try:
-        data = regular_bytes(name, MAX_EVIDENCE_BYTES, links=False, folder=bus.folder(ERROR))
-        body = read_json(decode_utf8(data))
-    except (OSError, ValueError, JsonError):
-        return None
-    if not isinstance(body, dict) or body.get("uid") not in _REFUSING:
+    body = read_evidence(bus, ERROR, name)
+    if body is None or body.get("uid") not in _REFUSING:
         return None
     named = _text(body, "msg_id") or _text(body, "file")
     return Ended(name=named, state=State.REFUSED.value, at=at, why=_text(body, "text"))

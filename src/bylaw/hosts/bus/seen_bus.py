@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 
 from bylaw.hosts.bus.folders import FOLDERS, INPUT, Bus
-from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath
-from bylaw.runtime.paths import as_bytes
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SeenBus(Bus):
@@ -38,11 +33,3 @@ class SeenBus(Bus):
             for name in FOLDERS:
                 with suppress(FileNotFoundError):
                     self._folders[name] = self._enter(top, name)
-
-    def _enter(self, folder: int, name: str) -> int:
-        try:
-            opened = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
-        except NotADirectoryError:
-            raise self._unusable(f"its `{visible(name)}` is a file or a link, no folder") from None
-        self._opened.callback(os.close, opened)
-        return opened

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.law.messages import COMMAND, is_message_id
 from bylaw.dialects.law.written import CommandType
 from bylaw.hosts.bus.claims import claims
-from bylaw.hosts.bus.evidence import MAX_EVIDENCE_BYTES, slug
-from bylaw.hosts.bus.folders import ERROR, INPUT, OUTPUT, PROCESSING, Bus
+from bylaw.hosts.bus.evidence import evidence_files, read_evidence
+from bylaw.hosts.bus.folders import INPUT, PROCESSING, Bus
 from bylaw.hosts.bus.message_file import PATIENCE_S, NotYet, Ready, digest_of, look, read_claimed
 from bylaw.model.errors import BylawError
-from bylaw.model.strict_json import JsonError, decode_utf8, read_json
 from bylaw.model.visible import visible
 from bylaw.runtime.paths import is_folder
-from bylaw.runtime.reading import regular_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +33,7 @@ _CHANGE = re.compile(r"fs-[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class BusCommand:
     """A command in the bus; `where` is for people."""
 
     where: str
@@ -55,7 +53,7 @@ class Asked:
     """What is to be decided; it has no message, no digest and no place if it is gone."""
 
     msg_id: str
-    request: Lying | None
+    request: BusCommand | None
     message: dict[str, JSON] | None = None
     digest: str = ""
     where: str = ""
@@ -70,7 +68,7 @@ def opened_bus(root: str, path: str) -> Iterator[Bus]:
         yield bus
 
 
-def lying_in_bus(bus: Bus) -> list[Lying]:
+def commands_in_bus(bus: Bus) -> list[BusCommand]:
     """The commands in `input` and `processing`; what is being written is waited for, not long."""
     until = monotonic() + PATIENCE_S
     files = [(INPUT, name, _in_input(bus, name, until)) for name in bus.names(INPUT)]
@@ -79,12 +77,12 @@ def lying_in_bus(bus: Bus) -> list[Lying]:
     return [one for one in found if one is not None]
 
 
-def find_asked(lying: list[Lying], msg_id: str) -> Asked | None:
+def find_asked(commands: list[BusCommand], msg_id: str) -> Asked | None:
     """What has this id, or what is asked about under it; BylawError if that is not one thing."""
-    named = _only(one for one in lying if one.msg_id == msg_id)
+    named = _only(one for one in commands if one.msg_id == msg_id)
     about = msg_id if named is None or named.about is None else named.about
-    own = _only(one for one in lying if one.msg_id == about and one.about is None)
-    requests = [one for one in lying if one.about == about]
+    own = _only(one for one in commands if one.msg_id == about and one.about is None)
+    requests = [one for one in commands if one.about == about]
     request = named if named in requests else next(iter(requests), None)
     if own is None and request is not None and _CHANGE.fullmatch(about):
         own = request  # a change of a file is no message: all that is known of it is asked
@@ -96,29 +94,11 @@ def find_asked(lying: list[Lying], msg_id: str) -> Asked | None:
 def of_evidence(bus: Bus, asked: Asked, digest: str) -> Asked:
     """A message that is not in the bus any more, from evidence that holds it unchanged."""
     asked = replace(asked, digest=digest)
-    for folder, name in islice(_evidence(bus, asked.msg_id), MAX_LOOKED_AT):
-        message = _held_by(bus, folder, name)
-        if message is not None and digest_of(message) == digest:
+    for folder, name in islice(evidence_files(bus, asked.msg_id), MAX_LOOKED_AT):
+        message = (read_evidence(bus, folder, name) or {}).get("message")
+        if isinstance(message, dict) and digest_of(message) == digest:
             return replace(asked, message=message, where=bus.shown(folder, name))
     return asked
-
-
-def _evidence(bus: Bus, msg_id: str) -> Iterator[tuple[str, str]]:
-    for folder in (OUTPUT, ERROR):
-        for name in bus.names(folder):
-            if name.startswith(f"{slug(msg_id)}."):
-                yield folder, name
-
-
-def _held_by(bus: Bus, folder: str, name: str) -> dict[str, JSON] | None:
-    """The message in an evidence."""
-    try:
-        data = regular_bytes(name, MAX_EVIDENCE_BYTES, links=False, folder=bus.folder(folder))
-        evidence = read_json(decode_utf8(data))
-    except (OSError, ValueError, JsonError):
-        return None
-    message = evidence.get("message") if isinstance(evidence, dict) else None
-    return message if isinstance(message, dict) else None
 
 
 def _in_input(bus: Bus, name: str, until: float) -> MessageFile | None:
@@ -135,19 +115,19 @@ def _claimed(bus: Bus, one: Claim) -> MessageFile | None:
     return None
 
 
-def _command(where: str, file: MessageFile) -> Lying | None:
+def _command(where: str, file: MessageFile) -> BusCommand | None:
     message = file.message
     if not isinstance(message, dict) or message.get("msg_type") != COMMAND:
         return None
     msg_id = message.get("msg_id")
     if not isinstance(msg_id, str) or not is_message_id(msg_id):
         return None
-    return Lying(where, msg_id, message, file.digest)
+    return BusCommand(where, msg_id, message, file.digest)
 
 
-def _only(lying: Iterable[Lying]) -> Lying | None:
+def _only(commands: Iterable[BusCommand]) -> BusCommand | None:
     """The one thing among these; BylawError if they differ: nobody could tell what was meant."""
-    found = list(lying)
+    found = list(commands)
     if len({one.digest for one in found}) > 1:
         where = ", ".join(f"`{one.where}`" for one in found[:MAX_TOLD])
         raise BylawError(f"different messages have the id `{found[0].msg_id}`: {where}")
