@@ -36,6 +36,7 @@ CHECKS = {
     "journal-version": "a journal of the format {}",
     "journal-none": "`bylaw {}` where nothing was recorded yet",
     "journal-verb": "`bylaw {}` where one event was recorded, and no rule spoke",
+    "policies": "faultless policies in the files {}",
     "decide-crash": "a {} that reads a field which the event does not have",
     "decide-endless-needs": "a check that asks for one more fact `{}` each time",
     "decide-unknown-fact": "a rule that needs the fact `{}` where nobody can find it out",

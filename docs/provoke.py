@@ -20,6 +20,7 @@ import provoke_context
 import provoke_journal
 import provoke_law
 import provoke_log
+import provoke_policies
 import provoke_rules
 from msgspec.structs import replace
 
@@ -382,6 +383,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     **provoke_journal.READERS,
     **provoke_law.READERS,
     **provoke_log.READERS,
+    **provoke_policies.READERS,
     **provoke_rules.READERS,
     "condition": _condition,
     "configuration": _configuration,

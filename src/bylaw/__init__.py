@@ -13,9 +13,16 @@ from bylaw.version import __version__
 TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
 if TYPE_CHECKING:
     from bylaw.hosts.in_process import Engine, load
+    from bylaw.hosts.policy_functions import (
+        load_policies,
+        match_pattern,
+        pattern_to_regex,
+        resolve_pattern,
+        validate_pattern,
+    )
     from bylaw.model.decision import Decision
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.model.errors import BylawError, LoadError, RuleError
+    from bylaw.model.errors import BylawError, LoadError, PatternError, PolicyError, RuleError
     from bylaw.model.event import Event
     from bylaw.model.session import Session
     from bylaw.model.verdict import Verdict
@@ -31,11 +38,18 @@ __all__ = [
     "EventError",
     "Library",
     "LoadError",
+    "PatternError",
+    "PolicyError",
     "RuleError",
     "Session",
     "Verdict",
     "__version__",
     "load",
+    "load_policies",
+    "match_pattern",
+    "pattern_to_regex",
+    "resolve_pattern",
+    "validate_pattern",
 ]
 
 _HOMES = {
@@ -47,10 +61,17 @@ _HOMES = {
     "EventError": "bylaw.model.wire",
     "Library": "bylaw.runtime.loading",
     "LoadError": "bylaw.model.errors",
+    "PatternError": "bylaw.model.errors",
+    "PolicyError": "bylaw.model.errors",
     "RuleError": "bylaw.model.errors",
     "Session": "bylaw.model.session",
     "Verdict": "bylaw.model.verdict",
     "load": "bylaw.hosts.in_process",
+    "load_policies": "bylaw.hosts.policy_functions",
+    "match_pattern": "bylaw.hosts.policy_functions",
+    "pattern_to_regex": "bylaw.hosts.policy_functions",
+    "resolve_pattern": "bylaw.hosts.policy_functions",
+    "validate_pattern": "bylaw.hosts.policy_functions",
 }
 
 

@@ -60,6 +60,8 @@ class TestTheStandardFlow:
             policy="readme-accuracy",
             text=README.partition("README.md\n---\n")[2].strip(),
             files=("src/main.py",),
+            title="README Accuracy",
+            mode="trigger",
         )
         assert (written.hash, written.status, written.baseline) == (MAIN, "queued", "abc123")
         assert (written.trigger_files, written.shown) == (("src/main.py",), 1)
@@ -92,7 +94,7 @@ class TestTheStandardFlow:
         say(session, PROMISE)
         world.files["src/main.py"] = "two"
         assert stop(session).verdict is Verdict.DENY
-        assert world.status(MAIN) == "queued"
+        assert (world.status(MAIN), world.entries[MAIN].shown) == ("queued", 1)
 
     def test_a_promise_is_about_the_files_as_they_are_when_it_is_made(self):
         world, session = readme()
@@ -143,6 +145,7 @@ class TestCorrespondence:
         happened = stop(session)
         shown = happened.steps[0][1]
         assert (shown.files, shown.missing) == (("src/foo/bar.py",), ("tests/foo/bar_test.py",))
+        assert shown.arrows == (("src/foo/bar.py", "tests/foo/bar_test.py"),)
         assert world.status(PAIR) == "queued"
         assert happened.reasons[0][1] == (
             "Source/Test Pairing (1 file): src/foo/bar.py → tests/foo/bar_test.py; "

@@ -173,8 +173,14 @@ class StandsSo:
         state = self._state(case, entry) or (State.GONE if closing else None)
         if state is not self.state:
             return None
-        shown, result = (entry.shown, entry.result) if entry else (0, "")
-        return Bound(case=case, shown=shown, result=result, closing=closing).as_match()
+        # A finished entry begins a new life (DW-A19), in which nothing was shown yet.
+        goes_on = entry is not None and entry.status is EntryStatus.QUEUED
+        return Bound(
+            case=case,
+            shown=entry.shown if entry is not None and goes_on else 0,
+            result=entry.result if entry is not None else "",
+            closing=closing,
+        ).as_match()
 
     def _state(self, case: Case, entry: Entry | None) -> State | None:
         if not case.hash:
@@ -183,10 +189,11 @@ class StandsSo:
         if entry is not None and settled and entry.status in _CLOSED:
             return None
         runs = self.judge.policy.action is not None
-        if case.is_satisfied or (runs and not case.existing):
-            return State.SATISFIED
         failed = entry is not None and settled and entry.status is EntryStatus.FAILED
-        return State.FAILED if runs and failed else State.VIOLATED
+        if runs and failed and not case.is_satisfied:
+            return State.FAILED  # also when the command deleted the files itself
+        nothing_to_run = runs and not case.existing
+        return State.SATISFIED if case.is_satisfied or nothing_to_run else State.VIOLATED
 
     def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
         """Queued entries about something that is no longer so (DW-A18)."""

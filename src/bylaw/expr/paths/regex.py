@@ -43,6 +43,13 @@ def linear_regex(tokens: tuple[Token, ...]) -> str | None:
     return _assembled(segments, [text for text in written if text is not None])
 
 
+def any_regex(tokens: tuple[Token, ...]) -> str:
+    """A regular expression for whole normalised paths; it may take long where none is linear."""
+    return linear_regex(tokens) or "".join(
+        _token(token, alone=False, first=False) for token in _without_any(tokens)
+    )
+
+
 def _segments(tokens: tuple[Token, ...]) -> list[Segment]:
     segments: list[list[Token]] = [[]]
     for token in _without_any(tokens):

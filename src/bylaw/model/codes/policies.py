@@ -84,7 +84,7 @@ POLICY_IDENTIFIER = Code(
     "The identifier is the file name without `.md`. It stands in the queue, in hashes and in "
     "promises, so it has no `:`, `<`, `>`, no backslash and nothing that cannot be seen.",
     "Rename the file, such as `readme-accuracy.md`.",
-    Example("policies", "a:b.md"),
+    Example("policies", "`a:b.md`"),
 )
 POLICY_DUPLICATE_ID = Code(
     "policy-duplicate-id",
@@ -92,7 +92,7 @@ POLICY_DUPLICATE_ID = Code(
     "The name without folder and ending is the identifier: queue entries and promises could not "
     "be told apart.",
     "Rename one of the two files.",
-    Example("policies", "a/review.md b/review.md"),
+    Example("policies", "`a/review.md` `b/review.md`"),
 )
 POLICY_SAME_TITLE = Code(
     "policy-same-title",
@@ -100,7 +100,7 @@ POLICY_SAME_TITLE = Code(
     "A promise names a policy by its identifier or its title, in any case of letters. One that "
     "names both settles both.",
     "Give each policy a `name` of its own.",
-    Example("policies", "review.md Review.md"),
+    Example("policies", "`Review.md` `review.md`"),
 )
 POLICY_SHELL_SYNTAX = Code(
     "policy-shell-syntax",

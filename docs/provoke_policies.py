@@ -1,0 +1,38 @@
+"""Examples of file policies → what the language says about them; see provoke.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects import file_policies
+from bylaw.dialects.base import RuleFile
+from bylaw.model.source import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.model.codes import Example
+    from bylaw.model.diagnostic import Diagnostic
+
+TEXT = "---\ntrigger: src/**/*.py\n---\nCheck it.\n"
+
+
+def policy(example: Example) -> Sequence[Diagnostic]:
+    """What is wrong with the text of one policy."""
+    return _found(("policy.md", example.text))
+
+
+def policies(example: Example) -> Sequence[Diagnostic]:
+    """What is wrong with policies of these names, whose texts are faultless."""
+    return _found(*((name.strip("`"), TEXT) for name in example.text.split()))
+
+
+def _found(*texts: tuple[str, str]) -> Sequence[Diagnostic]:
+    files = [RuleFile(SourceFile(name, text), "") for name, text in texts]
+    return file_policies.load(files).diagnostics
+
+
+READERS: dict[str, Callable[[Example], Sequence[Diagnostic]]] = {
+    "policy": policy,
+    "policies": policies,
+}

@@ -1,0 +1,94 @@
+"""The functions of the policy system as its document names them: patterns and policies in Python.
+
+bylaw.match_pattern("src/{path}.py", "src/foo/bar.py")         → {"path": "foo/bar"}
+bylaw.resolve_pattern("tests/{path}_test.py", {"path": "foo"}) → "tests/foo_test.py"
+bylaw.load_policies(".deepwork/policies")                      → the policies by file name
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.file_policies.reader import read_policy
+from bylaw.expr.paths import normalise, pattern
+from bylaw.expr.paths.parts import variable
+from bylaw.expr.paths.regex import any_regex
+from bylaw.model.codes import Code, patterns
+from bylaw.model.codes.patterns import UNRESOLVED_VARIABLE
+from bylaw.model.diagnostic import Severity, error
+from bylaw.model.errors import LoadError, PatternError, PolicyError
+from bylaw.model.source import Span
+from bylaw.model.suggest import did_you_mean
+from bylaw.model.visible import brief, visible
+from bylaw.runtime.reading import read_regular_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.expr.paths import Pattern
+    from bylaw.model.diagnostic import Diagnostic
+
+_OF_PATTERNS = {one.name for one in vars(patterns).values() if isinstance(one, Code)}
+
+
+def match_pattern(text: str, filepath: str) -> dict[str, str] | None:
+    """What the variables of a pattern capture of a path; None if it does not match (DW-029)."""
+    path = normalise(filepath)
+    made = pattern(text)
+    return None if path is None else made.match(path)
+
+
+def pattern_to_regex(text: str) -> str:
+    """A regular expression for whole, normalised paths, with a named group for each variable."""
+    return any_regex(pattern(text).tokens)
+
+
+def resolve_pattern(text: str, variables: Mapping[str, str]) -> str:
+    """The pattern with values in place of its variables; PatternError if one is missing or bad.
+
+    A value is one that the variable could have captured, so no result leaves the repository.
+    """
+    made = pattern(text)
+    for name in made.variables:
+        if name not in variables:
+            raise _unresolved(made, name, "has no value", did_you_mean(name, variables))
+        if pattern(variable(name).written).match(variables[name]) is None:
+            value = f"`{visible(brief(variables[name]))}`"
+            raise _unresolved(made, name, f"cannot be {value}", "give it a part of a path")
+    return made.resolve(variables).text
+
+
+def _unresolved(made: Pattern, name: str, what: str, help_: str) -> PatternError:
+    written = variable(name).written
+    start = made.text.index(written)
+    span = Span(start, start + len(written))
+    headline = f"`{written}` cannot be resolved: it {what}"
+    return PatternError([error(UNRESOLVED_VARIABLE, headline, made.source, span, help=help_)])
+
+
+def validate_pattern(text: str) -> None:
+    """PatternError with all that is wrong with a pattern; else nothing."""
+    pattern(text)
+
+
+def load_policies(policies_dir: str | PathLike[str]) -> list[WrittenPolicy]:
+    """The policies of all `.md` files of a folder, in the order of their names (DW-110, DW-113).
+
+    PolicyError with all that is wrong, if one is broken; a PatternError if that is a pattern.
+    """
+    read = [_read(path) for path in sorted(Path(policies_dir).glob("*.md"))]
+    wrong = [one for _, found in read for one in found if one.severity is Severity.ERROR]
+    if wrong:
+        of_pattern = any(one.code in _OF_PATTERNS for one in wrong)
+        raise PatternError(wrong) if of_pattern else PolicyError(wrong)
+    return [policy for policy, _ in read if policy is not None]
+
+
+def _read(path: Path) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
+    try:
+        return read_policy(read_regular_file(str(path), str(path)))
+    except LoadError as unreadable:
+        return None, unreadable.diagnostics

@@ -1,0 +1,127 @@
+"""The language: which files are its own, what a book of them has, what it can start."""
+
+import pytest
+from policy_texts import API, FORMAT, PAIRING, README, policy_text
+from policy_world import book_of, rule_file
+
+from bylaw.dialects import context, file_policies
+from bylaw.dialects.base import Dialect, RuleFile, Start, Startable, Visit
+from bylaw.model.source import SourceFile
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind
+
+
+def codes(*files):
+    return [(one.code, one.source.path) for one in file_policies.load(files).diagnostics]
+
+
+def ids(*files):
+    return {rule.id for rule in file_policies.load(files).groups[0].rules}
+
+
+def test_it_is_a_language():
+    assert isinstance(file_policies, Dialect)
+
+
+class TestDetection:
+    @pytest.mark.parametrize("text", [README, PAIRING, API, FORMAT])
+    def test_policies(self, text):
+        assert file_policies.detect(SourceFile("p.md", text))
+        assert not context.detect(SourceFile("p.md", text))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "# Title\n\ntrigger: x\n",
+            "---\nname: skill\ndescription: trigger\n---\ntrigger: x\n",
+            "---\ntitle: x\n---\nset: [a]\n",
+            "[[MODULE]]\nid: x\n[[/MODULE]]\n",
+        ],
+    )
+    def test_others(self, text):
+        assert not file_policies.detect(SourceFile("p.md", text))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "---\ntrigger: **/*.py\n---\nx",
+            "---\ntrigger: x\n",
+            "\ufeff---\r\n'pair' : {}\r\n---\r\n",
+            "---\nname: x\ninstructions: y\n---\n",
+        ],
+    )
+    def test_broken_ones_are_policies_all_the_same(self, text):
+        source = SourceFile("p.md", text)
+        assert file_policies.detect(source)
+        assert codes(RuleFile(source, "")) != []
+
+
+class TestLoading:
+    """DW-110, DW-129"""
+
+    def test_one_broken_file_spoils_no_other(self):
+        files = [rule_file("a", README), rule_file("b", "---\ntriger: x\n---\n")]
+        assert set(codes(*files)) == {
+            ("policy-unknown-key", ".deepwork/policies/b.md"),
+            ("policy-no-body", ".deepwork/policies/b.md"),
+        }
+        assert ids(*files) == {"a"}
+
+    def test_what_a_broken_file_means(self):
+        broken = file_policies.when_broken
+        assert (broken.verdict, broken.once) == (Verdict.WARN, True)
+        assert broken.kinds == (Kind.AGENT_STOP,)
+        (group,) = file_policies.load([]).groups
+        assert (group.name, group.visit, group.rules) == (
+            broken.group,
+            Visit.FILE_POLICIES,
+            (),
+        )
+
+    def test_one_identifier_in_two_folders(self):
+        one = RuleFile(SourceFile("a/p.md", README), "")
+        two = RuleFile(SourceFile("b/p.md", PAIRING), "")
+        assert codes(one, two) == [
+            ("policy-duplicate-id", "a/p.md"),
+            ("policy-duplicate-id", "b/p.md"),
+        ]
+        assert ids(one, two, rule_file("c", API)) == {"c"}
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (("a", "trigger: x\nname: Same"), ("b", "trigger: x\nname: ✓ same")),
+            (("a", "trigger: x"), ("b", "trigger: x\nname: A")),
+            (("a", "trigger: x\nname: B"), ("b", "trigger: x")),
+            (("A", "trigger: x"), ("a", "trigger: x")),
+        ],
+    )
+    def test_two_that_answer_to_one_promise_are_doubted(self, first, second):
+        files = [rule_file(name, policy_text(keys)) for name, keys in (first, second)]
+        assert [code for code, _ in codes(*files)] == ["policy-same-title"]
+        assert ids(*files) == {first[0], second[0]}
+
+    def test_rules_say_where_they_stand(self):
+        (group,) = book_of(readme_accuracy=README).groups
+        for rule in group.rules:
+            assert rule.uid == "policies:.deepwork/policies/readme-accuracy.md#readme-accuracy"
+            assert (rule.origin.line, rule.origin.last_line) == (1, 8)
+            assert rule.origin.digest == "digest of readme-accuracy"
+            assert rule.about == {
+                "title": "README Accuracy",
+                "mode": "trigger",
+                "compare_to": "base",
+            }
+
+
+class TestWhatItCanStart:
+    def test_every_command_once(self):
+        book = book_of(readme=README, format=FORMAT)
+        uid = "policies:.deepwork/policies/format.md#format"
+        assert file_policies.starts(book, ()) == [
+            Start(Startable.PROGRAM, "ruff format {file}", uid)
+        ]
+
+    def test_prompts_start_nothing(self):
+        assert file_policies.starts(book_of(readme=README, pairing=PAIRING), ()) == []
