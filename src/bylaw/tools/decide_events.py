@@ -16,10 +16,12 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from msgspec import to_builtins
+from msgspec import UNSET, to_builtins
+from msgspec.structs import replace
 
 from bylaw.model.codes.events import EVENT_TOO_LONG
-from bylaw.model.decision import at_once
+from bylaw.model.decision import NeedName, at_once
+from bylaw.model.facts import WorkFacts
 from bylaw.model.wire import EventError, decode_event
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.rehearsal import Rehearsal
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from bylaw.engine.index import RuleSet
-    from bylaw.model.decision import Plan, Reason
+    from bylaw.model.decision import Need, Plan, Reason
     from bylaw.model.effects import Step
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
@@ -52,7 +54,7 @@ class EventDecider:
     def __init__(
         self, rules: RuleSet, *, with_state: bool = False, gatherers: Gatherers = NO_GATHERERS
     ) -> None:
-        self._rehearsal = Rehearsal(rules, gatherers)
+        self._rehearsal = Rehearsal(rules, {NeedName.ENTRIES: no_other_entry, **gatherers})
         self._with_state = with_state
 
     def decide(self, event: Event) -> dict[str, JSON]:
@@ -77,6 +79,14 @@ class EventDecider:
         """An answer for each line that is not blank, as soon as the line is there."""
         for line in event_lines(stream):
             yield self.decide_line(line)
+
+
+def no_other_entry(event: Event, need: Need) -> WorkFacts | None:
+    """An event that brings entries brings all that there are, whatever their hashes."""
+    facts = event.facts
+    if not isinstance(facts, WorkFacts) or facts.entries is UNSET:
+        return None
+    return replace(facts, entries={**facts.entries, need.key: None})
 
 
 def _shown(one: Rehearsed) -> dict[str, JSON]:
