@@ -93,6 +93,25 @@ def test_what_is_under_way_when_the_bus_is_moved_is_not_lost(laws):
     assert laws.is_quiet()
 
 
+def test_what_is_under_way_when_the_records_are_moved_is_not_run_again(laws):
+    """The claim stays, and whoever comes next finds out what was begun."""
+    laws.rules(rule("runs", 20, [run("python -I -S note.py ran 1"), TELL], on_error=[TELL_ERROR]))
+    state, aside = laws.root / ".bylaw/state", laws.root / "aside"
+    with laws.start() as running:
+        msg_id = laws.put("a", "runs")
+        running.until(laws.ran)
+        state.rename(aside)
+        assert "was moved or replaced" in told(running)
+    assert len(laws.names("processing")) == 1
+    shutil.rmtree(state, ignore_errors=True)
+    aside.rename(state)
+    assert laws.once() == 1
+    (evidence,) = laws.evidence_of(msg_id, "error")
+    assert "interrupted" in evidence["text"]
+    assert laws.ran() == {"ran": 1}
+    assert laws.is_quiet()
+
+
 def test_without_any_law_messages_wait(laws):
     with laws.start() as running:
         begun(laws, running)
