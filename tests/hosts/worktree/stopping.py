@@ -25,8 +25,8 @@ from bylaw.runtime.trust import Trust
 class World:
     """A repository whose first commit has these files; its journal lies beside it."""
 
-    def __init__(self, path, **files):
-        self.repository = Repository(path / "repository")
+    def __init__(self, path, *, made=True, **files):
+        self.repository = Repository(path / "repository", made=made)
         self.root = self.repository.path
         self.journal = path / "journal.db"
         self.notes = []
@@ -34,12 +34,15 @@ class World:
         self.settings = CommandSettings(timeout_s=20)
         self.redacted = str
         self.texts = {}
-        for name, text in {"first": "", **files}.items():
+        self.queue = Folder(self.root)
+        if made:
+            self._begin({"first": "", ".gitignore": "log\n*.sh\n", **files})
+
+    def _begin(self, files):
+        for name, text in files.items():
             self.repository.write(name, text)
-        self.repository.write(".gitignore", "log\n*.sh\n")
         self.repository.commit()
         self.repository.git("switch", "-q", "-c", "work")
-        self.queue = Folder(self.root)
 
     def policy(self, name, front, body=""):
         self.texts[name] = f"---\n{front}\n---\n{body}\n"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TRANSIENT = ".deepwork/tmp"
 POLICY = f"{TRANSIENT}/policy"
 
+MAX_TRIES = 20
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OURS = 0o700
 _IGNORE = ".gitignore"
@@ -53,7 +55,7 @@ def state_folder(root: str, state: State) -> Iterator[OpenFolder]:
     """A folder of the state, made if need be; BylawError if it cannot be used."""
     with ExitStack() as opened:
         try:
-            folder = _opened(root, state, opened)
+            folder = _opened_at_last(root, state, opened)
         except (OSError, ValueError) as wrong:
             raise _unusable(f"{POLICY}/{state}", _why(wrong)) from None
         yield folder
@@ -72,6 +74,15 @@ def existing_state_folder(root: str, state: State) -> Iterator[OpenFolder | None
         raise _unusable(f"{POLICY}/{state}", _why(wrong)) from None
     with state_folder(root, state) as folder:
         yield folder
+
+
+def _opened_at_last(root: str, state: State, opened: ExitStack) -> OpenFolder:
+    """They may be removed at any time, also while they are made (DW-072)."""
+    for _ in range(MAX_TRIES - 1):
+        with suppress(FileNotFoundError):
+            return _opened(root, state, opened)
+        opened.close()
+    return _opened(root, state, opened)
 
 
 def _opened(root: str, state: State, opened: ExitStack) -> OpenFolder:
