@@ -39,6 +39,10 @@ class State(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+PENDING = (State.HELD, State.WAITING)
+ENDED = (State.DONE, State.FAILED, State.REFUSED, State.WITHDRAWN)
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A message that was begun: by whom, from which file, how often, and how that ended.
@@ -63,7 +67,6 @@ class Known:
 
 _COLUMNS = ", ".join(field.name for field in fields(Known))
 _MARKS = ", ".join("?" * len(fields(Known)))
-_AGAIN = frozenset({State.HELD, State.WAITING})
 
 
 class Ledger:
@@ -109,7 +112,7 @@ class Ledger:
             old = _find(run, msg_id)
             if old is not None and not _may_begin(old, ours.file):
                 return old
-            if old is not None and old.state in _AGAIN:
+            if old is not None and old.state in PENDING:
                 ours = replace(ours, first_at=old.first_at, tries=old.tries + 1)
             run(f"INSERT OR REPLACE INTO messages ({_COLUMNS}) VALUES ({_MARKS})", astuple(ours))  # noqa: S608 - constants
             run("INSERT OR IGNORE INTO digests VALUES (?, ?)", (msg_id, digest))
@@ -236,7 +239,7 @@ class Ledger:
 
 
 def _may_begin(old: Known, file: str) -> bool:
-    return old.state is State.WITHDRAWN or (old.state in _AGAIN and old.file == file)
+    return old.state is State.WITHDRAWN or (old.state in PENDING and old.file == file)
 
 
 def _find(run: _Run, msg_id: str) -> Known | None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.law.messages import is_decision, judge_message
 from bylaw.hosts.bus.approvals import standing
 from bylaw.hosts.bus.claims import claims
+from bylaw.hosts.bus.ended import counts, ended
 from bylaw.hosts.bus.events import is_request, leading_out
-from bylaw.hosts.bus.folders import ERROR
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
-from bylaw.hosts.bus.ledger import Ledger, State
+from bylaw.hosts.bus.ledger import ENDED, PENDING, Ledger, State
 from bylaw.hosts.bus.letters import event_of, letter_of, running_by, words_of
 from bylaw.hosts.bus.message_file import (
     NotYet,
@@ -42,7 +42,6 @@ from bylaw.tools.bus_report import (
     Arrival,
     Asking,
     BusReport,
-    Ended,
     Held,
     Letter,
     Opinion,
@@ -57,8 +56,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.ledger import Known
     from bylaw.hosts.bus.message_file import Ignored, MessageFile
 
-_ENDED = (State.DONE, State.FAILED, State.REFUSED, State.WITHDRAWN)
-_PENDING = (State.HELD, State.WAITING)
 _CHANGED = "the message was changed since, and is tried again"
 _WRITTEN = "somebody is writing to it"
 _GONE = "its file is gone, so it counts as withdrawn"
@@ -118,22 +115,15 @@ class _Glance:
         # Twice: a file that is moved back meanwhile is in one of the two.
         self._names = sorted({*listed, *bus.names()})
         self._by_file = {visible(name): name for name in self._names}
-        self._pending = self._in_state(*_PENDING)
+        self._pending = self._in_state(*PENDING)
         self._running = self._in_state(State.RUNNING)
 
     def report(self) -> BusReport:
         limit = self._status.limit
         held = [known for known in self._pending if known.state is State.HELD]
         asking = [known for known in self._pending if known.state is State.WAITING]
-        replaced = {one.file for one in (*held[:limit], *asking[:limit]) if self._is_other(one)}
-        known_files = {known.file for known in self._pending} - replaced
-        arrived = [
-            name
-            for name in self._names
-            if may_be_message(name) and visible(name) not in known_files
-        ]
-        arrivals = list(self._arrivals(arrived[:limit]))
-        there = set(self._bus.names())
+        arrived = self._arrived([*held[:limit], *asking[:limit]])
+        arrivals = self._still_there(arrived[:limit])
         self._status.forget_others(self._names)
         refused, refusals = self._status.refusals.newest(self._bus, limit)
         return BusReport(
@@ -142,17 +132,15 @@ class _Glance:
             exists=self._bus.exists,
             phase=self._phase.phase,
             phase_problem=self._phase.why,
-            waiting=tuple(
-                one for one in arrivals if isinstance(one, Waiting) and one.letter.file in there
-            ),
+            waiting=tuple(one for one in arrivals if isinstance(one, Waiting)),
             held=tuple(self._held(held[:limit])),
             requests=(
                 *self._requests(asking[:limit]),
-                *(one for one in arrivals if isinstance(one, Asking) and one.letter.file in there),
+                *(one for one in arrivals if isinstance(one, Asking)),
             ),
             running=tuple(self._all_running()),
-            ended=tuple(self._ended(refusals)),
-            counts=self._counts(refused),
+            ended=tuple(ended(self._bus, self._ledger, refusals, limit)),
+            counts=counts(self._ledger, refused),
             left_out={
                 "waiting": max(len(arrived) - limit, 0),
                 "held": max(len(held) - limit, 0),
@@ -163,8 +151,18 @@ class _Glance:
     def _in_state(self, *states: State) -> list[Known]:
         return [] if self._ledger is None else self._ledger.in_state(*states)
 
+    def _arrived(self, shown: Sequence[Known]) -> list[str]:
+        """Files that nobody has handled yet, also one in the place of a message that is shown."""
+        replaced = {one.file for one in shown if self._is_other(one)}
+        known = {one.file for one in self._pending} - replaced
+        return [name for name in self._names if may_be_message(name) and visible(name) not in known]
+
+    def _still_there(self, names: Sequence[str]) -> list[Waiting | Asking]:
+        arrivals = list(self._arrivals(names))
+        there = set(self._bus.names())
+        return [one for one in arrivals if one.letter.file in there]
+
     def _arrivals(self, names: Sequence[str]) -> Iterator[Waiting | Asking]:
-        """Files that nobody has handled yet."""
         for name in names:
             match self._status.look(self._bus, name):
                 case NotYet(why=why):
@@ -198,7 +196,7 @@ class _Glance:
         known = self._ledger.known(msg_id) if self._ledger is not None and msg_id else None
         if known is None or known.state is State.WITHDRAWN:
             return ""
-        if known.state not in _ENDED and known.file == visible(name):
+        if known.state not in ENDED and known.file == visible(name):
             return ""  # it is just being handled
         return f"duplicate msg_id: the first one is {known.state.value}"
 
@@ -278,31 +276,3 @@ class _Glance:
         with suppress(OSError):  # it is through
             return letter_of(one.name, read_claimed(self._bus, one))
         return None
-
-    def _ended(self, refusals: Sequence[Ended]) -> list[Ended]:
-        limit = self._status.limit
-        known = [] if self._ledger is None else self._ledger.recent(limit, *_ENDED)
-        failed = any(one.state is State.FAILED for one in known)
-        evidence = self._bus.names(ERROR) if failed else []
-        ended = [
-            Ended(
-                name=one.msg_id,
-                state=one.state.value,
-                at=one.at,
-                why=one.why or self._where_told(one, evidence),
-            )
-            for one in known
-        ]
-        return sorted([*ended, *refusals], key=lambda one: -one.at)[:limit]
-
-    def _where_told(self, known: Known, evidence: Sequence[str]) -> str:
-        """Where it is told what failed: nobody judged that, so there is no reason."""
-        if known.state is not State.FAILED:
-            return ""
-        own = [name for name in evidence if name.startswith(f"{known.msg_id}.")]
-        return f"see `{self._bus.shown(ERROR, own[-1])}`" if own else ""
-
-    def _counts(self, refused: int) -> dict[str, int]:
-        counts = {} if self._ledger is None else self._ledger.counts()
-        found = {state.value: counts.get(state, 0) for state in _ENDED}
-        return found | {State.REFUSED.value: found[State.REFUSED.value] + refused}

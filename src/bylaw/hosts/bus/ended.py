@@ -1,0 +1,49 @@
+"""A ledger, and what was refused without it → the messages that are through, and how each ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.bus.folders import ERROR
+from bylaw.hosts.bus.ledger import ENDED, State
+from bylaw.tools.bus_report import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bylaw.hosts.bus.ledger import Known, Ledger
+    from bylaw.hosts.bus.seen_bus import SeenBus
+
+
+def ended(
+    bus: SeenBus, ledger: Ledger | None, refusals: Sequence[Ended], limit: int
+) -> list[Ended]:
+    """The messages that ended last, the last one first."""
+    known = [] if ledger is None else ledger.recent(limit, *ENDED)
+    failed = any(one.state is State.FAILED for one in known)
+    evidence = bus.names(ERROR) if failed else []
+    told = [
+        Ended(
+            name=one.msg_id,
+            state=one.state.value,
+            at=one.at,
+            why=one.why or _where_told(bus, one, evidence),
+        )
+        for one in known
+    ]
+    return sorted([*told, *refusals], key=lambda one: -one.at)[:limit]
+
+
+def counts(ledger: Ledger | None, refused: int) -> dict[str, int]:
+    """How many ended in each way; `refused` are those that the ledger does not know."""
+    counted = {} if ledger is None else ledger.counts()
+    found = {state.value: counted.get(state, 0) for state in ENDED}
+    return found | {State.REFUSED.value: found[State.REFUSED.value] + refused}
+
+
+def _where_told(bus: SeenBus, known: Known, evidence: Sequence[str]) -> str:
+    """Where it is told what failed: nobody judged that, so there is no reason."""
+    if known.state is not State.FAILED:
+        return ""
+    own = [name for name in evidence if name.startswith(f"{known.msg_id}.")]
+    return f"see `{bus.shown(ERROR, own[-1])}`" if own else ""
