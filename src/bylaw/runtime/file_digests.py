@@ -34,16 +34,19 @@ class FileDigests:
         self.top = real_path(root)
         self._real = cache(real_path)
 
-    def of(self, path: str, also: Hash | None = None) -> str:
+    def of(self, path: str, also: Callable[[os.stat_result], Hash] | None = None) -> str:
         """What lies at a path; the empty text for nothing, and for what is outside of the root.
 
-        Another hash may be fed with the same bytes, of a file or of where a link leads.
+        A hash that is made for the file may be fed with the same bytes, those of a link are where
+        it leads.
         """
         location = f"{self.top}/{path}"
         if "\0" in path or not lies_in(self._real(folder_of(location)), self.top):
             return ""
         try:
-            return _digest(as_bytes(location), _nowhere if also is None else also.update)
+            name = as_bytes(location)
+            found = os.lstat(name)
+            return _digest(name, found, _nowhere if also is None else also(found).update)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except OSError:
@@ -65,8 +68,7 @@ def _nowhere(_: bytes) -> None:
     """Nobody else wants to know."""
 
 
-def _digest(location: bytes, also: Callable[[bytes], None]) -> str:
-    found = os.lstat(location)
+def _digest(location: bytes, found: os.stat_result, also: Callable[[bytes], None]) -> str:
     if S_ISLNK(found.st_mode):
         target = os.readlink(location)  # noqa: PTH115 - a Path takes no bytes
         also(target)

@@ -387,3 +387,20 @@ def test_a_repository_that_is_broken_is_an_error(upstream):
 
     with pytest.raises(BylawError, match=r"`git .*` failed: "):
         upstream.changes()
+
+
+def test_settings_do_not_lead_to_the_files_of_others(upstream, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    upstream.git("config", "core.worktree", str(tmp_path / "elsewhere"))
+
+    with pytest.raises(BylawError, match="which is elsewhere"):
+        upstream.changes()
+
+
+def test_paths_are_normal(upstream):
+    """DW-034, DW-137: git tells no others, whatever the folder is called that one starts in."""
+    upstream.write("d/e/x", "1")
+
+    changes = upstream.changes(BASE, start="d/../d/./e")
+
+    assert [file.path for file in changes.base.files] == ["d/e/x"]

@@ -260,7 +260,7 @@ def test_our_own_state_is_no_change(repository):
     assert repository.changed() == {".deepwork/policies/x.md": "added"}
 
 
-def test_many_files_are_read_side_by_side(repository):
+def test_many_files(repository):
     for number in range(600):
         repository.write(f"many/{number}", str(number))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import new as new_hash
 from stat import S_ISDIR, S_ISLNK, S_IXUSR
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,10 +14,8 @@ from bylaw.runtime.paths import as_bytes, as_text
 from bylaw.runtime.reading import regular_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from bylaw.runtime.file_digests import Hash
 
-MANY = 256
-MAX_READERS = 8
 MAX_REF_BYTES = 4096
 MAX_PACKED_BYTES = 16 << 20
 
@@ -53,26 +50,28 @@ class Contents:
             self._known[path] = self._look(path)
         return self._known[path]
 
-    def load(self, paths: Iterable[bytes]) -> None:
-        """Read many of them, side by side."""
-        wanted = [path for path in paths if path not in self._known]
-        if len(wanted) < MANY:
-            return
-        with ThreadPoolExecutor(min(MAX_READERS, os.cpu_count() or 1)) as readers:
-            self._known.update(zip(wanted, readers.map(self._look, wanted), strict=True))
-
     def _look(self, path: bytes) -> Content:
-        location = f"{self._files.top}/{as_text(path)}"
-        try:
-            found = os.lstat(as_bytes(location))
-        except OSError:
+        seen = _Seen(self._hash)
+        digest = self._files.of(as_text(path), seen)
+        if not digest or seen.found is None:
             return NOTHING
-        if S_ISDIR(found.st_mode):
-            return _nested(location)
+        if S_ISDIR(seen.found.st_mode):
+            return _nested(f"{self._files.top}/{as_text(path)}")
+        return Content(digest, Version(_mode(seen.found), seen.blob.hexdigest()))
+
+
+class _Seen:
+    """What git would call a file, found out while it is read."""
+
+    def __init__(self, hash_name: str) -> None:
+        self.found: os.stat_result | None = None
+        self.blob = new_hash(hash_name, usedforsecurity=False)
+
+    def __call__(self, found: os.stat_result) -> Hash:
+        self.found = found
         # Git puts kind and length before what it hashes.
-        blob = new_hash(self._hash, b"blob %d\0" % found.st_size, usedforsecurity=False)
-        digest = self._files.of(as_text(path), blob)
-        return Content(digest, Version(_mode(found), blob.hexdigest()) if digest else None)
+        self.blob.update(b"blob %d\0" % found.st_size)
+        return self.blob
 
 
 def _mode(found: os.stat_result) -> str:
@@ -88,7 +87,7 @@ def _nested(location: str) -> Content:
     try:
         commit = _head(location)
     except (OSError, ValueError):
-        return Content("no commit", None)
+        return Content("commit none", None)
     version = Version(GITLINK, commit)
     return Content(committed_digest(version), version)
 

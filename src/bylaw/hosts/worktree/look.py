@@ -20,7 +20,7 @@ from bylaw.hosts.worktree.records import read_differences, read_status
 from bylaw.model.facts import Changes, ChangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from bylaw.hosts.worktree.baselines import Baseline
     from bylaw.hosts.worktree.git import Git
@@ -70,7 +70,6 @@ class Look:
 
     def digests(self) -> dict[str, str]:
         """The content of all files that are not as in HEAD; the empty text for what is gone."""
-        self._contents.load(self.status.files)
         return {
             fact_path(path): self._contents.of(path).digest if dirty.is_there else ""
             for path, dirty in self.status.files.items()
@@ -130,7 +129,7 @@ class Look:
         return ChangeSet(ref=self._prompt.timestamp, files=files)
 
     def _load(self, commits: set[str]) -> None:
-        """All that is needed to compare, at once: differences and contents."""
+        """How HEAD differs from all of these, in one process."""
         self._known.setdefault(self.status.commit, {})
         requests = {one: self._request(one) for one in sorted(commits - self._known.keys())}
         if requests:
@@ -142,7 +141,6 @@ class Look:
                 heading = next((one for one in (commit, request) if one in found), None)
                 if heading is not None:
                     self._known[commit] = found[heading]
-        self._contents.load({*self._to_read()})
 
     def _request(self, commit: str) -> str:
         """What `diff-tree` is asked; two commits if there are two, else their trees."""
@@ -156,10 +154,3 @@ class Look:
             return self._repository.empty_tree
         written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")
         return commit if written.exit_code else written.output.decode().strip()
-
-    def _to_read(self) -> Iterator[bytes]:
-        yield from (path for path, dirty in self.status.files.items() if dirty.is_there)
-        for differences in self._known.values():
-            yield from (path for path, one in differences.items() if one.new is not None)
-        if "_prompt" in self.__dict__ and self._prompt is not None:
-            yield from map(file_bytes, self._prompt.digests)
