@@ -1,7 +1,8 @@
 """A git repository with policies, and `bylaw` as a process in it."""
 
 import subprocess
-import sys
+
+from on_terminal import BYLAW
 
 from bylaw.dialects.file_policies.trigger_hash import trigger_hash
 from bylaw.hosts.worktree.entry_file import ActionResult
@@ -10,15 +11,6 @@ from bylaw.model.effects import EntryWrite
 from bylaw.model.vocabulary import EntryStatus
 
 FOLDER = ".deepwork/policies"
-# The language is there before it is one of those that are built in.
-SPOKEN = """
-import sys
-from bylaw import dialects
-dialects.BUILT_IN.setdefault("policies", "bylaw.dialects.file_policies")
-from bylaw.cli import main
-sys.exit(main())
-"""
-BYLAW = [sys.executable, "-c", SPOKEN]
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
 
 

@@ -135,6 +135,18 @@ class TestText:
         assert "did you mean `trigger`?" in done.stderr
         assert "  format\n" in done.stdout
 
+    def test_other_languages_are_not_its_concern(self, repository):
+        repository.put("rules/bad.toml", text="broken")
+        done = repository.bylaw("explain", "a.c")
+        assert done.returncode == 0
+        assert "bad.toml" not in done.stderr
+
+    def test_through_a_link(self, repository, tmp_path_factory):
+        link = tmp_path_factory.mktemp("links") / "here"
+        link.symlink_to(repository.root)
+        done = repository.bylaw("explain", f"{link}/a.c")
+        assert done.stdout.startswith("a.c\n  format\n")
+
     def test_outside(self, repository):
         done = repository.bylaw("explain", "../x")
         assert (done.returncode, done.stdout) == (1, "")

@@ -93,6 +93,18 @@ class TestStatus:
         repository.entry("gone", ("a",), "queued")
         assert len(told(repository, "status", "gone")["entries"]) == 1
 
+    def test_from_below_a_root_of_its_own(self, repository):
+        """DW-A42: the repository counts, not the nearest settings."""
+        repository.entry("tests", ("a",), "queued")
+        repository.put("below/bylaw.toml", text="")
+        assert repository.bylaw("status", folder="below").stdout.startswith("0 failed, 1 queued")
+
+    def test_broken_settings(self, repository):
+        repository.put("bylaw.toml", text="discovr = 1")
+        done = repository.bylaw("status", "tests")
+        assert done.returncode == 1
+        assert "did you mean `discover`?" in done.stderr
+
     def test_no_such_policy(self, repository):
         done = repository.bylaw("status", "test")
         assert (done.returncode, done.stdout) == (1, "")
@@ -148,6 +160,14 @@ class TestClear:
         repository.entry("readme", ("a",), "queued", "passed")
         assert repository.bylaw("clear", "readme").stdout == "removed 1 entry\n"
         assert [one["policy_name"] for one in told(repository, "status")["entries"]] == ["tests"]
+
+    def test_the_summary_tells_no_old_tales(self, repository):
+        """DW-122"""
+        repository.entry("tests", ("a",), "queued")
+        repository.put(".deepwork/policy_state.json", text="{}")
+        repository.bylaw("clear")
+        state = json.loads((repository.root / ".deepwork/policy_state.json").read_text())
+        assert (state["counts"]["queued"], state["policies"]) == (0, ["readme", "tests"])
 
     def test_no_such_policy(self, repository):
         repository.entry("tests", ("a",), "queued")

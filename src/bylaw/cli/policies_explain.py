@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.bus_root import root_option
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
-from bylaw.cli.policies_root import note, tell
+from bylaw.cli.policies_root import note, repository_root, tell
 from bylaw.cli.progress import progress
 from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.path_text import fact_path
 from bylaw.hosts.worktree.queue import Queue
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
-from bylaw.runtime.paths import as_bytes, name_from
+from bylaw.runtime.paths import as_bytes, folder_of, name_from, real_path
 from bylaw.runtime.root import absolute
 from bylaw.tools.policies.explaining import Explaining
 from bylaw.tools.policies.known import known_policies
@@ -48,7 +48,7 @@ def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
       bylaw policies explain src/auth/login.py
       bylaw policies explain README.md docs/api.md --format json
     """
-    folder = chosen_root(root)
+    folder = repository_root(root)
     paths = [_path(folder, file) for file in files]
     with progress() as show:
         known = known_policies(folder, show)
@@ -69,7 +69,9 @@ def explain(*, files: tuple[str, ...], root: str, form: str) -> int:
 
 def _path(root: str, file: str) -> str:
     """A path from the root, as facts have it; BylawError if it lies elsewhere."""
-    name = name_from(root, absolute(file))
+    location = absolute(file)
+    # The root has no links in it; the file itself may be one.
+    name = name_from(root, f"{real_path(folder_of(location))}/{location.rpartition('/')[2]}")
     if not name:
         raise BylawError(f"`{visible(file)}` lies outside of `{visible(root)}`")
     return fact_path(as_bytes(name))

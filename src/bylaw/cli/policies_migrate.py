@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.asking import agreed
-from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.bus_root import root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
-from bylaw.cli.policies_root import settings_to_write, tell
+from bylaw.cli.policies_root import repository_root, settings_to_write, tell
 from bylaw.cli.reading import read_source
 from bylaw.hosts.new_file import Standing, standing, write_new
 from bylaw.model.diagnostic import has_errors
@@ -64,7 +64,7 @@ def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int
     """
     if dry_run and yes:
         raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
-    folder = chosen_root(root)
+    folder = repository_root(root)
     files, findings = _converted(folder, file)
     new = [one for one in files if one.standing is Standing.NEW]
     if form == "json":

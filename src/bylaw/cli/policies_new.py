@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.bus_root import root_option
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
-from bylaw.cli.policies_root import settings_to_write, tell
+from bylaw.cli.policies_root import repository_root, settings_to_write, tell
 from bylaw.dialects.file_policies.written import (
     CommandAction,
     CompareTo,
@@ -122,7 +122,7 @@ def new(*, name: str, root: str, dry_run: bool, form: str, **wanted: Any) -> int
         --expects "docs/api/{path}.md"
       bylaw policies new format --trigger "**/*.py" --command "ruff format {file}"
     """
-    folder = chosen_root(root)
+    folder = repository_root(root)
     path = f"{settings_to_write(folder).policies_dir}/{name}.md"
     text = _text(name, _Wish(**wanted))
     _, warnings = checked(path, text)

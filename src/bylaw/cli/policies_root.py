@@ -1,4 +1,4 @@
-"""What the verbs of `bylaw policies` share: the repository that is meant, and its settings."""
+"""What the verbs of `bylaw policies` share: the repository that is meant, its settings, notes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bylaw.cli.bus_root import chosen_root
 from bylaw.cli.output import in_color
+from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.model.diagnostic import has_errors
-from bylaw.model.errors import LoadError
+from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.policy_settings import CONFIG, PolicySettings, read_policy_settings
 from bylaw.tools.printers import text
 from bylaw.tools.printers.wording import shown_once
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.model.diagnostic import Diagnostic
+
+
+def repository_root(given: str) -> str:
+    """The top of the git repository (DW-A42); where there is none, the root as other verbs say."""
+    folder = chosen_root(given)
+    try:
+        return WorkTree(folder).root
+    except BylawError:
+        return folder
 
 
 def settings_to_write(root: str) -> PolicySettings:

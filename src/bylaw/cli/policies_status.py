@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from datetime import datetime
@@ -14,14 +15,18 @@ from msgspec import to_builtins
 from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
-from bylaw.cli.policies_root import note, tell
+from bylaw.cli.policies_root import note, repository_root, tell
 from bylaw.cli.progress import progress
 from bylaw.expr.paths import pattern
 from bylaw.hosts.worktree.baselines import read_baseline
 from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.hosts.worktree.policy_state import PATH as STATE_FILE
+from bylaw.hosts.worktree.policy_state import write_policy_state
 from bylaw.hosts.worktree.queue import Queue
 from bylaw.model.errors import BylawError, PatternError
 from bylaw.model.vocabulary import EntryStatus
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.reading import in_plain_words
 from bylaw.tools.policies.known import known_policies
 from bylaw.tools.policies.saying import lines_of
 from bylaw.tools.printers import policy_queue as printer
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from bylaw.tools.policies.known import KnownPolicy
 
 MAX_LIMIT = 100_000
+_MS = 1_000_000
 _NS = 1_000_000_000
 _name = click.argument("name", default="", metavar="[NAME]")
 
@@ -64,7 +70,7 @@ def status(*, name: str, root: str, limit: int, form: str) -> int:
       bylaw policies status source-test-pairing
       bylaw policies status --format json
     """
-    folder = chosen_root(root)
+    folder = repository_root(root)
     entries = Queue(folder, note).all_entries()
     lines: list[str] = []
     if name:
@@ -98,7 +104,7 @@ def clear(*, name: str, root: str, form: str) -> int:
       bylaw policies clear
       bylaw policies clear source-test-pairing
     """
-    folder = chosen_root(root)
+    folder = repository_root(root)
     queue = Queue(folder, note)
     entries = queue.all_entries()
     if name:
@@ -106,6 +112,7 @@ def clear(*, name: str, root: str, form: str) -> int:
         entries = [one for one in entries if one.policy_name == name]
     for one in entries:
         queue.remove(one.trigger_hash)
+    _summarise(folder, queue)
     if form == "json":
         emit({"removed": len(entries)})
     else:
@@ -143,6 +150,17 @@ def baseline(*, root: str, form: str) -> int:
     )
     write(f"{path}\n" + "".join(f"  {line}\n" for line in aligned(facts)))
     return 0
+
+
+def _summarise(root: str, queue: Queue) -> None:
+    """The summary must not tell of what is gone; where there is none, none is needed."""
+    if not os.path.lexists(as_bytes(f"{root}/{STATE_FILE}")):
+        return
+    try:
+        policies = [one.policy.id for one in known_policies(root).policies]
+        write_policy_state(root, queue, policies, time_ns() // _MS)
+    except (OSError, ValueError) as wrong:
+        note(f"cannot write `{STATE_FILE}`: {in_plain_words(wrong)}")
 
 
 def _checked(root: str, name: str, entries: Sequence[QueueEntry]) -> KnownPolicy | None:
@@ -184,9 +202,16 @@ def _row(entry: QueueEntry) -> printer.Row:
 
 
 def _why(entry: QueueEntry) -> str:
+    """What failed, or why nothing has to be done."""
     result = entry.action_result
-    said = result.reason or result.output or ""
-    return shown(" ".join(said.split())) if entry.status is not EntryStatus.QUEUED else ""
+    match entry.status:
+        case EntryStatus.FAILED:
+            said = result.failure
+        case EntryStatus.SKIPPED:
+            said = result.output or ""
+        case _:
+            said = ""
+    return shown(" ".join(said.split()))
 
 
 def _missing(entry: QueueEntry) -> tuple[str, ...]:

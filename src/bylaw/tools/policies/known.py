@@ -13,13 +13,16 @@ from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 from bylaw.runtime.discovery import POLICIES
 from bylaw.runtime.loading import load_root
+from bylaw.runtime.policy_settings import CONFIG, LEGACY
+from bylaw.runtime.root import read_configuration
 from bylaw.runtime.switches import read_switches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.dialects.file_policies.written import WrittenPolicy
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.runtime.loading import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ class KnownPolicies:
 
 
 def known_policies(root: str, tell: Callable[[str], None] | None = None) -> KnownPolicies:
-    """The policies of a root, as `bylaw check` loads them."""
+    """The policies of a root, as `bylaw check` loads them; LoadError if its settings do not."""
+    read_configuration(root)
     library = load_root(root, tell)
     switches = read_switches(root)
     found = []
@@ -67,4 +71,12 @@ def known_policies(root: str, tell: Callable[[str], None] | None = None) -> Know
                 off = uid_of(POLICIES, path, policy.id) in switches.disabled
                 found.append(KnownPolicy(policy, path, off))
     found.sort(key=lambda one: one.policy.id)
-    return KnownPolicies(tuple(found), (*library.diagnostics, *switches.diagnostics))
+    wrong = (*about_policies(library), *switches.diagnostics)
+    return KnownPolicies(tuple(found), wrong)
+
+
+def about_policies(library: Library) -> Iterator[Diagnostic]:
+    """What is wrong with policies and their settings; other languages have verbs of their own."""
+    books = (one for one in library.books if one.dialect.name == POLICIES)
+    files = {CONFIG, LEGACY, *(found.path for one in books for found in one.files)}
+    return (one for one in library.diagnostics if one.source.path in files)
