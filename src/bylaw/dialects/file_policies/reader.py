@@ -15,6 +15,7 @@ from bylaw.dialects.yaml import Mapping, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
 from bylaw.model.codes import policies as codes
 from bylaw.model.codes import yaml as yaml_codes
+from bylaw.model.diagnostic import error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import Span
 from bylaw.model.visible import brief, visible
@@ -37,6 +38,7 @@ MODE_KEYS = tuple(mode.value for mode in Mode)
 KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")
 # Of the old format: its text stood in the YAML, or in a file that it named (DW-139).
 LEGACY_KEYS = ("instructions", "instructions_file")
+_BELOW = "write the instructions below the second `---`, as the body of the file"
 MAX_NAME = 200  # characters of an identifier or a title
 MAX_BODY = 100_000  # characters: an agent has to read it
 MIN_SET = 2
@@ -61,6 +63,30 @@ def policy_id(path: str) -> str:
 
 def read_policy(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
     """The policy, if nothing is wrong with it, and the findings about its file."""
+    policy, found = read_text(source)
+    wrong = check_identifier(source)
+    return None if wrong or policy is None else named(policy, source), [*wrong, *found]
+
+
+def named(policy: WrittenPolicy, source: SourceFile) -> WrittenPolicy:
+    """The policy of a text, called as its file is."""
+    identifier = policy_id(source.path)
+    return replace(policy, id=identifier, title=policy.title or identifier)
+
+
+def check_identifier(source: SourceFile) -> list[Diagnostic]:
+    """It stands in hashes, promises and lists of files: nothing in it may end one of these."""
+    identifier = policy_id(source.path)
+    if is_name(identifier) and not any(sign in identifier for sign in _NOT_IN_ID):
+        return []
+    headline = f"`{visible(brief(identifier))}` cannot be the identifier of a policy"
+    help_ = "rename the file: letters, digits, `-` and `_`, such as `readme-accuracy.md`"
+    span = Span(0, len(source.text.partition("\n")[0].rstrip()))
+    return [error(codes.POLICY_IDENTIFIER, headline, source, span, help=help_)]
+
+
+def read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
+    """What the text alone says: a policy that has no identifier yet, nor a title by default."""
     try:
         parts = split(source)
         root = load_yaml(source, parts.yaml)
@@ -94,17 +120,16 @@ class _Reader:
         self.patterns = PatternReader(fields)
 
     def read(self) -> WrittenPolicy:
-        self._check_keys()
+        self.fields.closed((), KEYS, dict.fromkeys(LEGACY_KEYS, _BELOW))
         mode = self._mode()
         trigger, expects = self._read_mode(mode)
         safety = self.patterns.one_or_more("safety")
         action = read_action(self.fields)
-        identifier = self._identifier()
-        title = self._title() or identifier
+        title = self._title()
         compare_to = self.fields.choice("compare_to", CompareTo)
         body = self._body(mode, needed=not self.fields.has("action"))
         return WrittenPolicy(
-            id=identifier,
+            id="",
             title=title,
             mode=mode,
             trigger=_texts(trigger),
@@ -115,14 +140,6 @@ class _Reader:
             body=body,
             last_line=self.source.position(max(len(self.source.text) - 1, 0)).line,
         )
-
-    def _check_keys(self) -> None:
-        self.fields.closed((), (*KEYS, *LEGACY_KEYS))
-        for key in filter(self.fields.has, LEGACY_KEYS):
-            headline = f"`{key}` means nothing in the policy"
-            help_ = "write the instructions below the second `---`, as the body of the file"
-            span = self.fields.key_span(key)
-            self.findings.refuse(codes.POLICY_UNKNOWN_KEY, headline, span, help_)
 
     def _mode(self) -> Mode:
         """Exactly one (DW-001, DW-A09); a trigger is read on with, if there is none."""
@@ -174,16 +191,6 @@ class _Reader:
         trigger, expects = patterns.only_one("trigger"), patterns.one_or_more("expects")
         patterns.check_expected(expects, trigger)
         return trigger, expects
-
-    def _identifier(self) -> str:
-        """It stands in hashes, promises and file lists: nothing in it may end one of these."""
-        identifier = policy_id(self.source.path)
-        if not is_name(identifier) or any(sign in identifier for sign in _NOT_IN_ID):
-            headline = f"`{visible(brief(identifier))}` cannot be the identifier of a policy"
-            help_ = "rename the file: letters, digits, `-` and `_`, such as `readme-accuracy.md`"
-            span = self.fields.start
-            self.findings.refuse(codes.POLICY_IDENTIFIER, headline, span, help_)
-        return identifier
 
     def _title(self) -> str:
         title = self.fields.text("name")

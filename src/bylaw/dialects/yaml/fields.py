@@ -101,15 +101,21 @@ class Fields:
         self.start = node.pairs[0].key.span if node.pairs else node.span
         self._pairs = {pair.key.value: pair for pair in node.pairs}
 
-    def closed(self, required: Collection[str], optional: Collection[str] = ()) -> Fields:
-        """Note unknown and missing keys."""
+    def closed(
+        self,
+        required: Collection[str],
+        optional: Collection[str] = (),
+        former: dict[str, str] | None = None,
+    ) -> Fields:
+        """Note unknown and missing keys; for `former` ones, what to write instead."""
         known = (*required, *optional)
         codes = self.findings.codes
         for pair in self.node.pairs[: MAX_ERRORS + len(known)]:
             if pair.key.value not in known:
                 written = self.findings.source.slice(pair.key.span)
                 headline = f"`{brief(written)}` means nothing in {self.what}"
-                help_ = did_you_mean(str(pair.key.value), known)
+                name = str(pair.key.value)
+                help_ = (former or {}).get(name) or did_you_mean(name, known)
                 self.findings.refuse(codes.unknown_key, headline, pair.key.span, help_)
         for key in required:
             if key not in self._pairs:
