@@ -158,6 +158,15 @@ class TestSearch:
         assert (search.found, search.off) == ((), (POLICIES,))
         assert POLICIES not in [place.dialect for place in search.places]
 
+    @pytest.mark.parametrize("named", ['path = "rules/there.md"', 'path = "rules"'])
+    def test_switched_off_is_also_what_settings_name(self, root, named):
+        """DW-116"""
+        (root / "bylaw.toml").write_text(f"[[book]]\n{named}\n")
+        assert [one.dialect.name for one in load_root(str(root)).books] == [POLICIES]
+        settings(root, "policy: {enabled: false}")
+        library = load_root(str(root))
+        assert (library.books, library.diagnostics) == ((), ())
+
     def test_a_language_that_is_off_is_not_loaded(self, root):
         (root / "rules.toml").write_text("broken")
         found = given(str(root), ["rules.toml"], str(root))
