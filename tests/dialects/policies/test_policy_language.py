@@ -115,6 +115,48 @@ class TestLoading:
             }
 
 
+class TestNotes:
+    """What was found faultless is not checked again."""
+
+    def again(self, file, path=""):
+        (note,) = file_policies.load([file]).notes.values()
+        source = SourceFile(path or file.path, file.source.text)
+        return RuleFile(source, file.digest, known=note)
+
+    @pytest.mark.parametrize("text", [README, PAIRING, API, FORMAT, policy_text("created: x")])
+    def test_a_noted_policy_is_the_same(self, text):
+        file = rule_file("p", text)
+        anew, known = (file_policies.load([one]) for one in (file, self.again(file)))
+        assert [repr_of(rule) for rule in anew.groups[0].rules] == [
+            repr_of(rule) for rule in known.groups[0].rules
+        ]
+        assert anew.notes == known.notes
+
+    @pytest.mark.parametrize("keys", ["trigger: x", "trigger: x\nname: p"])
+    def test_a_file_that_was_renamed_has_its_new_name(self, keys):
+        file = rule_file("p", policy_text(keys))
+        (first, *_) = file_policies.load([self.again(file, "other/q.md")]).groups[0].rules
+        assert (first.id, first.about["title"]) == ("q", "p" if "name" in keys else "q")
+
+    def test_a_name_is_checked_all_the_same(self):
+        known = self.again(rule_file("p", README), "a:b.md")
+        assert codes(known) == [("policy-identifier", "a:b.md")]
+
+    def test_what_is_doubted_is_not_noted(self):
+        doubtful = rule_file("p", policy_text("trigger: x", "{expected_files}"))
+        assert file_policies.load([doubtful]).notes == {}
+
+    def test_a_note_of_somebody_else_is_none(self):
+        file = RuleFile(SourceFile("p.md", README), "", known=b"rubbish")
+        assert ids(file) == {"p"}
+
+
+def repr_of(rule):
+    """All of a rule that is data."""
+    policy = rule.guard.judge.policy
+    return (rule.uid, rule.origin, rule.on, rule.needs, rule.rank, rule.about, policy)
+
+
 class TestWhatItCanStart:
     def test_every_command_once(self):
         book = book_of(readme=README, format=FORMAT)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.dialects.file_policies.written import Mode
-from bylaw.expr.paths import Pattern, normalise, pattern
+from bylaw.expr.paths import Pattern, is_normalised, normalise
+from bylaw.expr.paths import pattern as read_pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.expr.paths.parts import Literal, Wildcard
 from bylaw.model.facts import ChangedFile, ChangeSet
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 # A path, and which of the policy's trigger patterns is the first that matches it.
 Hit: TypeAlias = tuple[str, int]
 _SAFETY = -1
+MAX_KNOWN = 10_000  # patterns
+
+
+@lru_cache(MAX_KNOWN)
+def pattern(text: str) -> Pattern:
+    """A pattern that is read once, however often it is written; PatternError is never kept."""
+    return read_pattern(text)
 
 
 class Result(StrEnum):
@@ -127,7 +135,7 @@ def changed_files(files: Iterable[ChangedFile]) -> dict[str, ChangedFile]:
 
 
 def _add(found: dict[str, ChangedFile], written: str, file: ChangedFile) -> None:
-    path = normalise(written)
+    path = written if is_normalised(written) else normalise(written)
     known = None if path is None else found.get(path)
     if path is not None and (known is None or known.status is FileStatus.DELETED):
         found[path] = file

@@ -16,7 +16,6 @@ from bylaw.dialects.file_policies.correspondence import (
     Correspondence,
     Finding,
     Result,
-    changed_files,
 )
 from bylaw.dialects.file_policies.promises import is_promised
 from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.file_policies.correspondence import Sieve
     from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.model.facts import ChangedFile
     from bylaw.model.rule import View
 
 OPEN_ENTRIES = "policy:"
@@ -121,15 +121,14 @@ class Judge:
         finding = self._correspondence.find(hits)
         if finding is None:
             return NO_CASE
-        return self._as_case(finding, changes)
+        return self._as_case(finding, hits.files, changes.ref)
 
-    def _as_case(self, finding: Finding, changes: ChangeSet) -> Case:
-        files = changed_files(changes.files)
-        digests = {path: file.digest for path, file in files.items()}
+    def _as_case(self, finding: Finding, files: Mapping[str, ChangedFile], baseline: str) -> Case:
+        digests = {path: files[path].digest for path in finding.paths if path in files}
         there = [p for p in finding.trigger_files if files[p].status is not FileStatus.DELETED]
         return Case(
-            hash=trigger_hash(self.policy.id, finding.trigger_files, changes.ref),
-            baseline=changes.ref,
+            hash=trigger_hash(self.policy.id, finding.trigger_files, baseline),
+            baseline=baseline,
             digest=content_digest(finding.paths, digests),
             trigger_files=finding.trigger_files,
             expected_files=finding.expected_files,

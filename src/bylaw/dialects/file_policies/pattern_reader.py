@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.file_policies.correspondence import pattern
 from bylaw.dialects.yaml import Mapping, Scalar, Sequence
-from bylaw.expr.paths import check_resolvable, check_same_variables, pattern
+from bylaw.expr.paths import check_resolvable, check_same_variables
 from bylaw.model.errors import PatternError
 from bylaw.model.visible import brief
 
@@ -101,9 +102,10 @@ class PatternReader:
 
     def check_set(self, placed: list[Placed]) -> None:
         """Note variables that are not in all patterns of a set."""
-        made = [one.made for one in placed if one.made]
-        if len(made) == len(placed):
-            self._tell_of(placed, check_same_variables(made))
+        different = list({one.text: one for one in placed}.values())
+        made = [one.made for one in different if one.made]
+        if len(made) == len(different):
+            self._tell_of(different, check_same_variables(made))
 
     def check_expected(self, wanted: list[Placed], given: list[Placed]) -> None:
         """Note variables of a pair that its trigger does not capture."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 
 class Mode(StrEnum):
     """How a policy decides when to fire; `created` is an extension."""
@@ -57,3 +59,19 @@ class WrittenPolicy:
     body: str = ""
     line: int = 1
     last_line: int = 1
+
+
+_DECODER = msgspec.msgpack.Decoder(WrittenPolicy)
+
+
+def to_note(policy: WrittenPolicy) -> bytes:
+    """A policy as bytes, for the next time that its text is loaded."""
+    return msgspec.msgpack.encode(policy)
+
+
+def from_note(note: bytes) -> WrittenPolicy | None:
+    """The policy that `to_note` wrote; None for anything else."""
+    try:
+        return _DECODER.decode(note)
+    except msgspec.MsgspecError:
+        return None
