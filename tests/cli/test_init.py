@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from on_terminal import BYLAW, call, on_terminal
 
-from bylaw.hosts.bus.laying_out import lay_out, look, starter
+from bylaw.hosts.bus.laying_out import lay_out, starter, starter_files
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 
@@ -120,14 +120,14 @@ def test_settings_in_pyproject_stay_the_only_ones(tmp_path):
 
 def test_what_cannot_be_written_is_told(tmp_path):
     tmp_path.chmod(0o555)
-    laws = look(str(tmp_path))
+    laws = starter_files(str(tmp_path))
 
     with as_somebody_else(tmp_path), pytest.raises(BylawError, match="permission denied"):
         lay_out(str(tmp_path), laws)
 
 
 def test_what_came_meanwhile_is_kept(tmp_path):
-    laws = look(str(tmp_path))
+    laws = starter_files(str(tmp_path))
     (tmp_path / "bylaw.toml").write_text("mine")
 
     with pytest.raises(BylawError, match=r"`bylaw\.toml`: a file has just been put there"):

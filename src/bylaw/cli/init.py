@@ -11,7 +11,7 @@ from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, write
-from bylaw.hosts.bus.laying_out import lay_out, look
+from bylaw.hosts.bus.laying_out import lay_out, starter_files
 from bylaw.hosts.new_file import Standing
 from bylaw.model.visible import visible
 from bylaw.tools.printers.table import aligned
@@ -67,7 +67,7 @@ def command(*, law: bool, root: str, dry_run: bool, yes: bool, form: str) -> int
     if dry_run and yes:
         raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
     folder = chosen_root(root)
-    laws = look(folder)
+    laws = starter_files(folder)
     if form == "json":
         return _as_json(folder, laws, yes=yes, dry_run=dry_run)
     return _as_text(folder, laws, yes=yes, dry_run=dry_run)

@@ -35,7 +35,7 @@ class StarterFile:
     why: str = ""
 
 
-def look(root: str) -> list[StarterFile]:
+def starter_files(root: str) -> list[StarterFile]:
     """The files of the starter, and how it stands with each; BylawError if there is no root."""
     if not is_folder(root):
         raise BylawError(f"there is no folder `{visible(root)}`")

@@ -55,7 +55,7 @@ class Revocations:
         cancellation = Cancellation()
         with self._lock:
             self._running = (event, _lowered(rules, uid), cancellation)
-        self.look()  # it may have changed since it was asked
+        self.end_if_revoked()  # it may have changed since it was asked
         if self._ending.cancelled:
             cancellation.cancel()
         try:
@@ -64,7 +64,7 @@ class Revocations:
             with self._lock:
                 self._running = None
 
-    def look(self) -> None:
+    def end_if_revoked(self) -> None:
         """End what runs if its approval is gone; from any thread."""
         with self._lock:
             running = self._running

@@ -36,7 +36,7 @@ class Waking:
     def hear(self, news: News) -> None:
         """From a thread of the watch: a command that runs meanwhile must not wait."""
         if news.everything or any(map(self._decides, news.paths)):
-            self._revocations.look()
+            self._revocations.end_if_revoked()
         self._news.put(news)
 
     def wake(self) -> None:
