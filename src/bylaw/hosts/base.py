@@ -47,8 +47,23 @@ class Host(Protocol):
         """Who writes down what is no step, if this world keeps a transcript."""
 
 
+class Offer(Protocol):
+    """What one world can do for the rules of others, such as a work tree for a chat in it."""
+
+    @property
+    def performers(self) -> Performers:
+        """Who carries out what."""
+
+    @property
+    def gatherers(self) -> Gatherers:
+        """Who finds out facts."""
+
+
 class Loop:
-    """Rules in force in one world; journal and scripts are closed by whoever opened them."""
+    """Rules in force in one world; journal and scripts are closed by whoever opened them.
+
+    What the host does itself comes before what is offered to it.
+    """
 
     def __init__(
         self,
@@ -57,18 +72,21 @@ class Loop:
         in_force: RulesInForce,
         journal: Journal,
         scripts: ScriptRunner,
+        offer: Offer | None = None,
     ) -> None:
         self.journal = journal
         own = {NeedName.SCRIPTS: scripts.gather}
-        untold = host.performers.keys() - CARRIES_OUT[host.name]
+        gatherers = {} if offer is None else offer.gatherers
+        performers = {**({} if offer is None else offer.performers), **host.performers}
+        untold = performers.keys() - CARRIES_OUT[host.name]
         if untold:
             raise BylawError(f"`{host.name}` carries out what its table does not say: {untold}")
         self.runtime = Runtime(
             rules,
             in_force,
             journal,
-            gatherers=MappingProxyType({**host.gatherers, **own}),
-            performers=host.performers,
+            gatherers=MappingProxyType({**gatherers, **host.gatherers, **own}),
+            performers=MappingProxyType(performers),
             scribe=host.scribe,
         )
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import Visit, uid_of
+from bylaw.dialects.base import BUILT_IN, Visit, uid_of
 from bylaw.dialects.file_policies.correspondence import Sieve
 from bylaw.dialects.file_policies.judging import IsPromised, Judge, StandsSo, State
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,
+    Captures,
     Closes,
     Emits,
     Runs,
@@ -22,6 +23,7 @@ from bylaw.dialects.file_policies.steps import (
     TellsFailure,
     Writes,
 )
+from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.model.decision import OnFailure
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rounds, Rule, Trigger
@@ -47,12 +49,24 @@ PROCEDURE = Procedure(
 _LAST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.LAST)
 _FIRST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.FIRST)
 _SAID = Trigger(kinds=(Kind.MESSAGE,))
+# DW-123: what the work tree is when a prompt is handed in, for policies that compare to it.
+_CAPTURES = Rule(
+    uid=uid_of(NAME, BUILT_IN, "baseline"),
+    id="baseline",
+    origin=Origin(BUILT_IN, 1, 1, ""),
+    on=Trigger(kinds=(Kind.PROMPT,), main_agent=True),
+    plan=PlanForm(steps=(Captures(),)),
+    free=True,
+    core=True,
+)
 
 
 def lowered(policies: Sequence[tuple[WrittenPolicy, RuleFile]]) -> Group:
     """The rules of all policies of a book; they share one look at the changed files."""
     sieve = Sieve(policy for policy, _ in policies)
     rules = [rule for policy, file in policies for rule in _Lowering(policy, file, sieve).rules()]
+    if any(policy.compare_to is CompareTo.PROMPT for policy, _ in policies):
+        rules.append(_CAPTURES)
     return Group(GROUP, Visit.FILE_POLICIES, PROCEDURE, tuple(rules))
 
 

@@ -11,7 +11,9 @@ from bylaw.dialects.file_policies.commands import ROOT, runs
 from bylaw.dialects.file_policies.instructions import instructions
 from bylaw.dialects.file_policies.judging import NO_CASE, NOTHING_TO_RUN, bound_of
 from bylaw.dialects.file_policies.promises import promise_of
+from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.model.effects import (
+    BaselineCapture,
     CommandRun,
     EntryWrite,
     EventEmit,
@@ -60,6 +62,17 @@ class Shows:
             mode=policy.mode.value,
         )
         return (shown,)
+
+
+@dataclass(frozen=True)
+class Captures:
+    """Remembers what the work tree is now."""
+
+    op: Op = Op.BASELINE_CAPTURE
+
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
+        """Under the name that `compare_to` has for it."""
+        return (BaselineCapture(ref=CompareTo.PROMPT.value),)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 from bylaw.runtime.journal.reading import records_since
 from bylaw.runtime.model_facts import with_model_facts
+from bylaw.runtime.stop_gate import judged_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from bylaw.hosts.base import Loop
     from bylaw.hosts.chat.blocks import Block
     from bylaw.model.decision import Decision
-    from bylaw.model.event import Event
+    from bylaw.model.event import AgentStop, Event
     from bylaw.model.session import Session
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.journal.reading import Record
     from bylaw.runtime.settings.tables import ModelSettings
+    from bylaw.runtime.stop_gate import StopAnswer
     from bylaw.runtime.switching import Switchboard
 
 
@@ -42,6 +44,14 @@ class Channel:
         """Record an event, decide it, carry out what follows."""
         (answer,) = self._loop.take([self._stamped(event)])
         return answer
+
+    def stop(self, event: AgentStop, max_blocks: int) -> tuple[Answer, StopAnswer]:
+        """Submit that the model wants to hand back; what it was let go with is recorded."""
+        answer = self.submit(event)
+        judged = judged_stop(answer, self._loop.journal, max_blocks)
+        if judged.released is not None:
+            self._loop.take([judged.released])
+        return answer, judged
 
     def passes(self, event: Event) -> bool:
         """Whether the rules would let it pass now, without a word."""

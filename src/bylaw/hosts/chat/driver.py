@@ -19,6 +19,7 @@ from bylaw.engine.causes import MAX_CHAIN
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
 from bylaw.hosts.chat.contract import RENDERED, RENDERED_UID, in_fixed_words
+from bylaw.hosts.chat.demands import demands
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
     from bylaw.hosts.chat.transcript import Transcript
+    from bylaw.hosts.worktree.file_policies import FilePolicies
     from bylaw.model.decision import Decision
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
+MAX_BLOCKS_IN_A_ROW = 50
 KEPT_BACK = "a rule keeps back what the file says last; take it out of the file"
 NOTHING_SENT = "a rule lets no request be sent"
 
@@ -63,6 +66,7 @@ class Outfit:
     contract: Contract
     max_blocks: int
     withholds: bool
+    policies: FilePolicies
 
 
 class Driver:
@@ -280,17 +284,20 @@ class Driver:
 
     def _hand_back(self, text: str) -> None:
         """The model is done; rules may want it to go on, a limited number of times."""
-        answer = self.channel.submit(AgentStop(text=text))
-        if answer.problem:  # nobody can say whether rules want it
+        answer, stop = self.channel.stop(AgentStop(text=text), self._outfit.max_blocks)
+        shown = self._outfit.policies.take_shown()
+        # A violation that is another one each time must come to an end, too.
+        gives_up = stop.released is not None or self._blocked >= MAX_BLOCKS_IN_A_ROW
+        if answer.problem or (gives_up and answer.verdict >= Verdict.ASK):
             self._tell_reasons(answer)
             return
-        if answer.verdict < Verdict.ASK or self._blocked >= self._outfit.max_blocks:
+        if not stop.blocks:
             return
         self._blocked += 1
         self.owes_turn = True
-        for reason in answer.deciding.reasons:
-            self.transcript.add(message(Role.DEVELOPER, reason.text, reason.rule))
-            self.channel.submit(Message(role=Role.DEVELOPER, text=reason.text))
+        for demand, rule in demands(stop.decision, shown):
+            self.transcript.add(message(Role.DEVELOPER, demand, rule))
+            self.channel.submit(Message(role=Role.DEVELOPER, text=demand))
 
     def _kept_back(self, answer: Answer) -> bool:
         """Whether a rule refuses; the person is told why."""

@@ -39,6 +39,7 @@ from bylaw.hosts.chat.tools.files import Files
 from bylaw.hosts.chat.tools.protection import protection
 from bylaw.hosts.chat.tools.script import scripted_tools
 from bylaw.hosts.chat.transcript import Transcript
+from bylaw.hosts.worktree.file_policies import FilePolicies
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.beside import Surroundings
@@ -135,7 +136,9 @@ class Stage:
         transcript = Transcript(file, read, listener)
         host = ChatHost(transcript, tools, Compactor(model, read), run_agent, agent)
         switches = Switchboard(library.in_force(), self._switches.disabled)
-        channel = Channel(self._loop(host, library), session, agent, switches, settings.model)
+        policies = FilePolicies(self.root, listener.note)
+        loop = self._loop(host, library, policies, settings, trust)
+        channel = Channel(loop, session, agent, switches, settings.model)
         outfit = Outfit(
             model=model,
             tools=tools,
@@ -145,12 +148,21 @@ class Stage:
             contract=Contract.of(library),
             max_blocks=settings.stop.max_blocks,
             withholds=may_withhold(library.in_force()),
+            policies=policies,
         )
         return Driver(channel, transcript, outfit)
 
-    def _loop(self, host: ChatHost, library: Library) -> Loop:
+    def _loop(
+        self,
+        host: ChatHost,
+        library: Library,
+        policies: FilePolicies,
+        settings: Settings,
+        trust: Callable[[], Trust],
+    ) -> Loop:
         rules, texts = RuleSet(library.in_force()), rules_with_texts(library.books)
-        return Loop(host, rules, texts, self._journal, self._scripts)
+        policies.under(rules, settings.command, trust, self._journal.redactor.text)
+        return Loop(host, rules, texts, self._journal, self._scripts, policies)
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
         """The books in force, and the file's own; what is wrong with that one ends the chat."""

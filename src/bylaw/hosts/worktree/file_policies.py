@@ -97,6 +97,11 @@ class FilePolicies:
         except (BylawError, OSError, ValueError) as problem:
             self._tell(f"cannot write the summary: {problem}")
 
+    def take_shown(self) -> list[PromptShow]:
+        """What was to be shown since this was last asked."""
+        taken, self.shown = self.shown, []
+        return taken
+
     @cached_property
     def queue(self) -> Queue:
         """The queue of the repository."""
