@@ -66,7 +66,7 @@ def in_own_words(finding: Diagnostic) -> Diagnostic:
 
 
 def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken file closes the bus, that is enough
-    """Never: while a file does not load, every message is refused."""
+    """Never: while a file does not load, every message is denied."""
     return False
 
 
