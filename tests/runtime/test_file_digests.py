@@ -5,11 +5,11 @@ from hashlib import sha256
 
 import pytest
 
-from bylaw.runtime.file_digests import file_digests
+from bylaw.runtime.file_digests import FileDigests
 
 
 def digest(root, path):
-    return file_digests(str(root), [path])[path]
+    return FileDigests(str(root)).of(path)
 
 
 def test_a_file_is_its_content_and_whether_it_is_a_program(tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from bylaw.runtime.paths import as_bytes, folder_of, lies_in, real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
 
 # Of a larger file, size and time of change have to do.
 MAX_READ = 256 << 20
@@ -51,17 +51,6 @@ class FileDigests:
             return ""
         except OSError:
             return "unreadable"
-
-
-def file_digests(root: str, paths: Iterable[str]) -> dict[str, str]:
-    """What lies at each path, see `FileDigests.of`."""
-    digests = FileDigests(root)
-    return {path: digests.of(path) for path in paths}
-
-
-def digest_of_all(digests: Mapping[str, str]) -> str:
-    """One digest of them all."""
-    return sha256(as_bytes("\0".join(f"{k}\0{v}" for k, v in sorted(digests.items())))).hexdigest()
 
 
 def _nowhere(_: bytes) -> None:

@@ -73,7 +73,8 @@ class World:
         loaded = file_policies.load(files)
         assert not loaded.diagnostics, loaded.diagnostics
         texts = {file.path: file for file in files}
-        rules = RuleSet([bind(file_policies, (), texts, loaded.groups, {}).book])
+        books = [bind(file_policies, (), texts, loaded.groups, {}).book] if files else []
+        rules = RuleSet(books)
         host = WorkTreeHost(str(self.root), self.notes.append)
         host.under(rules, self.settings, self.trust, self.redacted)
         with Journal(str(self.journal)) as journal, ScriptRunner() as scripts:

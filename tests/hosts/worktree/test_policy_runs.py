@@ -5,8 +5,11 @@ import os
 import pytest
 from stopping import World
 
+from bylaw.engine.plan import Due
 from bylaw.hosts.worktree.stable_runs import run_until_stable
-from bylaw.model.effects import CommandRun
+from bylaw.model.decision import Plan
+from bylaw.model.effects import BaselineCapture, CommandRun
+from bylaw.model.event import AgentStop, Prompt
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.run_command import CommandRunner
@@ -330,3 +333,65 @@ def test_secrets_in_what_a_command_says(world):
     world.redacted = lambda text: text.replace("12345", "[redacted]")
     world.command("sh:echo key=12345").stop()
     assert result(world)["stdout"] == "key=[redacted]\n"
+
+
+def test_side_by_side_and_one_after_the_other_give_the_same(tmp_path, monkeypatch):
+    """DW-132"""
+    seen = []
+    for workers in (1, 8):
+        monkeypatch.setattr("bylaw.hosts.worktree.stable_runs.MAX_SIDE_BY_SIDE", workers)
+        folder = tmp_path / str(workers)
+        folder.mkdir()
+        world = World(folder)
+        for number in range(12):
+            world.repository.write(f"{number:02}.py", f"{number}\n")
+        world.command('sh:case "$1" in 07.py|03.py) echo "$1"; exit 3;; esac; echo x > "$1"').stop()
+        seen.append({**result(world), "digest": world.held()["content_digest"]})
+    assert seen[0] == seen[1]
+    assert seen[0]["stdout"] == "03.py\n"
+
+
+class TestGathering:
+    def test_without_policies_git_is_not_started(self, world):
+        with world.open() as (host, loop):
+            loop.take([AgentStop(session="worktree")])
+            assert host.tree.processes == 0
+
+    def test_all_baselines_are_asked_for_at_once(self, world):
+        """DW-130"""
+        for compare_to in ("base", "default_tip", "prompt"):
+            world.policy(compare_to, f"trigger: '**/*.py'\ncompare_to: {compare_to}", "Look.")
+        with world.open() as (host, loop):
+            [answer] = loop.take([AgentStop(session="worktree")])
+            assert answer.verdict is Verdict.DENY
+            assert host.tree.processes <= 4
+            assert [one.policy for one in host.take_shown()] == ["base", "default_tip", "prompt"]
+
+    def test_no_repository_is_told_and_unknown(self, world, tmp_path):
+        """DW-A42"""
+        world.command("sh:true")
+        world.root = tmp_path / "elsewhere"
+        world.root.mkdir()
+        answer = world.stop()
+        assert answer.event.facts.unknown == ("changes:base",)
+        assert world.notes == [f"`{world.root}` lies in no git repository"]
+        assert not any(world.root.iterdir())
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+    def test_a_queue_of_another_user_is_told(self, world):
+        world.command("sh:true")
+        world.queue.path.mkdir(parents=True)
+        os.chown(world.queue.path, 12345, 12345)
+        world.stop()
+        assert world.notes[-1].endswith("queue`: it belongs to another user")
+        assert world.ran == []
+
+    def test_a_baseline_is_captured(self, world):
+        """DW-123"""
+        with world.open() as (host, _):
+            step = BaselineCapture(ref="prompt")
+            plan = Plan(uid="u", rule="r", steps=(step,))
+            event = Prompt(at=1_705_406_400_000)
+            outcome = host.performers[Op.BASELINE_CAPTURE](Due(1, plan, step), event)
+        assert outcome.result["result"].endswith("/prompt_1705406400.json")
+        assert (world.root / outcome.result["result"]).exists()

@@ -27,7 +27,7 @@ from bylaw.hosts.worktree.entry_file import (
     read_entry,
 )
 from bylaw.hosts.worktree.life import OPEN, next_entry
-from bylaw.hosts.worktree.queue_folder import QUEUE, locked_queue
+from bylaw.hosts.worktree.queue_folder import QUEUE, QueueFolder
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
@@ -56,7 +56,7 @@ class Queue:
     """The queue of a root; `note` is told what was wrong with it and was mended."""
 
     def __init__(self, root: str, note: Note) -> None:
-        self._root = root
+        self._folder = QueueFolder(root, note)
         self._note = note
         self._open: dict[str, dict[str, QueueEntry]] = {}
         self._listed: tuple[int, int] | None = None
@@ -123,12 +123,12 @@ class Queue:
         self._looking(forget, None)
 
     def _looking(self, look: Callable[[int], _T], otherwise: _T) -> _T:
-        with locked_queue(self._root, self._note, make=False) as folder:
+        with self._folder.locked(make=False) as folder:
             return otherwise if folder is None else look(folder)
 
     def _changing(self, change: Callable[[int], _T]) -> _T:
         for _ in range(MAX_TRIES):
-            with locked_queue(self._root, self._note, make=True) as folder:
+            with self._folder.locked(make=True) as folder:
                 assert folder is not None
                 try:
                     return change(folder)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+import weakref
+from contextlib import contextmanager
+from fcntl import LOCK_UN, flock
+from stat import S_IMODE
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.state_folders import (
@@ -19,33 +23,71 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 QUEUE = f"{POLICY}/{State.QUEUE}"
+_OURS = 0o700
 
 
-@contextmanager
-def locked_queue(root: str, note: Callable[[str], None], *, make: bool) -> Iterator[int | None]:
-    """The folder, which no other process uses meanwhile; None if there is none to be looked at.
+class QueueFolder:
+    """The folder, which is opened when it is first used, and again when it is another one.
 
-    The lock is one on the folder itself, so that it goes when that does. BylawError says why it
-    cannot be used.
+    Its lock is one on the folder itself, so that it goes when that does. `note` is told what had
+    to be set right.
     """
-    open_folder = state_folder if make else existing_state_folder
-    while True:
-        with ExitStack() as stack:
-            folder = stack.enter_context(open_folder(root, State.QUEUE))
+
+    def __init__(self, root: str, note: Callable[[str], None]) -> None:
+        self._root = root
+        self._path = as_bytes(f"{root}/{QUEUE}")
+        self._note = note
+        self._among_threads = Lock()
+        self._open: tuple[int, int] | None = None  # the descriptor, and whose it is
+        self._close: weakref.finalize[..., QueueFolder] | None = None
+
+    @contextmanager
+    def locked(self, *, make: bool) -> Iterator[int | None]:
+        """Nobody else uses it meanwhile; None if there is none. BylawError if it cannot be used."""
+        with self._among_threads:
+            folder = self._locked(make=make)
+            try:
+                yield folder
+            finally:
+                if folder is not None:
+                    flock(folder, LOCK_UN)
+
+    def _locked(self, *, make: bool) -> int | None:
+        while True:
+            folder = self._usable(make=make)
             if folder is None:
-                yield None
-                return
-            for one in folder.notes:
-                note(one)
-            wait_for_lock(folder.descriptor, QUEUE)
-            if _is_still_there(root, folder.descriptor):
-                yield folder.descriptor
-                return
+                return None
+            wait_for_lock(folder, QUEUE)
+            if self._is_there(folder):
+                return folder
+            flock(folder, LOCK_UN)
 
+    def _usable(self, *, make: bool) -> int | None:
+        if self._open and self._is_as_before(*self._open):
+            return self._open[0]
+        if self._close is not None:
+            self._close()
+        self._open = None
+        open_folder = state_folder if make else existing_state_folder
+        with open_folder(self._root, State.QUEUE) as found:
+            if found is None:
+                return None
+            for one in found.notes:
+                self._note(one)
+            folder = os.dup(found.descriptor)
+        self._open = folder, os.getpid()
+        self._close = weakref.finalize(self, os.close, folder)
+        return folder
 
-def _is_still_there(root: str, folder: int) -> bool:
-    try:
-        found = os.stat(as_bytes(f"{root}/{QUEUE}"), follow_symlinks=False)  # noqa: PTH116 - bytes
-    except OSError:
-        return False
-    return os.path.samestat(found, os.fstat(folder))
+    def _is_as_before(self, folder: int, owner: int) -> bool:
+        # A lock is shared with whoever was forked from us.
+        found = os.fstat(folder)
+        ours = (S_IMODE(found.st_mode), found.st_uid) == (_OURS, os.geteuid())
+        return owner == os.getpid() and ours and self._is_there(folder)
+
+    def _is_there(self, folder: int) -> bool:
+        try:
+            found = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116 - bytes
+        except OSError:
+            return False
+        return os.path.samestat(found, os.fstat(folder))

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 1_000
 MAX_SIDE_BY_SIDE = 8
-# What the policies themselves write where git sees it.
-OWN = frozenset({".deepwork/policy_state.json"})
 
 NOT_STARTED = "not started: another run took too long"
 TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
@@ -159,7 +157,7 @@ def _for_the_system(step: CommandRun) -> CommandRun:
 
 
 def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(sorted({path for path, _ in before.items() ^ after.items()} - OWN))
+    return tuple(sorted({path for path, _ in before.items() ^ after.items()}))
 
 
 def _is_gone(root: str, path: str) -> bool:
