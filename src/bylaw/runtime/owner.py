@@ -24,7 +24,7 @@ def _name(pid: int) -> str:
 def is_dead(owner: str) -> bool:
     """Whether that process certainly does nothing any more; of unknown names nothing is certain."""
     parts = owner.split("/")
-    if len(parts) != _PARTS or not all(part.isdecimal() for part in parts[2:]):
+    if not _is_known(parts):
         return False
     boot, space = _place()
     if parts[0] != boot:
@@ -41,8 +41,17 @@ def is_of_this_boot(owner: str) -> bool:
 def is_alive(owner: str) -> bool:
     """Whether that process runs here; of unknown names it is not known."""
     parts = owner.split("/")
-    readable = len(parts) == _PARTS and all(part.isdecimal() for part in parts[2:])
-    return readable and tuple(parts[:2]) == _place() and not is_dead(owner)
+    return _is_known(parts) and tuple(parts[:2]) == _place() and not is_dead(owner)
+
+
+def pid_of(owner: str) -> int:
+    """The number of that process; 0 if the name does not tell."""
+    parts = owner.split("/")
+    return int(parts[2]) if len(parts) == _PARTS and parts[2].isdecimal() else 0
+
+
+def _is_known(parts: list[str]) -> bool:
+    return len(parts) == _PARTS and all(part.isdecimal() for part in parts[2:])
 
 
 @lru_cache(maxsize=1)

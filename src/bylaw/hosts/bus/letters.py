@@ -8,7 +8,7 @@ from bylaw.dialects.law.messages import EVIDENCE
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus as BusEvent
-from bylaw.runtime.owner import is_alive, is_dead
+from bylaw.runtime.owner import is_alive, is_dead, pid_of
 from bylaw.tools.bus_report import Letter, Running
 
 if TYPE_CHECKING:
@@ -41,7 +41,5 @@ def words_of(event: BusEvent, name: str) -> str:
 
 def running_by(letter: Letter, owner: str, since: int) -> Running:
     """A message in the hands of a process, and what is known of that."""
-    pid = owner.split("/")[2:3]
     dead = True if is_dead(owner) else False if is_alive(owner) else None
-    number = int(pid[0]) if pid and pid[0].isdecimal() else 0
-    return Running(letter=letter, pid=number, since=since, dead=dead)
+    return Running(letter=letter, pid=pid_of(owner), since=since, dead=dead)
