@@ -379,6 +379,6 @@ class TestAPromiseUsedTwice:
         _, session = self.shown()
         session.submit(AgentStop())
 
-        assert [stop.times for stop in session.session.blocked.stops] == [1, 1]
+        assert [stop.times for stop in session.session.blocked.stops] == [2]
         assert session.submit(AgentStop()).verdict is Verdict.DENY
         assert_replays(session)

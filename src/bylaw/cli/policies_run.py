@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import to_builtins
 
-from bylaw.cli.bus_root import chosen_root, root_option
+from bylaw.cli.bus_root import root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, text_or_json, write
-from bylaw.cli.policies_root import note
+from bylaw.cli.policies_root import note, repository_root
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
 from bylaw.hosts.worktree.running import run_policies
@@ -20,7 +20,7 @@ from bylaw.model.diagnostic import has_errors
 from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
 from bylaw.tools.printers import json as json_printer
 from bylaw.tools.printers import text
-from bylaw.tools.printers.policies import batched, individual
+from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
 
 if TYPE_CHECKING:
     from bylaw.hosts.worktree.running import PolicyRun
@@ -52,10 +52,11 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
       bylaw policies run --assistant-text last-message.txt --format json
     """
     said = read_source(assistant_text).text if assistant_text else None
+    folder = repository_root(root)
     with progress() as tell:
         tell("looking at what changed")
-        result = run_policies(chosen_root(root), said, note, trust=trust)
-    messages = _messages(result, chosen_root(root))
+        result = run_policies(folder, said, note, trust=trust)
+    messages = _messages(result, folder)
     if form == "json":
         _as_json(result, messages)
     else:
@@ -85,3 +86,5 @@ def _as_text(result: PolicyRun, messages: list[str]) -> None:
     if result.diagnostics and sys.stderr is not None:
         sys.stderr.write(text.render(result.diagnostics, color=in_color(sys.stderr)))
     write("\n".join(messages) or f"{NOTHING}\n")
+    if result.shown:
+        note(how_to_answer(one.policy for one in in_order(result.shown)))

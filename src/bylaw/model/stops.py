@@ -7,12 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from bylaw.model.decision import Decision
+from bylaw.model.effects import EntryWrite
 from bylaw.model.event import AgentStop
-from bylaw.model.facts import Entry
 from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import EntryStatus
 
 # Older violations were mended or given up long ago.
 MAX_BLOCKED = 64
+_OPEN = (EntryStatus.QUEUED, EntryStatus.FAILED)
 
 
 def blocks_stop(decision: Decision) -> bool:
@@ -21,16 +23,27 @@ def blocks_stop(decision: Decision) -> bool:
 
 
 def stop_digest(event: AgentStop, decision: Decision) -> str:
-    """The same digest means the same violation: agent, reasons and entries are unchanged."""
+    """The same digest means the same violation: agent, reasons and open entries are unchanged."""
     reasons = [(r.uid, r.text) for r in decision.reasons if r.verdict >= Verdict.ASK]
-    entries = event.facts.entries or {}
-    # How often an entry was shown grows with every block and says nothing about it.
-    found = sorted((key, _unshown(entry)) for key, entry in entries.items() if entry)
+    found = sorted(_open_entries(event, decision).items())
     return sha256(msgspec.json.encode((event.agent, reasons, found))).hexdigest()
 
 
-def _unshown(entry: Entry) -> tuple[str, str, str]:
-    return (entry.policy, entry.status.value, entry.digest)
+def _open_entries(event: AgentStop, decision: Decision) -> dict[str, str]:
+    """The entries that keep a stop from ending, each with the digest of what it is about.
+
+    An entry is as this decision writes it: when a stop is first blocked, it is not there yet. How
+    often it was shown grows with every block and says nothing about it.
+    """
+    entries = event.facts.entries or {}
+    known = {key: one.digest for key, one in entries.items() if one and one.status in _OPEN}
+    steps = (step for _, _, step in decision.numbered_steps())
+    written = {
+        step.hash: step.digest
+        for step in steps
+        if isinstance(step, EntryWrite) and step.status in _OPEN
+    }
+    return known | written
 
 
 class BlockedStop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.tools.printers.policies import batched, in_order
+from bylaw.tools.printers.policies import batched, how_to_answer, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,4 +20,5 @@ def demands(decision: Decision, shown: Sequence[PromptShow]) -> Iterator[tuple[s
         if reason.rule not in in_words:
             yield reason.text, reason.rule
     if shown:
-        yield batched(shown).rstrip(), ", ".join(one.policy for one in in_order(shown))
+        policies = [one.policy for one in in_order(shown)]
+        yield f"{batched(shown)}\n{how_to_answer(policies)}", ", ".join(policies)

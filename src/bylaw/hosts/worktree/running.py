@@ -19,12 +19,12 @@ from bylaw.model.vocabulary import Role
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_root
-from bylaw.runtime.policy_settings import CONFIG, LEGACY
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.tools.policies.known import about_policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,13 +67,7 @@ def run_policies(
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
     shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
     host.summarise(sorted(desk.titles), time_ns() // _MS)
-    return PolicyRun(tuple(entries), shown, tuple(_about_policies(library)))
-
-
-def _about_policies(library: Library) -> Iterator[Diagnostic]:
-    """What is wrong with policies and their settings; other languages have verbs of their own."""
-    files = {CONFIG, LEGACY, *(found.path for one in _books(library) for found in one.files)}
-    return (one for one in library.diagnostics if one.source.path in files)
+    return PolicyRun(tuple(entries), shown, tuple(about_policies(library)))
 
 
 def _books(library: Library) -> list[LoadedBook]:

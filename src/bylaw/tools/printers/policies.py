@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.file_policies.promises import promise_of
 from bylaw.model.visible import visible
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ def batched(shown: Iterable[PromptShow]) -> str:
 def individual(shown: Iterable[PromptShow]) -> list[str]:
     """Each policy on its own, with its instructions (DW-A34)."""
     return [_alone(one) for one in in_order(shown)]
+
+
+def how_to_answer(policies: Iterable[str]) -> str:
+    """What an agent says when it has seen to a policy; the document's own text does not tell."""
+    said = ", ".join(promise_of(policy) for policy in policies)
+    return f"When a policy is seen to, say so in your answer: {said}"
 
 
 def in_order(shown: Iterable[PromptShow]) -> list[PromptShow]:
