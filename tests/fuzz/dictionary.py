@@ -118,6 +118,13 @@ WORDS = {
         "npm pnpm yarn python pytest node python3 ./npm A=b -c -- ' \" '' \"\" \\ \\' \\\" \\$ $ ${ $( ` ; & && | || < > >> ( ) # * ? ~ [ ] { {{ }} = !",
         _TEXTS, raw=(b" ", b"\n", b"\r\n", b"\t", b"\0", b"\xff", b"\\\n", b"\xc2\xa0", b"x" * 5_000),
     ),
+    "policies": words(
+        "--- ---- name: trigger: safety: set: pair: expects: created: action: command: run_for: compare_to: instructions: base default_tip prompt",
+        "each_match all_matches {file} {files} {repo_root} {trigger_file} {trigger_files} {expected_files} {x} {path} {name} {*} {**} {js,ts}",
+        "src/{path}.py tests/{path}_test.py src/**/*.py *.md README.md - [ ] { } , ' \" \\ && $(x) ! & * ? / .. <promise> </promise>",
+        _NUMBERS, _TEXTS,
+        raw=(b"\n", b"\n---\n", b"\n  - ", b": ", b"\t", b"\r\n", b"\0", b"\xef\xbb\xbf", b"\xff", b" #"),
+    ),
     "events": words(
         '{ } [ ] : , " \\ \\u0000 \\ud800 \\ud83d\\ude00 null true false NaN Infinity -0 1.5 1e400',
         '"kind" "tool.before" "tool.after" "turn.end" "message" "file" "bus" "effect" "session"',
@@ -195,6 +202,11 @@ FRAMES = {
         b"rule_id: R\npriority: 1\ntrigger: {kind: bus_input}\nactions:\n- {type: run_cmd, cmd: '%', cwd: src, timeout_sec: 1}\n",
     ),
     "law_commands": (b"npm %", b"%%", b"npm '%' %", b'npm "%"', b"npm %\\ %"),
+    "policies": (
+        b"---\n%\n---\n%", b"---\ntrigger: '%'\nsafety: '%'\n---\n%\n", b"---\nset: ['%', '%']\n---\n%\n",
+        b"---\npair: {trigger: '%', expects: '%'}\n---\n%\n", b"---\ncreated: '%'\naction: {command: '%'}\n---\n",
+        b"---\ntrigger: '**'\naction: {command: 'x % {file}'}\n---\n", b"---\nname: '%'\ntrigger: '**'\n---\n%",
+    ),
     "events": (
         b'{"kind":"tool.before","tool":"t","args":{"a":%}}', b'{"kind":"custom","type":"t","payload":%}',
         b'{"kind":"bus","message":%,"digest":"d"}', b'{"kind":"prompt","text":"x","facts":%}', b"%\n%",

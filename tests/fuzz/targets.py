@@ -15,6 +15,7 @@ from chatmd_target import chatmd
 from context_target import context, context_calls
 from invariants import check_diagnostics, check_span, refused
 from law_target import law, law_commands
+from policy_target import policies
 from rule_file_target import toml_rules
 from views import GUARD_FACTS, condition_facts, facts_source, rich_condition_view, rich_guard_view
 
@@ -363,6 +364,7 @@ TARGETS = {
     "context_calls": context_calls,
     "law": law,
     "law_commands": law_commands,
+    "policies": policies,
     "events": events,
     "facts": facts,
     "pages": pages,
