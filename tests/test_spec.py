@@ -14,6 +14,7 @@ from bylaw.tools.suites.outcome import updated
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.suites.rule_files import installed_decider
 from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
+from page_git import run_git
 from recording import BEGIN, recorder, stop_clock, use_utc
 
 ROOT = Path(__file__).parent.parent
@@ -64,6 +65,7 @@ def test_case(path, title, tmp_path, monkeypatch):
         decider=installed_decider(),
         main=main,
         record=recorder(monkeypatch),
+        git=run_git,
     )
     wrong = [outcome for outcome in outcomes if outcome.failure]
     if os.environ.get(UPDATE_VARIABLE):

@@ -14,6 +14,7 @@ from bylaw.tools.suites.deciding import Decided, Decider
 from bylaw.tools.suites.outcome import updated
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.suites.runner import run_case
+from page_git import run_git
 
 PAGE = """# A page
 
@@ -460,6 +461,43 @@ def test_a_journal_is_made_where_the_case_runs(tmp_path):
     )
     assert [outcome.failure for outcome in outcomes] == [""]
     assert made == [("folder/j.db", '{"kind": "session.start"}\n', tmp_path)]
+
+
+GIT_PAGE = """\
+## A case
+
+```text a.txt
+a
+```
+
+```run
+$ git init -q
+[exit 0]
+$ git status --porcelain
+?? a.txt
+[exit 0]
+```
+"""
+
+
+def test_commands_of_git_are_run_in_the_folder_of_the_case(tmp_path):
+    page = page_of(GIT_PAGE)
+    no_rules = Decider(lambda *_: Decided([], ()), ())
+    outcomes = run_case(
+        page.source,
+        page.cases[0],
+        tmp_path,
+        beside=tmp_path,
+        decider=no_rules,
+        main=main,
+        git=run_git,
+    )
+    assert [outcome.failure for outcome in outcomes] == ["", ""]
+
+
+def test_a_git_that_nobody_can_run(tmp_path):
+    (outcome,) = run(page_of(GIT_PAGE), 0, tmp_path)
+    assert outcome.failure == "no git can be run here"
 
 
 def test_a_journal_that_nobody_can_make(tmp_path):

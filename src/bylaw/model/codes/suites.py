@@ -46,8 +46,9 @@ MISSING_EXIT = Code(
 UNRUNNABLE_COMMAND = Code(
     "unrunnable-command",
     "a command of a suite cannot be run",
-    "A suite runs `bylaw` and nothing else: there is no shell, and no other program is started.",
-    "Write a `bylaw` command with balanced quotes, without pipes or redirections.",
+    "A suite runs `bylaw` and `git` and nothing else: there is no shell, and no other program is "
+    "started.",
+    "Write a `bylaw` or `git` command with balanced quotes, without pipes or redirections.",
     Example("suite", "```run\n$ rm -rf /\n[exit 0]\n```\n"),
 )
 

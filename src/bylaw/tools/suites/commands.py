@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PROMPT = "$ "
 PROGRAM = "bylaw"
+GIT = "git"
+PROGRAMS = (PROGRAM, GIT)
 # Longer than any argument list of one word; splitting takes quadratic time in the longest word.
 MAX_COMMAND_CHARS = 130_000
 MAX_FINDINGS = 100
@@ -72,9 +74,9 @@ class _Block:
 
     def _words(self, command: Span) -> tuple[str, ...]:
         words = _split(self.source.slice(command))
-        if words[:1] != (PROGRAM,):
+        if not words or words[0] not in PROGRAMS:
             headline = "this command cannot be run here"
-            help_ = "write a `bylaw` command with balanced quotes; there is no shell"
+            help_ = "write a `bylaw` or `git` command with balanced quotes; there is no shell"
             self._refuse(UNRUNNABLE_COMMAND, headline, command, help_)
         return words
 

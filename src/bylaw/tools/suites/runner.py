@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from difflib import unified_diff
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
+from bylaw.tools.suites.commands import GIT
 from bylaw.tools.suites.deciding import Decider, try_decisions
 from bylaw.tools.suites.files_after import file_after, file_holds, files_below
 from bylaw.tools.suites.outcome import Edit, Outcome
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 JOURNAL = "journal"
 # A path and events, one a line → a journal.
 Recorder: TypeAlias = "Callable[[str, str], None]"
+# The words of a git command → what it prints, what it complains of, and its exit code.
+Git: TypeAlias = "Callable[[Sequence[str]], tuple[str, str, int]]"
 UPDATE_VARIABLE = "BYLAW_SPEC_UPDATE"
 
 
@@ -39,11 +43,13 @@ def run_case(
     decider: Decider,
     main: Callable[[], int],
     record: Recorder | None = None,
+    git: Git | None = None,
 ) -> list[Outcome]:
     """Write the files of a case into an empty folder, decide its events, run its commands.
 
     `beside` is the folder of the page: a file block without text stands for the file there. A
-    `journal` block holds events, and `record` makes the journal of them.
+    `journal` block holds events, and `record` makes the journal of them. `main` runs commands of
+    Bylaw, `git` those of git.
     """
     for file in case.files:
         if file.word in decider.dialects and not _has_text(file, beside):
@@ -51,6 +57,8 @@ def run_case(
     journals = [file for file in case.files if file.word == JOURNAL]
     if journals and record is None:
         return [Outcome(journals[0].place, "no journal can be made here")]
+    if git is None and (asked := next(filter(_is_git, case.steps), None)):
+        return [Outcome(asked.expectation, "no git can be run here")]
     texts = [file for file in case.files if file.word != JOURNAL]
     unwritten = [outcome for file in texts for outcome in _write(file, folder, beside)]
     if unwritten:
@@ -60,13 +68,14 @@ def run_case(
             assert record is not None
             record(file.path, file.text)
         decided = list(try_decisions(source, case, decider))
-        return decided + [out for step in case.steps for out in _step(source, step, main)]
+        run = _Programs(main, git)
+        return decided + [out for step in case.steps for out in _step(source, step, run)]
 
 
-def _step(source: SourceFile, step: AnyStep, main: Callable[[], int]) -> Iterator[Outcome]:
+def _step(source: SourceFile, step: AnyStep, programs: _Programs) -> Iterator[Outcome]:
     match step:
         case Step():
-            yield _run_step(source, step, main)
+            yield _run_step(source, step, programs)
         case After():
             yield file_after(source, step)
         case Holds():
@@ -106,16 +115,35 @@ def _text_beside(file: File, beside: Path | None) -> bytes:
     return (beside / file.path).read_bytes()
 
 
-def _run_step(source: SourceFile, step: Step, main: Callable[[], int]) -> Outcome:
-    output, errors = _stream(), _stream()
-    with redirect_stdout(output), redirect_stderr(errors), _arguments(step.words):
-        exit_code = main()
-    told, expected = _told(_text(output), exit_code), _told(step.output, step.exit_code)
+def _run_step(source: SourceFile, step: Step, programs: _Programs) -> Outcome:
+    output, errors, exit_code = programs.run(step.words)
+    told, expected = _told(output, exit_code), _told(step.output, step.exit_code)
     if told == expected:
         return Outcome(step.expectation)
     diff = unified_diff(expected.split("\n"), told.split("\n"), "expected", "real", lineterm="")
-    failure = "\n".join([f"$ {source.slice(step.command)}", *diff, _text(errors)])
+    failure = "\n".join([f"$ {source.slice(step.command)}", *diff, errors])
     return Outcome(step.expectation, failure, Edit(step.expectation, told))
+
+
+def _is_git(step: AnyStep) -> TypeGuard[Step]:
+    return isinstance(step, Step) and step.words[0] == GIT
+
+
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """What commands of a page can start."""
+
+    main: Callable[[], int]
+    git: Git | None
+
+    def run(self, words: Sequence[str]) -> tuple[str, str, int]:
+        return self.git(words) if self.git and words[0] == GIT else self._bylaw(words)
+
+    def _bylaw(self, words: Sequence[str]) -> tuple[str, str, int]:
+        output, errors = _stream(), _stream()
+        with redirect_stdout(output), redirect_stderr(errors), _arguments(words):
+            exit_code = self.main()
+        return _text(output), _text(errors), exit_code
 
 
 def _told(output: str, exit_code: int) -> str:
