@@ -16,7 +16,6 @@ from bylaw.cli.policies_root import note, repository_root
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
 from bylaw.hosts.worktree.running import run_policies
-from bylaw.model.diagnostic import has_errors
 from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
 from bylaw.tools.printers import json as json_printer
 from bylaw.tools.printers import text
@@ -43,8 +42,8 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
 
     Commands run first, then the rest is looked at again. What has to be done is printed; an agent
     answers with <promise>NAME</promise> when it has seen to a policy. Commands run only if
-    `bylaw trust` or --trust allows it. Exits 1 if a policy needs attention or does not load,
-    else 0.
+    `bylaw trust` or --trust allows it; else that is told. Exits 1 if a policy needs attention,
+    does not load or could not run its command, else 0.
 
     \b
     Examples:
@@ -61,7 +60,7 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
         _as_json(result, messages)
     else:
         _as_text(result, messages)
-    return MISTAKE if result.shown or has_errors(result.diagnostics) else 0
+    return MISTAKE if result.needs_attention else 0
 
 
 def _messages(result: PolicyRun, root: str) -> list[str]:
@@ -77,6 +76,7 @@ def _as_json(result: PolicyRun, messages: list[str]) -> None:
             "entries": to_builtins(result.entries),
             "output": "\n".join(messages),
             "messages": messages,
+            "refused": list(result.refused),
             "diagnostics": json_printer.as_data(result.diagnostics),
         }
     )
@@ -85,6 +85,7 @@ def _as_json(result: PolicyRun, messages: list[str]) -> None:
 def _as_text(result: PolicyRun, messages: list[str]) -> None:
     if result.diagnostics and sys.stderr is not None:
         sys.stderr.write(text.render(result.diagnostics, color=in_color(sys.stderr)))
-    write("\n".join(messages) or f"{NOTHING}\n")
+    if messages or not result.refused:
+        write("\n".join(messages) or f"{NOTHING}\n")
     if result.shown:
         note(how_to_answer(one.policy for one in in_order(result.shown)))

@@ -21,9 +21,10 @@ from bylaw.hosts.worktree.policy_commands import PolicyCommands
 from bylaw.hosts.worktree.policy_state import write_policy_state
 from bylaw.hosts.worktree.queue import Queue
 from bylaw.model.decision import NeedName
-from bylaw.model.effects import PromptShow
+from bylaw.model.effects import OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import WorkFacts
+from bylaw.model.values import as_text
 from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.run_command import CommandRunner
 
@@ -157,7 +158,11 @@ class FilePolicies:
         return write_entry(self._commands, due, event)
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
-        return self._commands.perform(due, event)
+        outcome = self._commands.perform(due, event)
+        if outcome.status is EffectStatus.REFUSED:
+            why = as_text(outcome.says(OutcomePart.ERROR))
+            self._tell(f"the command of `{due.plan.rule}` was not run: {why}")
+        return outcome
 
     def _show(self, due: Due, _event: Event) -> StepOutcome:
         assert isinstance(due.step, PromptShow)

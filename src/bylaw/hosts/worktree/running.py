@@ -11,11 +11,12 @@ from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
-from bylaw.model.effects import EntryWrite, PromptShow
+from bylaw.model.diagnostic import has_errors
+from bylaw.model.effects import CommandRun, EntryWrite, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Role
+from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_root
@@ -44,12 +45,19 @@ class PolicyRun:
     """What came of one look at a repository.
 
     `entries` are those that it was about; `shown` is what an agent has to be told, failed
-    commands included; `diagnostics` what is wrong with policies that do not load.
+    commands included; `diagnostics` what is wrong with policies that do not load. `refused` are
+    policies whose commands were not run.
     """
 
     entries: tuple[QueueEntry, ...]
     shown: tuple[PromptShow, ...]
     diagnostics: tuple[Diagnostic, ...]
+    refused: tuple[str, ...] = ()
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether somebody has to do something."""
+        return bool(self.shown or self.refused) or has_errors(self.diagnostics)
 
 
 def run_policies(
@@ -67,7 +75,8 @@ def run_policies(
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
     shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
     host.summarise(sorted(desk.titles), time_ns() // _MS)
-    return PolicyRun(tuple(entries), shown, tuple(about_policies(library)))
+    refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
+    return PolicyRun(tuple(entries), shown, tuple(about_policies(library)), refused)
 
 
 def _books(library: Library) -> list[LoadedBook]:
@@ -116,6 +125,12 @@ def _hashes(answer: Answer) -> Iterator[str]:
         for _, _, step in one.decision.numbered_steps():
             if isinstance(step, EntryWrite):
                 yield step.hash
+
+
+def _refused(answer: Answer) -> Iterator[str]:
+    for due, outcome in answer.steps():
+        if outcome.status is EffectStatus.REFUSED and isinstance(due.step, CommandRun):
+            yield due.plan.rule
 
 
 def _failed(
