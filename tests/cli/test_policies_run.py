@@ -1,0 +1,130 @@
+"""`bylaw policies run`: what an agent is told when it stops, and what was done for it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+BYLAW = (sys.executable, "-m", "bylaw", "policies", "run")
+README = "---\nname: README Accuracy\ntrigger: src/**/*.py\nsafety: README.md\n---\nVerify it.\n"
+PAIR = "---\nset:\n  - src/{path}.py\n  - tests/{path}_test.py\n---\nChange both.\n"
+STRIP = "import sys; p = sys.argv[1]; t = open(p).read().strip(); open(p, 'w').write(t + chr(10))"
+FORMAT = f'---\ntrigger: "**/*.py"\naction:\n  command: python -c "{STRIP}" {{file}}\n---\n'
+
+
+@pytest.fixture
+def root(tmp_path):
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "README.md").write_text("x\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "first")
+    (tmp_path / ".deepwork" / "policies").mkdir(parents=True)
+    (tmp_path / "src").mkdir()
+    return tmp_path
+
+
+def git(root, *words):
+    subprocess.run(("git", *words), cwd=root, check=True, capture_output=True)
+
+
+def policy(root, name, text):
+    (root / ".deepwork" / "policies" / f"{name}.md").write_text(text)
+
+
+def run(root, *options, said=None, cwd="."):
+    words = (*BYLAW, *options, *(("--assistant-text", "-") if said else ()))
+    environment = os.environ | {"XDG_STATE_HOME": str(root.parent / "state")}
+    return subprocess.run(
+        words, cwd=root / cwd, input=said or "", check=False, capture_output=True, text=True,
+        env=environment,
+    )  # fmt: skip
+
+
+def told(done):
+    return json.loads(done.stdout)
+
+
+def test_nothing_changed(root):
+    policy(root, "readme-accuracy", README)
+    done = run(root)
+    assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
+
+
+def test_the_standard_flow(root):
+    """DW-081, DW-084, DW-143: told until it is promised, or done."""
+    policy(root, "readme-accuracy", README)
+    (root / "src/main.py").write_text("x = 1\n")
+    first = run(root, "--format", "json")
+    assert first.returncode == 1
+    assert told(first)["output"] == (
+        "The following policies require attention:\n\n## README Accuracy\nVerify it.\n"
+    )
+    assert [one["status"] for one in told(first)["entries"]] == ["queued"]
+    assert run(root).returncode == 1
+    last = run(root, "--format", "json", said="fine <promise>README accuracy</promise>")
+    assert last.returncode == 0
+    assert [one["status"] for one in told(last)["entries"]] == ["passed"]
+    (root / "src/main.py").write_text("x = 2\n")
+    assert run(root).returncode == 1
+    (root / "README.md").write_text("y\n")
+    assert [one["status"] for one in told(run(root, "--format", "json"))["entries"]] == ["skipped"]
+
+
+def test_a_command_runs_only_when_it_is_trusted(root):
+    policy(root, "format", FORMAT)
+    (root / "src/main.py").write_text("x = 1   \n")
+    untrusted = run(root)
+    assert untrusted.returncode == 1
+    assert "the command of `format` was not run: nobody has trusted it" in untrusted.stderr
+    assert (root / "src/main.py").read_text() == "x = 1   \n"
+    trusted = run(root, "--trust", "--format", "json")
+    assert trusted.returncode == 0
+    (entry,) = told(trusted)["entries"]
+    assert (entry["status"], entry["action_result"]["runs"][0]["times"]) == ("passed", 2)
+    assert (root / "src/main.py").read_text() == "x = 1\n"
+
+
+def test_a_failing_command_says_how_to_skip_it(root):
+    """DW-097, DW-A46"""
+    fails = (
+        '---\ntrigger: "**/*.py"\naction:\n  command: python -c "raise SystemExit(3)" {file}\n---\n'
+    )
+    policy(root, "strict", fails)
+    (root / "src/main.py").write_text("x = 1\n")
+    done = run(root, "--trust", "--format", "json")
+    assert done.returncode == 1
+    assert "exit code 3" in told(done)["output"]
+    assert "<promise>strict</promise>" in told(done)["output"]
+    assert run(root, "--trust").returncode == 1
+    assert run(root, "--trust", said="<promise>strict</promise>").returncode == 0
+
+
+def test_individual_messages_and_a_run_from_a_folder_below(root):
+    """DW-094, DW-106"""
+    policy(root, "readme-accuracy", README)
+    policy(root, "pair", PAIR)
+    (root / ".deepwork/config.yml").write_text("policy:\n  output_mode: individual\n")
+    (root / "src/main.py").write_text("x = 1\n")
+    done = told(run(root, "--format", "json", cwd="src"))
+    assert len(done["messages"]) == 2
+    assert "Change both." in done["messages"][0]
+
+
+def test_a_broken_policy_is_told_and_spoils_no_other(root):
+    policy(root, "readme-accuracy", README)
+    policy(root, "broken", "---\ntriger: x\n---\nx\n")
+    (root / "src/main.py").write_text("x = 1\n")
+    done = told(run(root, "--format", "json"))
+    assert [one["file"] for one in done["diagnostics"]] == [".deepwork/policies/broken.md"] * len(
+        done["diagnostics"]
+    )
+    assert "## README Accuracy" in done["output"]
+
+
+def test_no_repository(tmp_path):
+    done = run(tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "git" in done.stderr
