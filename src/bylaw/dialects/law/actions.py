@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.command_line import CommandError, split_command
 from bylaw.dialects.law.filling import filled
+from bylaw.dialects.law.messages import is_request
 from bylaw.dialects.law.working_folder import allowed_folder
 from bylaw.dialects.law.written import (
     MAX_LOCK_KEY,
-    CommandType,
     ReleaseLock,
     RequestApproval,
     RunCommand,
@@ -61,14 +61,14 @@ def step_maker(action: Action, rule_id: str) -> StepMaker:
             return Asks(rule_id, action.to, action.template)
 
 
+def asks(view: View) -> bool:
+    """Whether the message is an approval request."""
+    return isinstance(view.event, Bus) and is_request(view.event.message)
+
+
 def is_tried_again(view: View) -> bool:
     """Whether a message was looked at before: nobody is asked or told twice (LD-A39)."""
     return isinstance(view.event, Bus) and view.event.retry > 0
-
-
-def is_request(view: View) -> bool:
-    """Whether it is an approval request, which waits for its addressee."""
-    return message_field(view.event, "command_type") == CommandType.APPROVAL_REQUEST
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Tells:
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
         """The evidence with its text."""
-        if is_request(view) and is_tried_again(view):
+        if asks(view) and is_tried_again(view):
             return ()
         return (BusWrite(channel=self.channel, text=self._text(view)),)
 

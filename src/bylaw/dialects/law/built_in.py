@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import BUILT_IN, uid_of
-from bylaw.dialects.law.actions import is_request
+from bylaw.dialects.law.actions import asks
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
 from bylaw.expr.paths import normalise_foreign
 from bylaw.model.approvals import message_field
@@ -127,7 +127,7 @@ def _evidence(view: View) -> str:
 def _answered(view: View) -> str:
     """LD-A39"""
     event = view.event
-    if not isinstance(event, Bus) or not is_request(view):
+    if not isinstance(event, Bus) or not asks(view):
         return ""
     about = str(message_field(event, "origin_ref"))
     if event.facts.withdrawn:

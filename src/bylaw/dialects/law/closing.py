@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law.actions import Tells, is_request
+from bylaw.dialects.law.actions import Tells, asks
 from bylaw.dialects.law.built_in import built_in
 from bylaw.model.approvals import granted_by, message_field, needed_approvals
 from bylaw.model.decision import Match
@@ -43,7 +43,7 @@ def _held(view: View) -> str:
 
 def _unmatched(view: View) -> str:
     """LD-089; a request that nobody looks at waits all the same (LD-A39)."""
-    if is_request(view) or _lacking_approval(view) or any(map(_has_matched, view.visited)):
+    if asks(view) or _lacking_approval(view) or any(map(_has_matched, view.visited)):
         return ""
     known = isinstance(view.event, Bus) and isinstance(view.event.facts.phase, int)
     return NO_MATCH if known else _UNKNOWN_PHASE
@@ -52,7 +52,7 @@ def _unmatched(view: View) -> str:
 def _without_evidence(view: View) -> str:
     """LD-003: what rules did to a message leaves evidence, even if none of them tells of it."""
     acted = [entry.rule for entry in view.visited if entry.fired and not entry.rule.core]
-    if not acted or is_request(view) or _lacking_approval(view):
+    if not acted or asks(view) or _lacking_approval(view):
         return ""
     makers = [maker for rule in acted for maker in rule.plan.steps]
     if any(isinstance(maker, Tells) and maker.is_evidence for maker in makers):
@@ -76,7 +76,7 @@ def _has_matched(entry: Visited) -> bool:
 
 def _lacking_approval(view: View) -> list[tuple[Visited, ApprovalGate]]:
     """The rules that approvals alone would open; none if a command ran: it must not run twice."""
-    if is_request(view) or any(entry.fired and _runs(entry) for entry in view.visited):
+    if asks(view) or any(entry.fired and _runs(entry) for entry in view.visited):
         return []
     return [
         (entry, entry.closed[0])

@@ -74,6 +74,12 @@ def judge_message(message: JSON, facts: LawFacts) -> Judged:
     return Judged(_few([*refused, *doubtful]))
 
 
+def is_request(message: JSON) -> bool:
+    """Whether it asks somebody for an approval, and so waits for its addressee."""
+    kind = message.get("command_type") if isinstance(message, dict) else None
+    return kind == CommandType.APPROVAL_REQUEST
+
+
 def is_decision(message: JSON) -> bool:
     """Whether it claims to be a decision, which the bus never carries (LD-026)."""
     kind = message.get("msg_type") if isinstance(message, dict) else None
@@ -123,7 +129,7 @@ def _missing_words(message: dict[str, JSON]) -> Iterator[str]:
 def _other_phase(message: dict[str, JSON], facts: LawFacts) -> Iterator[str]:
     """Two phases for one action are ambiguous (LD-A03); a request waits, whatever the phase."""
     phase = message.get("phase")
-    if message.get("command_type") == CommandType.APPROVAL_REQUEST or _phase(phase):
+    if is_request(message) or _phase(phase):
         return
     if isinstance(facts.phase, int) and phase != facts.phase:
         yield f"`phase` is {phase}, but the active phase is {facts.phase}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.dialects.law.written import CommandType
+from bylaw.dialects.law.messages import is_request
 from bylaw.expr.paths import normalise_foreign
 from bylaw.hosts.bus.ledger import State
 from bylaw.model.approvals import message_field
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.ledger import Ledger
     from bylaw.hosts.bus.message_file import MessageFile
     from bylaw.hosts.bus.watcher.changes import FileChange
-    from bylaw.model.event import Event
     from bylaw.model.values import JSON
 
 SESSION = "bus"
@@ -49,7 +48,7 @@ class Events:
 
     def with_approvals(self, event: Bus, msg_id: str) -> Bus:
         """With what people said of the message, or of the one that it asks about."""
-        if is_request(event):
+        if is_request(event.message):
             about = str(message_field(event, "origin_ref"))
             said = self._approvals.found(about)
             known = self._ledger.known(about)
@@ -86,11 +85,6 @@ class Events:
     def _stamped(self, event: Stamped) -> Stamped:
         phase = self._approvals.files.context().phase.phase
         return self._in_force.stamped(event, phase)
-
-
-def is_request(event: Event) -> bool:
-    """Whether a message asks somebody for an approval."""
-    return message_field(event, "command_type") == CommandType.APPROVAL_REQUEST
 
 
 def leading_out(root: str, targets: JSON) -> Iterator[str]:

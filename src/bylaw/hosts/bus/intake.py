@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
-from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
+from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
 from bylaw.hosts.bus.claims import claim, finish, give_back, keep
-from bylaw.hosts.bus.events import SESSION, is_request
+from bylaw.hosts.bus.events import SESSION
 from bylaw.hosts.bus.handled import Handled, Status
 from bylaw.hosts.bus.in_force import LAWLESS
-from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.ledger import PENDING, State
 from bylaw.hosts.bus.message_file import Ignored, NotYet, look
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
@@ -47,7 +47,6 @@ ANSWERED = uid_of(NAME, BUILT_IN, "answered")
 LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
 _MS = 1_000_000
-_PENDING = (State.HELD, State.WAITING)
 _STATES = {
     Status.DONE: State.DONE,
     Status.HELD: State.HELD,
@@ -95,7 +94,7 @@ class Intake:
     def _waiting(self, event: BusEvent) -> Handled | None:
         """A message that was tried, if nothing has changed since that it depends on."""
         known = self._ledger.known(message_id(event))
-        if known is None or known.state not in _PENDING or known.file != visible(event.file):
+        if known is None or known.state not in PENDING or known.file != visible(event.file):
             return None
         seen = self._seen(event)
         if known.fingerprint != self._fingerprint(seen):
@@ -124,7 +123,7 @@ class Intake:
         )
         if blocking is not None:
             return self._put_away(self._submit(_duplicate(event, blocking)), claimed)
-        again = before is not None and before.state in _PENDING
+        again = before is not None and before.state in PENDING
         retry = before.tries + 1 if before is not None and again else 0
         return self._try(replace(event, retry=retry), claimed)
 
@@ -140,13 +139,13 @@ class Intake:
 
         One that is held is tried when something changes, or `again` in any case.
         """
-        waits = is_request(event) and not _is_refused(handled) and not _is_answered(handled)
+        waits = is_request(event.message) and not _is_refused(handled) and not _is_answered(handled)
         state = State.WAITING if waits else _STATES[handled.status]
-        fingerprint = self._fingerprint(event) if state in _PENDING and not again else ""
+        fingerprint = self._fingerprint(event) if state in PENDING and not again else ""
         self._ledger.end(
             message_id(event), state, why=handled.why, fingerprint=fingerprint, at=now_ms()
         )
-        if claimed is not None and state in _PENDING:
+        if claimed is not None and state in PENDING:
             self.put_back(claimed, message_id(event))
         elif claimed is not None:
             handled = self._put_away(handled, claimed)
@@ -179,7 +178,7 @@ class Intake:
         if len(self._told) > MAX_TOLD:
             self._told.clear()
         for approval in event.facts.approvals or ():
-            if approval not in self._told and not is_request(event):
+            if approval not in self._told and not is_request(event.message):
                 self._told.add(approval)
                 self._loop.take([self._events.of_approval(approval)])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.intake import now_ms
-from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.ledger import PENDING
 from bylaw.hosts.bus.message_file import NotYet
 from bylaw.model.visible import visible
 
@@ -116,7 +116,7 @@ class Orchestrator:
 
     def _note_withdrawn(self) -> None:
         """A message that waits and whose file somebody took away is withdrawn."""
-        pending = self._ledger.in_state(State.HELD, State.WAITING)
+        pending = self._ledger.in_state(*PENDING)
         if not pending:
             return
         # Twice: a file that is moved back meanwhile is in one of the two.

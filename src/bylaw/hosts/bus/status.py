@@ -11,11 +11,11 @@ from contextlib import closing, nullcontext, suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law.messages import is_decision, judge_message
+from bylaw.dialects.law.messages import is_decision, is_request, judge_message
 from bylaw.hosts.bus.approvals import standing
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.ended import counts, ended
-from bylaw.hosts.bus.events import is_request, leading_out
+from bylaw.hosts.bus.events import leading_out
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
 from bylaw.hosts.bus.ledger import ENDED, PENDING, Ledger, State
@@ -175,7 +175,7 @@ class _Glance:
         why = self._refusal(file) or self._earlier(name, letter.msg_id)
         if why:
             return Waiting(letter, Arrival.REFUSED, why)
-        if is_request(event_of(file)):
+        if is_request(file.message):
             return self._asking(letter, file, since=0)
         return Waiting(letter, Arrival.NEW)
 

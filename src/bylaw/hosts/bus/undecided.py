@@ -9,8 +9,7 @@ from itertools import islice
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law.messages import COMMAND, is_message_id
-from bylaw.dialects.law.written import CommandType
+from bylaw.dialects.law.messages import COMMAND, is_message_id, is_request
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.evidence import evidence_files, read_evidence
 from bylaw.hosts.bus.folders import INPUT, PROCESSING, Bus
@@ -44,8 +43,7 @@ class BusCommand:
     @property
     def about(self) -> str | None:
         """The id that it asks about; None if it is no request."""
-        is_request = self.message.get("command_type") == CommandType.APPROVAL_REQUEST
-        return str(self.message.get("origin_ref")) if is_request else None
+        return str(self.message.get("origin_ref")) if is_request(self.message) else None
 
 
 @dataclass(frozen=True, slots=True)
