@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import bylaw.hosts.bus.opening  # noqa: F401 - whatever asks for the time must be there
+# Whatever asks for the time must be there.
+import bylaw.cli.policies
+import bylaw.hosts.bus.opening  # noqa: F401
 from bylaw.cli import main
 from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile

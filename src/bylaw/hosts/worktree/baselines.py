@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from datetime import UTC, datetime
 from itertools import count
+from time import time_ns
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, MsgspecError, Struct, json
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MAX_BASELINE_BYTES = 64 << 20
 MAX_TRIED = 4  # of those that cannot be read
+_NS = 1_000_000_000
 
 _NAME = re.compile(r"prompt_([0-9]{1,12})(?:-([0-9]{1,6}))?\.json")
 
@@ -64,7 +65,8 @@ def write_baseline(
     with state_folder(root, State.BASELINES) as folder:
         try:
             # Where the clock was set back, the new one is the latest all the same.
-            second = max(int(time.time() if now is None else now), *_latest(folder.descriptor))
+            moment = time_ns() // _NS if now is None else int(now)
+            second = max(moment, *_latest(folder.descriptor))
             baseline = Baseline(
                 timestamp=f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}",
                 commit=commit,
