@@ -118,6 +118,19 @@ def discover(root: str, settings: Configuration) -> Search:
     return replace(search.result(), findings=findings, off=off)
 
 
+def _usual_language(location: str) -> str:
+    """The language of a file that lies where the convention has such files; else it is looked for.
+
+    So a file there that is broken is not taken for one of another language, nor for none.
+    """
+    folder, _, name = location.rpartition("/")
+    for place in CONVENTION:
+        lies_there = place.folder and f"{folder}/".endswith(f"/{place.folder}/")
+        if lies_there and fnmatchcase(name, place.names) and place.dialect in BUILT_IN:
+            return place.dialect
+    return ""
+
+
 def _places(policies: PolicySettings) -> tuple[Place, ...]:
     """The convention, with policies where they lie here."""
     here = Place(policies.policies_dir, "*.md", POLICIES)
@@ -155,7 +168,7 @@ class _Searching:
             return
         if not is_folder(location):
             name = name_from(self._root, location) or path
-            self._add(Found(name, location, "", Why.GIVEN, path, ""))
+            self._add(Found(name, location, _usual_language(location), Why.GIVEN, path, ""))
         elif not self._take_folder(location, ""):
             self._refuse_empty(SourceFile(path, ""), Span(0, 0), path)
 
@@ -197,7 +210,7 @@ class _Searching:
         if dialect or not is_root(folder):
             for location in self._files(folder, "*"):
                 if _may_be(location, dialect):
-                    yield location, dialect
+                    yield location, dialect or _usual_language(location)
 
     def _add_from(self, folder: str, location: str, dialect: str) -> None:
         name = name_from(self._root, location)

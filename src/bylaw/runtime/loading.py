@@ -19,6 +19,7 @@ from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.procedure import Book
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.verdict import Verdict
 from bylaw.runtime.beside import Surroundings
 from bylaw.runtime.check_cache import CheckCache
 from bylaw.runtime.discovery import Found, Search, Why, discover, given
@@ -235,10 +236,13 @@ def language_of(found: Found, source: SourceFile) -> Dialect | None:
     """The language of a file; None for one that only lies in a folder and is no rule file."""
     if found.dialect:
         return _installed(found)
-    fitting = dialects_for(found.path)
+    ending = fitting = dialects_for(found.path)
     in_folder = found.why is Why.FOLDER and any(one.common_ending for one in fitting)
     if len(fitting) > 1 or in_folder:
         fitting = [one for one in fitting if one.detect(source)]
+    if not fitting and found.why is not Why.FOLDER:
+        # What nobody recognises could be meant for a language that denies.
+        fitting = [one for one in ending if one.when_broken.verdict >= Verdict.DENY]
     if len(fitting) == 1:
         return fitting[0]
     if found.why is Why.FOLDER:
