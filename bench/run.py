@@ -15,6 +15,7 @@ import guards
 import load
 import lua
 import patterns
+import policies
 import start
 import submit
 import toml_decide
@@ -34,6 +35,7 @@ SECTIONS = {
     "chats": chat.run,
     "watching files": watcher.run,
     "bus": bus.run,
+    "file policies": policies.run,
     "load": load.run,
     "start": start.run,
 }

@@ -1,0 +1,153 @@
+"""A stop check of an agent under file policies, beside `deepwork`, and beside one `git status`.
+
+Inside the timed part: the top of the repository and its policies are found, policies are read and
+checked, git is asked what changed, every policy is judged, the decision is recorded. Files and
+policies lie ready; files changed in pairs, so that nothing has to be told or run. Ours is measured
+twice: in a process that runs, as in a chat, and as a process of its own, as theirs is.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+import policy_contest
+from install_peers import installed_version
+from policy_sides import Place
+from table import Row, format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PEER = "deepwork"
+SIZES = (10, 1_000, 50_000)
+COUNTS = (3, 30, 300)
+CHANGED_PAIRS = 5
+AREAS = 3  # so many policies are about files that there are
+BASELINES = ("base", "default_tip", "prompt")
+POLICIES = 100
+AT_MOST_ONE, AT_MOST_ALL, AT_MOST_GROWTH = 1.5, 2, 2
+ROUNDS, ROUNDS_OF_PROCESSES = 8, 3
+RACY_S = 1.1  # git reads files again that are as young as its index, and counts in seconds
+_POLICY = """\
+---
+name: Pairs {number}
+set:
+  - src{number}/{{path}}.py
+  - tests{number}/{{path}}_test.py
+compare_to: {baseline}
+---
+{{trigger_files}} changed without {{expected_files}}.
+"""
+
+
+class Times(NamedTuple):
+    """Seconds of one stop check: in a process that runs, as a process, theirs."""
+
+    warm: float
+    cold: float
+    theirs: float
+
+
+def run() -> list[Row]:
+    """All rows of file policies."""
+    kept = os.environ.get("XDG_CACHE_HOME")
+    with TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
+        try:
+            return _rows(Path(folder).resolve())
+        finally:
+            os.environ.pop("XDG_CACHE_HOME")
+            if kept is not None:
+                os.environ["XDG_CACHE_HOME"] = kept
+
+
+def _rows(folder: Path) -> list[Row]:
+    is_there = installed_version(PEER) is not None
+    rows = policy_contest.run(folder) if is_there else []
+    growth: list[Row] = []
+    for size in SIZES:
+        place = _place(folder / str(size), size)
+        times = {count: _measured(place, count, with_theirs=is_there) for count in COUNTS}
+        rows += [_beside(size, count, times[count]) for count in COUNTS if is_there]
+        growth += _growth(size, times)
+    return [*rows, *growth, *_beside_status(place)]
+
+
+def _place(root: Path, size: int) -> Place:
+    place = Place(root)
+    stems = [(number % AREAS, f"part{number // 1000}/f{number}") for number in range(size // 2)]
+    pairs = [(f"src{a}/{stem}.py", f"tests{a}/{stem}_test.py") for a, stem in stems]
+    place.begin({path: f"x = {path!r}\n" for pair in pairs for path in pair})
+    changed = [path for pair in pairs[:CHANGED_PAIRS] for path in pair]
+    place.write(dict.fromkeys(changed, "x = 1\n"))
+    time.sleep(RACY_S)
+    place.git("read-tree", "HEAD")
+    place.git("add", "-A")
+    return place
+
+
+def _policies(count: int, baselines: tuple[str, ...] = BASELINES[:1]) -> dict[str, str]:
+    return {
+        f"pairs-{number}": _POLICY.format(
+            number=number, baseline=baselines[number % len(baselines)]
+        )
+        for number in range(count)
+    }
+
+
+def _measured(place: Place, count: int, *, with_theirs: bool) -> Times:
+    place.lay_out(_policies(count))
+    (warm,) = _best(ROUNDS, place.ours_quiet)
+    sides = [place.ours_cold, *([place.theirs_quiet] if with_theirs else [])]
+    cold, *theirs = _best(ROUNDS_OF_PROCESSES, *sides)
+    return Times(warm, cold, theirs[0] if theirs else 0.0)
+
+
+def _best(rounds: int, *sides: Callable[[], None]) -> list[float]:
+    """The best time of each; they take turns, after one turn that does not count."""
+    best = [float("inf")] * len(sides)
+    for turn in range(rounds + 1):
+        for number, side in enumerate(sides):
+            begun = time.perf_counter()
+            side()
+            if turn:
+                best[number] = min(best[number], time.perf_counter() - begun)
+    return best
+
+
+def _beside(size: int, count: int, times: Times) -> Row:
+    warm = f"in a process that runs {format_seconds(times.warm)}"
+    inside = f"one process of each from start to end; ours {warm}"
+    name = f"{size:,} files, {count} policies: {PEER}"
+    return Row(name, inside, times.cold, times.theirs)
+
+
+def _growth(size: int, times: dict[int, Times]) -> list[Row]:
+    few, many = times[COUNTS[0]], times[COUNTS[-1]]
+    inside = f"{AREAS} policies are about files that changed; all are read and checked"
+    name = f"{size:,} files: {COUNTS[-1]} policies / {COUNTS[0]}"
+    return [
+        Row(name, f"{inside}; a process", many.cold, few.cold, AT_MOST_GROWTH, faster=False),
+        Row(name, f"{inside}; in a process that runs", many.warm, few.warm, faster=False),
+    ]
+
+
+def _beside_status(place: Place) -> list[Row]:
+    return [
+        _status_row(place, BASELINES[:1], AT_MOST_ONE),
+        _status_row(place, BASELINES, AT_MOST_ALL),
+    ]
+
+
+def _status_row(place: Place, baselines: tuple[str, ...], budget: float) -> Row:
+    place.lay_out(_policies(POLICIES, baselines))
+    place.capture()
+    ours, theirs = _best(ROUNDS, place.ours_quiet, place.status)
+    many = "one baseline" if len(baselines) == 1 else f"{len(baselines)} baselines"
+    inside = f"{POLICIES} policies, {many}, in a process that runs; theirs: one `git status`"
+    name = f"{SIZES[-1]:,} files, {many} / git status"
+    return Row(name, inside, ours, theirs, budget, faster=False)
