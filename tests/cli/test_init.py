@@ -96,18 +96,60 @@ def test_links_are_not_followed_out_of_the_root(tmp_path):
     (root / "demo").symlink_to(elsewhere)
     done = init(root, "--yes")
 
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert "leads out" in done.stdout
     assert laid_out(elsewhere) == {}
 
 
-def test_a_file_in_the_place_of_a_folder_is_kept(tmp_path):
-    (tmp_path / "demo").write_text("mine")
+def block(root, folder, way):
+    if way == "link":
+        (root.parent / "elsewhere").mkdir()
+        (root / folder).symlink_to(root.parent / "elsewhere")
+    else:
+        (root / folder).write_text("mine")
+
+
+@pytest.mark.parametrize("folder", ["demo", "runtime"])
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [("link", "leads out of the folder"), ("file", "a file is in the place of its folder")],
+)
+def test_what_cannot_be_there_is_not_called_kept(tmp_path, folder, way, why):
+    root = tmp_path / "root"
+    root.mkdir()
+    block(root, folder, way)
+    done = init(root, "--yes")
+    blocked = {path for path in LAWS if path.startswith(f"{folder}/")}
+    rows = [line for line in done.stdout.splitlines() if line.startswith("  not written  ")]
+
+    assert done.returncode == 1
+    assert {row.split()[2] for row in rows} == blocked
+    assert all(why in row for row in rows)
+    assert "  kept  " not in done.stdout
+    assert "bylaw check" not in done.stdout
+    left = len(LAWS) - len(blocked)
+    assert done.stdout.endswith(
+        f"\nwrote {left} files; {len(blocked)} files could not be written, see above\n"
+    )
+    there = {path for path in LAWS if (root / path).is_file()}
+    assert there == LAWS.keys() - blocked
+    again = init(root)
+    assert again.returncode == 1
+    assert "there is nothing to write; " in again.stdout
+    assert init(root, "--dry-run").returncode == 1
+    as_json = init(root, "--format", "json")
+    assert as_json.returncode == 1
+    assert {
+        one["path"] for one in json.loads(as_json.stdout)["files"] if one["standing"] == "blocked"
+    } == blocked
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path):
+    (tmp_path / "SHARED_CONTEXT.md").mkdir()
     done = init(tmp_path, "--yes")
 
-    assert done.returncode == 0
-    assert "a file is in the place of its folder" in done.stdout
-    assert (tmp_path / "demo").read_text() == "mine"
+    assert done.returncode == 1
+    assert "  not written  SHARED_CONTEXT.md " in done.stdout
 
 
 def test_settings_in_pyproject_stay_the_only_ones(tmp_path):

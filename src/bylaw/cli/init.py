@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.bus.laying_out import StarterFile
 
-_STANDINGS = {Standing.NEW: "new", Standing.SAME: "is there", Standing.KEPT: "kept"}
+_STANDINGS = {
+    Standing.NEW: "new",
+    Standing.SAME: "is there",
+    Standing.KEPT: "kept",
+    Standing.BLOCKED: "not written",
+}
 _NEXT = (
     ("bylaw check", "the rules are in order"),
     ("bylaw trust", "look at what they can start, and allow it"),
@@ -77,26 +82,35 @@ def _as_json(root: str, laws: list[StarterFile], *, yes: bool, dry_run: bool) ->
     written = lay_out(root, laws) if yes else 0
     files = [{"path": one.path, "standing": one.standing, "why": one.why or None} for one in laws]
     emit({"root": visible(root), "files": files, "written": written})
-    return 0 if yes or dry_run or not _new(laws) else MISTAKE
+    done = yes or dry_run or not _in(Standing.NEW, laws)
+    return 0 if done and not _in(Standing.BLOCKED, laws) else MISTAKE
 
 
 def _as_text(root: str, laws: list[StarterFile], *, yes: bool, dry_run: bool) -> int:
     write(f"in {visible(root)}:\n{_lines(_row(one) for one in laws)}")
-    new = len(_new(laws))
-    if not new:
-        write("\nthere is nothing to write\n")
-        return 0
+    new, blocked = len(_in(Standing.NEW, laws)), len(_in(Standing.BLOCKED, laws))
     if dry_run:
-        return 0
+        return MISTAKE if blocked else 0
+    if not new:
+        return _ended("there is nothing to write", blocked)
     if not yes and not agreed(f"\nWrite {_counted(new)}? [y/N] "):
         write("nothing was written\n")
         return MISTAKE
-    write(f"\nwrote {_counted(lay_out(root, laws))}; next, in that folder:\n{_lines(_NEXT)}")
+    wrote = f"wrote {_counted(lay_out(root, laws))}"
+    return _ended(wrote if blocked else f"{wrote}; next, in that folder:", blocked, _NEXT)
+
+
+def _ended(words: str, blocked: int, more: Iterable[tuple[str, ...]] = ()) -> int:
+    """Whoever has only some of the files is not told how to go on with all of them."""
+    if blocked:
+        write(f"\n{words}; {_counted(blocked)} could not be written, see above\n")
+        return MISTAKE
+    write(f"\n{words}\n{_lines(more)}")
     return 0
 
 
-def _new(laws: Iterable[StarterFile]) -> list[StarterFile]:
-    return [one for one in laws if one.standing is Standing.NEW]
+def _in(standing: Standing, laws: Iterable[StarterFile]) -> list[StarterFile]:
+    return [one for one in laws if one.standing is standing]
 
 
 def _row(one: StarterFile) -> tuple[str, ...]:

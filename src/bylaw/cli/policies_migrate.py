@@ -116,7 +116,8 @@ def _bytes(root: str, path: str) -> bytes:
 
 
 def _refuse_taken(files: Sequence[_NewFile]) -> None:
-    taken = [f"`{visible(one.path)}`" for one in files if one.standing is Standing.KEPT]
+    in_the_way = (Standing.KEPT, Standing.BLOCKED)
+    taken = [f"`{visible(one.path)}`" for one in files if one.standing in in_the_way]
     if taken:
         words = "another file is in its place" if len(taken) == 1 else "other files are there"
         raise BylawError(f"{', '.join(taken)}: {words}, so nothing is written")

@@ -29,10 +29,11 @@ class Standing(StrEnum):
     NEW = "new"
     SAME = "same"
     KEPT = "kept"
+    BLOCKED = "blocked"  # no such file, and none can be put there
 
 
 def standing(root: str, path: str, data: bytes) -> tuple[Standing, str]:
-    """What would become of it; of a file that is kept also why."""
+    """What would become of it; of a file that is not written also why."""
     try:
         with beneath(root, path, new=True) as place:
             if place.missing:
@@ -41,7 +42,7 @@ def standing(root: str, path: str, data: bytes) -> tuple[Standing, str]:
     except FileNotFoundError:
         return Standing.NEW, ""
     except (OSError, ValueError) as wrong:
-        return Standing.KEPT, _why_not(wrong)
+        return Standing.BLOCKED, _why_not(wrong)
     return (Standing.SAME, "") if there == data else (Standing.KEPT, "it is another one")
 
 

@@ -27,7 +27,7 @@ _CACHE = "__pycache__"  # if somebody ran the files where they lie
 
 @dataclass(frozen=True, slots=True)
 class StarterFile:
-    """A file of the starter, by its path from the root; `why` says why one is kept."""
+    """A file of the starter, by its path from the root; `why` says why one is not written."""
 
     path: str
     data: bytes
