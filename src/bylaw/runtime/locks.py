@@ -40,6 +40,7 @@ MAX_WORDS = 1000  # of what a lock says about its rule
 _KEY = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_KEY}}}")
 # No key makes these names.
 _GUARD = "guard"
+_ENDING = ".lock"
 _NEW = "~{}"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _SHORTEST_S, _LONGEST_S = 0.002, 0.05  # between two tries
@@ -131,6 +132,11 @@ class Locks:
                 _remove(folder, _name(key))
             return left
 
+    def clear_left(self, msg_id: str) -> list[str]:
+        """Remove all locks that were taken for this by owners that are certainly dead."""
+        with self._changing() as folder:
+            return [key for key in _keys(folder) if _clear_left(folder, key, msg_id)]
+
     def _try(self, key: str, rule: str, msg_id: str) -> Lock | Held:
         with self._changing() as folder:
             found = _read(folder, key)
@@ -163,7 +169,7 @@ _GRAMMAR = f"letters, digits, `_`, `.` and `-`, at most {MAX_KEY} of them"
 
 
 def _name(key: str) -> str:
-    return f"{key}.lock"
+    return f"{key}{_ENDING}"
 
 
 def _read(folder: int, key: str) -> Owner | Held | None:
@@ -206,6 +212,21 @@ def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | Held:
     finally:
         _remove(folder, new)
     return lock
+
+
+def _keys(folder: int) -> list[str]:
+    names = sorted(os.listdir(folder))
+    return [name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)]
+
+
+def _clear_left(folder: int, key: str, msg_id: str) -> bool:
+    found = _read(folder, key)
+    if not isinstance(found, Owner) or found.msg_id != _words("", msg_id)[1]:
+        return False
+    left = _held(key, found) is None
+    if left:
+        _remove(folder, _name(key))
+    return left
 
 
 def _words(rule: str, msg_id: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from bylaw.model.visible import brief, visible
 from bylaw.model.vocabulary import ApprovalState, Authority
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
 # A longer text says nothing: half of it could lack the line that revokes.
 MAX_CHARS = 4_000_000
@@ -48,6 +48,7 @@ _TOKEN_STATES = {
     "Rejected": ApprovalState.REVOKED,
     "Revoked": ApprovalState.REVOKED,
 }
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DIGEST = re.compile(r"[ \t]*digest[ \t]*:(.*)", re.IGNORECASE)
 _HEX = re.compile(r"[0-9a-f]{16,128}")
 
@@ -131,10 +132,33 @@ def _too_long() -> str:
     return f"the file has more than {MAX_CHARS:,} characters"
 
 
-def _lines(text: str) -> Iterable[tuple[int, str]]:
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that count: nobody means what stands in a comment or is shown as an example."""
+    fence, in_comment = "", False
     # Not `splitlines`: it also parts at characters that look like nothing to a person.
-    lines = text.removeprefix("\ufeff").split("\n")
-    return ((number, line.removesuffix("\r")) for number, line in enumerate(lines, 1))
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        line = raw.removesuffix("\r")
+        if fence:
+            fence = (
+                "" if line.strip().startswith(fence) and not line.strip(f" \t{fence[0]}") else fence
+            )
+            continue
+        line, in_comment = _without_comments(line, in_comment=in_comment)
+        opened = _FENCE.match(line)
+        if opened:
+            fence = opened[1]
+        elif line:
+            yield number, line
+
+
+def _without_comments(line: str, *, in_comment: bool) -> tuple[str, bool]:
+    """What of a line stands outside of comments, and whether one goes on behind it."""
+    kept = ""
+    while line:
+        before, mark, line = line.partition("-->" if in_comment else "<!--")
+        kept += "" if in_comment else before
+        in_comment = in_comment != bool(mark)
+    return kept, in_comment
 
 
 def _bare(line: str) -> str:

@@ -57,8 +57,8 @@ class Handled:
     def still_held(cls, event: Event, why: str) -> Handled:
         """A message that waits on, for the same reason as before; nothing was decided anew."""
         same = Reason(rule=HELD, uid=HELD_UID, file="", line=0, verdict=Verdict.ASK, text=why)
-        reasons = (same,) if why else ()
-        decision = Decision(verdict=Verdict.ASK, reasons=reasons)
+        # A request has no reason: nobody objects, it only waits.
+        decision = Decision(verdict=Verdict.ASK, reasons=(same,)) if why else Decision()
         return cls(event, decision, Status.HELD, is_news=False)
 
     @property

@@ -21,7 +21,7 @@ from bylaw.runtime.root import read_configuration
 from bylaw.runtime.settings.tables import LawSettings
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.runtime.trust import Trust, judged, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import ApprovalGiven, Bus, File
     from bylaw.runtime.discovery import Found
     from bylaw.runtime.settings import Settings
+    from bylaw.runtime.trust import Request
 
 LAWLESS = "no rules of RULE_DSL are in force"
 # The kinds of events that law knows.
@@ -49,9 +50,10 @@ class InForce:
 
     def __init__(self, root: str, *, trusted_once: bool) -> None:
         self.root = root
-        self._trusted_once = trusted_once
         self._configuration = read_configuration(root)
         self._library = load_root(root)
+        # Trust for one run is in what was there when it began.
+        self._trusted_once = self._request() if trusted_once else None
         self._settle()
 
     def _settle(self) -> None:
@@ -96,9 +98,11 @@ class InForce:
 
     def trust(self) -> Trust:
         """Whether a person trusts these rules, as of now."""
-        if self._trusted_once:
-            return Trust.for_one_run()
-        return is_trusted(self.root, self._library, self._configuration)
+        wanted = self._request()
+        return Trust.for_one_run() if wanted == self._trusted_once else judged(self.root, wanted)
+
+    def _request(self) -> Request:
+        return request_of(self._library, self._configuration)
 
     @property
     def settings(self) -> Settings:

@@ -47,7 +47,7 @@ ANSWERED = uid_of(NAME, BUILT_IN, "answered")
 LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
 _MS = 1_000_000
-_STATES = {
+STATES = {
     Status.DONE: State.DONE,
     Status.HELD: State.HELD,
     Status.REFUSED: State.REFUSED,
@@ -105,7 +105,7 @@ class Intake:
         return self._events.with_approvals(event, message_id(event))
 
     def _take(self, event: BusEvent, claimed: Claim, *, whole: bool) -> Handled:
-        if _counts(event):
+        if is_command(event):
             return self._begin(self._seen(event), claimed)
         return self._put_away(self._submit(event), claimed, whole=whole)
 
@@ -139,8 +139,8 @@ class Intake:
 
         One that is held is tried when something changes, or `again` in any case.
         """
-        waits = is_request(event.message) and not _is_refused(handled) and not _is_answered(handled)
-        state = State.WAITING if waits else _STATES[handled.status]
+        waits = is_request(event.message) and not _is_refused(handled) and not is_answered(handled)
+        state = State.WAITING if waits else STATES[handled.status]
         fingerprint = self._fingerprint(event) if state in PENDING and not again else ""
         self._ledger.end(
             message_id(event), state, why=handled.why, fingerprint=fingerprint, at=now_ms()
@@ -194,7 +194,7 @@ def is_complete(message: JSON) -> bool:
     return is_decision(message) or not judge_message(message, LawFacts()).refused
 
 
-def _counts(event: BusEvent) -> bool:
+def is_command(event: BusEvent) -> bool:
     """Whether it is a command that rules may look at: its id is used up then."""
     if is_decision(event.message) or judge_message(event.message, event.facts).refused:
         return False
@@ -210,7 +210,8 @@ def _is_refused(handled: Handled) -> bool:
     return handled.status is Status.REFUSED
 
 
-def _is_answered(handled: Handled) -> bool:
+def is_answered(handled: Handled) -> bool:
+    """Whether it is a request whose decision is there."""
     return ANSWERED in handled.decision.fired
 
 

@@ -20,7 +20,7 @@ from bylaw.runtime.sqlite_file import transaction
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     _Run = Callable[..., sqlite3.Cursor]
 
@@ -117,6 +117,17 @@ class Ledger:
             run(f"INSERT OR REPLACE INTO messages ({_COLUMNS}) VALUES ({_MARKS})", astuple(ours))  # noqa: S608 - constants
             run("INSERT OR IGNORE INTO digests VALUES (?, ?)", (msg_id, digest))
         return None
+
+    def restore(self, messages: Iterable[Known]) -> None:
+        """Take over what somebody else remembers; what is known here stays as it is."""
+        with self._changing() as run:
+            for one in messages:
+                row = replace(one, file=visible(one.file), why=clipped(visible(one.why), MAX_WHY))
+                run(
+                    f"INSERT OR IGNORE INTO messages ({_COLUMNS}) VALUES ({_MARKS})",  # noqa: S608 - constants
+                    astuple(row),
+                )
+                run("INSERT OR IGNORE INTO digests VALUES (?, ?)", (one.msg_id, one.digest))
 
     def end(
         self, msg_id: str, state: State, *, why: str = "", fingerprint: str = "", at: int

@@ -17,14 +17,17 @@ from bylaw.hosts.bus.intake import Intake
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.orchestrator import Orchestrator
 from bylaw.hosts.bus.recovering import Recovery
+from bylaw.hosts.bus.restoring import restore
 from bylaw.hosts.bus.revoking import Revocations
 from bylaw.hosts.bus.shared_files import TOKENS
 from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.locks import Locks
 from bylaw.runtime.paths import real_path
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.state_folder import STATE
 from bylaw.tools.printers.text import render
+from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,6 +62,9 @@ class OpenBus:
         self.bus = stack.enter_context(Bus(root, self.in_force.settings.law.bus))
         self.ledger = Ledger(root)
         stack.callback(self.ledger.close)
+        restored = restore(self.ledger, self._journal)
+        if restored:
+            telling.note(f"the ledger was gone; the journal knows {number_of(restored, 'message')}")
         clear_unfinished(self.bus)
         approvals = Approvals(root, self.bus.path, self.ledger)
         self.revocations = Revocations(approvals.facts)
@@ -66,7 +72,8 @@ class OpenBus:
         self._loop = self._open_loop()
         self._events = Events(root, self.in_force, approvals, self.ledger)
         intake = Intake(self.bus, self.ledger, self._events, self.in_force, self._host, self._loop)
-        recovery = Recovery(self.bus, self.ledger, intake, self._loop)
+        locks = Locks(f"{root}/{LOCKS}")
+        recovery = Recovery(self.bus, self.ledger, intake, self._loop, locks)
         self.orchestrator = Orchestrator(
             self.bus, self.ledger, intake, recovery, telling.handled, telling.note
         )

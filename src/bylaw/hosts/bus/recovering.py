@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import EffectDone
     from bylaw.model.values import JSON
     from bylaw.runtime.journal.reading import Record
+    from bylaw.runtime.locks import Locks
 
 RULE = "interrupted"
 UID = "law:builtin#interrupted"
@@ -52,8 +53,9 @@ _THROUGH = (State.DONE, State.FAILED, State.REFUSED)
 class Recovery:
     """Looks after what other processes left."""
 
-    def __init__(self, bus: Bus, ledger: Ledger, intake: Intake, loop: Loop) -> None:
+    def __init__(self, bus: Bus, ledger: Ledger, intake: Intake, loop: Loop, locks: Locks) -> None:
         self._bus = bus
+        self._locks = locks
         self._ledger = ledger
         self._intake = intake
         self._loop = loop
@@ -112,6 +114,8 @@ class Recovery:
         interrupted = not isinstance(end, Ending) or INTERRUPTED in outcomes.values()
         if interrupted and handled.status is not Status.HELD:
             handled = with_(handled, status=Status.FAILED)
+            # Its plan is not followed if the journal may be somebody else's.
+            self._locks.clear_left(subject(event))
         untold = interrupted and not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
         if handled.status is not Status.HELD and (untold or not handled.evidence):
             handled = self._tell(event, handled, TEXT)
@@ -127,6 +131,7 @@ class Recovery:
             session=SESSION, at=known.at, message=message, digest=known.digest, file=known.file
         )
         handled = Handled(event, Decision(), Status.FAILED)
+        self._locks.clear_left(subject(event))
         return self._intake.settle(event, self._tell(event, handled, UNCERTAIN), claimed)
 
     def _decided(self, known: Known) -> Record | None:

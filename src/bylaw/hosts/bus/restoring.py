@@ -1,0 +1,58 @@
+"""A ledger that somebody took away → what the journal still knows of the messages it had.
+
+Without it a message that is done would be run again, and an approval could pass to another text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.law.messages import is_request
+from bylaw.hosts.bus.events import SESSION
+from bylaw.hosts.bus.handled import Handled
+from bylaw.hosts.bus.intake import STATES, is_answered, is_command
+from bylaw.hosts.bus.ledger import Known, State
+from bylaw.hosts.bus.subjects import message_id
+from bylaw.model.event import Bus as BusEvent
+from bylaw.model.vocabulary import Kind
+from bylaw.runtime.answer import Answer
+from bylaw.runtime.journal.reading import records_since
+
+if TYPE_CHECKING:
+    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.runtime.journal.reading import Record
+    from bylaw.runtime.journal.store import Journal
+
+
+def restore(ledger: Ledger, journal: Journal) -> int:
+    """Fill an empty ledger from the journal; how many messages were found."""
+    if any(ledger.counts().values()):
+        return 0
+    found: dict[str, Known] = {}
+    for record in records_since(journal, SESSION, 0, Kind.BUS):
+        event = record.event
+        if isinstance(event, BusEvent) and not event.facts.duplicate and is_command(event):
+            found[message_id(event)] = _known(record, event)
+    ledger.restore(found.values())
+    return len(found)
+
+
+def _known(record: Record, event: BusEvent) -> Known:
+    handled = Handled.of(Answer(event, record.decision), ())
+    state = STATES[handled.status]
+    if is_request(event.message) and state is State.DONE and not is_answered(handled):
+        state = State.WAITING
+    return Known(
+        msg_id=message_id(event),
+        digest=event.digest,
+        state=state,
+        file=event.file,
+        claim="",
+        owner="",
+        tries=event.retry,
+        fingerprint="",
+        why=handled.why,
+        first_at=event.at,
+        at=event.at,
+        after_seq=event.seq,
+    )
