@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 AT_MOST, AT_MOST_RULES = 4, 1.3
 FEW, MANY = 10, 100
-# Short rounds, so that a busy disk lets some of them alone; together the 1,000 messages.
-MESSAGES, ROUNDS = 50, 20
+MESSAGES, ROUNDS = 1_000, 3
 SETTLED_S = 0.15  # a file is not looked at before nobody has written to it for a while
 _RULE = """\
   - rule_id: R-{number}
@@ -52,7 +51,7 @@ def run() -> list[Row]:
         by_hand = _ByHand(Path(folder) / "hand", few, stack)
         ours, more, theirs = _race(few.lap, many.lap, by_hand.lap)
     inside = (
-        f"{MESSAGES * ROUNDS:,} messages, {FEW} rules that only write evidence; theirs: for each "
+        f"{MESSAGES:,} messages, {FEW} rules that only write evidence; theirs: for each "
         "3 synced and 3 other commits, 2 syncs, 2 renames, the same bytes"
     )
     return [

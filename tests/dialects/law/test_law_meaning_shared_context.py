@@ -161,6 +161,26 @@ def test_of_listed_lines_the_last_word_counts():
     assert [state for *_, state in approvals(revoked, LISTED)] == [REVOKED, GRANTED]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<!--\n", "\n-->"),
+        ("<!-- ", " -->"),
+        ("```\n", "\n```"),
+        ("~~~ text\n", "\n~~~"),
+        ("```\n", ""),
+    ],
+)
+def test_what_is_commented_out_or_shown_as_an_example_does_not_count(before, after):
+    hidden = f"{before}{MARKER}{after}\n"
+    assert read_approvals(hidden) == ()
+    assert len(read_approvals(f"{hidden if after else ''}{MARKER}\n")) == 1
+    phase = f"{before}Active Phase: 2{after}\n"
+    assert read_phase(phase).phase is None
+    if after:
+        assert read_phase(f"{phase}Active Phase: 3 <!-- was 2 -->\n").phase == 3
+
+
 def test_a_text_that_is_too_long_approves_nothing():
     assert read_approvals(MARKER + "\n" * MAX_CHARS) == ()
 
