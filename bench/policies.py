@@ -1,9 +1,9 @@
 """A stop check of an agent under file policies, beside `deepwork`, and beside one `git status`.
 
 Inside the timed part: the top of the repository and its policies are found, policies are read and
-checked, git is asked what changed, every policy is judged, the decision is recorded. Files and
-policies lie ready; files changed in pairs, so that nothing has to be told or run. Ours is measured
-twice: in a process that runs, as in a chat, and as a process of its own, as theirs is.
+checked, git is asked what changed, every policy is judged, the decision is recorded. Files,
+policies and byte code lie ready; files changed in pairs, so that nothing has to be told or run. Ours
+is measured twice: in a process that runs, as in a chat, and as a process of its own, as theirs is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AREAS = 3  # so many policies are about files that there are
 BASELINES = ("base", "default_tip", "prompt")
 POLICIES = 100
 AT_MOST_ONE, AT_MOST_ALL, AT_MOST_GROWTH = 1.5, 2, 2
-ROUNDS, ROUNDS_OF_PROCESSES = 8, 3
+ROUNDS, ROUNDS_OF_PROCESSES = 12, 2
 RACY_S = 1.1  # git reads files again that are as young as its index, and counts in seconds
 _POLICY = """\
 ---
@@ -71,7 +71,7 @@ def _rows(folder: Path) -> list[Row]:
     growth: list[Row] = []
     for size in SIZES:
         place = _place(folder / str(size), size)
-        times = {count: _measured(place, count, with_theirs=is_there) for count in COUNTS}
+        times = _measured(place, with_theirs=is_there)
         rows += [_beside(size, count, times[count]) for count in COUNTS if is_there]
         growth += _growth(size, times)
     return [*rows, *growth, *_beside_status(place)]
@@ -99,24 +99,30 @@ def _policies(count: int, baselines: tuple[str, ...] = BASELINES[:1]) -> dict[st
     }
 
 
-def _measured(place: Place, count: int, *, with_theirs: bool) -> Times:
-    place.lay_out(_policies(count))
-    (warm,) = _best(ROUNDS, place.ours_quiet)
-    sides = [place.ours_cold, *([place.theirs_quiet] if with_theirs else [])]
-    cold, *theirs = _best(ROUNDS_OF_PROCESSES, *sides)
-    return Times(warm, cold, theirs[0] if theirs else 0.0)
+def _measured(place: Place, *, with_theirs: bool) -> dict[int, Times]:
+    """Times by the number of policies; all of them take turns."""
+    sides = (place.ours_quiet, place.ours_cold, *([place.theirs_quiet] if with_theirs else []))
+    best = {count: [float("inf")] * len(Times._fields) for count in COUNTS}
+    for turn in range(-1, ROUNDS_OF_PROCESSES):  # the first one does not count
+        for count in COUNTS:
+            place.lay_out(_policies(count))
+            for number, side in enumerate(sides):
+                seconds = _seconds(side)
+                if turn >= 0:
+                    best[count][number] = min(best[count][number], seconds)
+    return {count: Times(*times) for count, times in best.items()}
 
 
-def _best(rounds: int, *sides: Callable[[], None]) -> list[float]:
-    """The best time of each; they take turns, after one turn that does not count."""
-    best = [float("inf")] * len(sides)
-    for turn in range(rounds + 1):
-        for number, side in enumerate(sides):
-            begun = time.perf_counter()
-            side()
-            if turn:
-                best[number] = min(best[number], time.perf_counter() - begun)
-    return best
+def _best(*sides: Callable[[], None]) -> list[float]:
+    """The best time of each; they take turns, and the first one does not count."""
+    turns = [[_seconds(side) for side in sides] for _ in range(ROUNDS + 1)]
+    return [min(times) for times in zip(*turns[1:], strict=True)]
+
+
+def _seconds(side: Callable[[], None]) -> float:
+    begun = time.perf_counter()
+    side()
+    return time.perf_counter() - begun
 
 
 def _beside(size: int, count: int, times: Times) -> Row:
@@ -146,7 +152,7 @@ def _beside_status(place: Place) -> list[Row]:
 def _status_row(place: Place, baselines: tuple[str, ...], budget: float) -> Row:
     place.lay_out(_policies(POLICIES, baselines))
     place.capture()
-    ours, theirs = _best(ROUNDS, place.ours_quiet, place.status)
+    ours, theirs = _best(place.ours_quiet, place.status)
     many = "one baseline" if len(baselines) == 1 else f"{len(baselines)} baselines"
     inside = f"{POLICIES} policies, {many}, in a process that runs; theirs: one `git status`"
     name = f"{SIZES[-1]:,} files, {many} / git status"

@@ -25,6 +25,7 @@ STOP = json.dumps({"hook_event_name": "Stop", "session_id": "bench", "cwd": ""})
 NOTHING = b"{}"
 # The files on which each policy fired, by its name.
 Findings: TypeAlias = dict[str, tuple[str, ...]]
+_NO_BYTE_CODE = ("PYTHONDONTWRITEBYTECODE",)
 _WHO = {f"GIT_{who}_{what}": "bench@bench" for who in ("AUTHOR", "COMMITTER")
         for what in ("NAME", "EMAIL")}  # fmt: skip
 
@@ -62,10 +63,12 @@ class Place:
         """Put policies in place of those that are there."""
         for folder in (self.root / ".deepwork/policies", self.root / ".deepwork/rules"):
             folder.mkdir(parents=True, exist_ok=True)
-            for old in folder.iterdir():
-                old.unlink()
+            there = {path.stem: path for path in folder.iterdir()}
+            for name in there.keys() - policies.keys():
+                there[name].unlink()
             for name, text in policies.items():
-                (folder / f"{name}.md").write_text(text)
+                if name not in there or there[name].read_text() != text:
+                    (folder / f"{name}.md").write_text(text)
 
     def ours(self) -> Findings:
         """A stop check in this process."""
@@ -115,10 +118,16 @@ class Place:
             cwd=self.root,
             input=data,
             capture_output=True,
-            env={**os.environ, **_WHO},
+            env=_environment(),
             check=True,
         )
         return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """An installed program has its byte code, whatever a checkout of it is told."""
+    kept = {name: value for name, value in os.environ.items() if name not in _NO_BYTE_CODE}
+    return {**kept, **_WHO, "PYTHONPYCACHEPREFIX": f"{os.environ['XDG_CACHE_HOME']}/byte-code"}
 
 
 def _ignore(_words: str) -> None:
