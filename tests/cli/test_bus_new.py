@@ -5,7 +5,9 @@ import os
 import pwd
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +108,17 @@ class TestMessage:
             "created_by": "cursor",
             "notes": "N",
         }
+
+    def test_paths_from_the_top_of_the_file_system(self, root, tmp_path):
+        (tmp_path / "link").symlink_to(root)
+        paths = [f"{root}/src/a", f"{root}/./b/../c", "d"]
+        words = [word for path in paths for word in ("--path", path)]
+        for folder in (str(root), str(tmp_path / "link")):
+            wanted = ["--title", "T", "--category", "A", *words, "--root", folder]
+            assert made(root, *wanted)["target_paths"] == ["src/a", "c", "d"]
+        done = new(root, "--title", "T", "--category", "A", "--path", f"{root}/../x")
+        assert done.returncode == 2
+        assert "`--path` must be inside the root" in done.stderr
 
     def test_its_time_is_utc(self, root):
         before = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
@@ -273,7 +286,7 @@ class TestIds:
 
     def test_several_in_one_second(self, root):
         messages = NewMessages(str(root))
-        paths = [messages.put(messages.draft(wish())) for _ in range(3)]
+        paths = [messages.put(messages.draft(wish()))[1] for _ in range(3)]
         assert [path.rpartition("/")[2] for path in paths] == [
             "20240116_120000_cursor_hello.json",
             "20240116_120000_cursor_hello-2.json",
@@ -291,8 +304,34 @@ class TestIds:
     def test_somebody_is_quicker(self, root):
         messages = NewMessages(str(root))
         draft = messages.draft(wish())
-        messages.put(draft)
-        with pytest.raises(BylawError, match="there is a message"):
+        (first, _), (second, path) = messages.put(draft), messages.put(draft)
+        assert first == draft
+        assert second.msg_id == f"{draft.msg_id}-2"
+        assert path == f"{BUS}/input/{second.msg_id}.json"
+        assert json.loads((root / path).read_text()) == second.message
+
+    def test_all_at_once(self, root):
+        """Everybody has chosen the same id before anybody writes."""
+        together = Barrier(12)
+
+        def put(_):
+            messages = NewMessages(str(root))
+            draft = messages.draft(wish())
+            together.wait(60)
+            return messages.put(draft)
+
+        with ThreadPoolExecutor(12) as everybody:
+            done = list(everybody.map(put, range(12)))
+        for draft, path in done:
+            assert json.loads((root / path).read_text()) == draft.message
+        assert len({draft.msg_id for draft, _ in done}) == 12
+        assert len(list((root / BUS / "input").iterdir())) == 12
+
+    def test_a_name_that_nobody_lists(self, root, monkeypatch):
+        messages = NewMessages(str(root))
+        draft, _ = messages.put(messages.draft(wish()))
+        monkeypatch.setattr(messages, "_taken", lambda _: set())
+        with pytest.raises(BylawError, match="100 messages like"):
             messages.put(draft)
 
     def test_too_many(self, root):
@@ -314,7 +353,7 @@ def test_whatever_is_said_the_bus_reads_it_back(tmp_path_factory, title, by, not
     messages = NewMessages(str(folder))
     draft = messages.draft(wish(title, by if word_of(by) else "me", notes))
     assert draft.problems == ()
-    path = messages.put(draft)
+    _, path = messages.put(draft)
     time.sleep(0.12)
     with Bus(str(folder), BUS) as bus:
         looked = look(bus, path.rpartition("/")[2], lambda _: True)

@@ -145,7 +145,10 @@ def new(*, root: str, dry_run: bool, form: str, **wanted: Any) -> int:
     draft = messages.draft(wish)
     if draft.problems:
         raise click.UsageError("; ".join(map(_in_our_words, draft.problems)))
-    path = messages.place(draft) if dry_run else messages.put(draft)
+    if dry_run:
+        path = messages.place(draft)
+    else:
+        draft, path = messages.put(draft)
     _note_idle_commands(wish)
     if form == "json":
         told = {"msg_id": draft.msg_id, "path": path, "written": not dry_run}

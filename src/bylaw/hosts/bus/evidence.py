@@ -42,6 +42,10 @@ _UNFINISHED = re.compile(rf"\.new-({OWNER_TAG})\.[0-9a-f]{{16}}")
 _SHORTER = (64 * 1024, 4 * 1024, 256)
 
 
+class MessageTakenError(BylawError):
+    """A message with this id lies in `input` already."""
+
+
 def slug(text: str) -> str:
     """A text as part of a file name: `[A-Za-z0-9_-]`, at most 100, never empty."""
     fit = _UNFIT.sub("-", text)
@@ -65,13 +69,13 @@ def write_evidence(bus: Bus, channel: str, name: str, rule: str, body: Mapping[s
 
 
 def write_message(bus: Bus, message: Mapping[str, JSON]) -> str:
-    """Put a message into `input` under its id; BylawError if one lies there, or that fails."""
+    """Put a message into `input` under its id; BylawError if that fails."""
     name = f"{slug(str(message.get('msg_id', '')))}.json"
     place = bus.shown(INPUT, name)
     try:
         _put(bus.input, message_bytes(message), [name])
     except FileExistsError:
-        raise BylawError(f"there is a message `{place}` already") from None
+        raise MessageTakenError(f"there is a message `{place}` already") from None
     except OSError as wrong:
         raise BylawError(f"cannot write the message `{place}`: {in_plain_words(wrong)}") from None
     return place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import time_ns
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -12,7 +12,7 @@ from unicodedata import normalize
 from bylaw.dialects.law.messages import COMMAND, judge_message
 from bylaw.dialects.law.written import CommandType
 from bylaw.hosts.bus.events import leading_out
-from bylaw.hosts.bus.evidence import message_bytes, write_message
+from bylaw.hosts.bus.evidence import MessageTakenError, message_bytes, write_message
 from bylaw.hosts.bus.folders import INPUT, PROCESSING, Bus
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.ledger import Ledger
@@ -23,7 +23,8 @@ from bylaw.hosts.bus.subjects import id_moment
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
-from bylaw.runtime.paths import is_folder
+from bylaw.runtime.paths import is_folder, name_from, real_path
+from bylaw.runtime.root import absolute
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
@@ -56,8 +57,12 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message that is not written yet, and what it would be refused for."""
+    """A message that is not written yet, and what it would be refused for.
 
+    `stem` is what its id begins with: the rest tells it from others of the same second.
+    """
+
+    stem: str
     message: dict[str, JSON]
     problems: tuple[str, ...]
 
@@ -85,7 +90,8 @@ class NewMessages:
 
     def draft(self, wish: Wish) -> Draft:
         """The message; BylawError if its phase is unknown. Strict mode judges it, so any will."""
-        message = self._message(wish)
+        stem = _stem(wish)
+        message = self._message(wish, self._free_id(stem))
         facts = LawFacts(
             phase=self._phase.phase,
             outside=tuple(leading_out(self._root, message["target_paths"])),
@@ -93,27 +99,36 @@ class NewMessages:
         problems = judge_message(message, facts).refused
         if not problems and len(message_bytes(message)) > MAX_MESSAGE_BYTES:
             problems = (f"a message is no larger than {MAX_MESSAGE_BYTES:,} bytes",)
-        return Draft(message, problems)
+        return Draft(stem, message, problems)
 
-    def put(self, draft: Draft) -> str:
-        """Write it, and give its path from the root; BylawError if that cannot be done."""
+    def put(self, draft: Draft) -> tuple[Draft, str]:
+        """Write it; as it was written, and its path from the root. BylawError if that fails.
+
+        If somebody has taken its id meanwhile, it gets the next one.
+        """
         with Bus(self._root, self._path) as bus:
-            return write_message(bus, draft.message)
+            for _ in range(MAX_SAME):
+                try:
+                    return draft, write_message(bus, draft.message)
+                except MessageTakenError:
+                    free = self._free_id(draft.stem)
+                    draft = replace(draft, message=draft.message | {"msg_id": free})
+        raise _too_many(draft.stem)
 
     def place(self, draft: Draft) -> str:
         """Where it would be written."""
         with SeenBus(self._root, self._path) as bus:
             return bus.shown(INPUT, f"{draft.msg_id}.json")
 
-    def _message(self, wish: Wish) -> dict[str, JSON]:
+    def _message(self, wish: Wish, msg_id: str) -> dict[str, JSON]:
         found: dict[str, JSON] = {
-            "msg_id": self._free_id(wish),
+            "msg_id": msg_id,
             "msg_type": COMMAND,
             "command_type": wish.command_type or _command_type(wish),
             "phase": self._active_phase() if wish.phase is None else wish.phase,
             "category": wish.category,
             "title": wish.title,
-            "target_paths": list(wish.paths),
+            "target_paths": [self._from_root(path) for path in wish.paths],
         }
         if wish.run:
             found["run"] = list(wish.run)
@@ -136,14 +151,19 @@ class NewMessages:
             )
         return self._phase.phase
 
-    def _free_id(self, wish: Wish) -> str:
-        word = wish.slug or word_of(wish.title).lower() or "message"
-        stem = f"{id_moment(time_ns() // _MS)}_{word_of(wish.by)}_{word}"
+    def _from_root(self, path: str) -> str:
+        """A path of the root, also if it is written from the top of the file system."""
+        if not path.startswith("/"):
+            return path
+        whole = absolute(path)
+        return name_from(self._root, whole) or name_from(real_path(self._root), whole) or path
+
+    def _free_id(self, stem: str) -> str:
         taken = self._taken(stem)
         tried = (stem, *(f"{stem}-{n}" for n in range(2, MAX_SAME + 1)))
         free = next((one for one in tried if one not in taken), None)
         if free is None:
-            raise BylawError(f"there are {MAX_SAME} messages like `{stem}` already; try again")
+            raise _too_many(stem)
         return free
 
     def _taken(self, stem: str) -> set[str]:
@@ -156,6 +176,15 @@ class NewMessages:
             with closing(ledger):
                 found |= set(ledger.ids(stem))
         return found
+
+
+def _stem(wish: Wish) -> str:
+    word = wish.slug or word_of(wish.title).lower() or "message"
+    return f"{id_moment(time_ns() // _MS)}_{word_of(wish.by)}_{word}"
+
+
+def _too_many(stem: str) -> BylawError:
+    return BylawError(f"there are {MAX_SAME} messages like `{stem}` already; try again")
 
 
 def _command_type(wish: Wish) -> CommandType:
