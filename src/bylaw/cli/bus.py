@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from bylaw.cli.bus_new import new
-from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.bus_status import status
 from bylaw.cli.failure import INTERRUPTED, MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS, Verbs
 from bylaw.cli.output import always_json, emit
+from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.bus.opening import Telling, open_bus
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import click
 
 from bylaw.cli.asking import agreed
-from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.decision_screen import as_data, question, render
 from bylaw.cli.output import emit, screen_columns, write
+from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.bus.approving import Approving
 from bylaw.hosts.bus.in_force import InForce
 from bylaw.model.errors import BylawError

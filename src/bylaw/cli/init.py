@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.asking import agreed
-from bylaw.cli.bus_root import chosen_root, root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, write
+from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.bus.laying_out import lay_out, starter_files
 from bylaw.hosts.new_file import Standing
 from bylaw.model.visible import visible

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.bus_root import root_option
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.policies_root import note, repository_root, tell
 from bylaw.cli.progress import progress
+from bylaw.cli.root_option import root_option
 from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.path_text import fact_path
 from bylaw.hosts.worktree.queue import Queue

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.asking import agreed
-from bylaw.cli.bus_root import root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
 from bylaw.cli.policies_root import repository_root, settings_to_write, tell
 from bylaw.cli.reading import read_source
+from bylaw.cli.root_option import root_option
 from bylaw.hosts.new_file import Standing, standing, write_new
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bylaw.cli.bus_root import root_option
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
 from bylaw.cli.policies_root import repository_root, settings_to_write, tell
+from bylaw.cli.root_option import root_option
 from bylaw.dialects.file_policies.written import (
     CommandAction,
     CompareTo,

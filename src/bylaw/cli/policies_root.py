@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.bus_root import chosen_root
 from bylaw.cli.output import in_color
+from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import to_builtins
 
-from bylaw.cli.bus_root import root_option
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, text_or_json, write
 from bylaw.cli.policies_root import note, repository_root
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
+from bylaw.cli.root_option import root_option
 from bylaw.hosts.worktree.running import run_policies
 from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
 from bylaw.tools.printers import json as json_printer
