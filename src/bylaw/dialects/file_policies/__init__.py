@@ -20,7 +20,7 @@ from bylaw.dialects.file_policies.reader import (
     KEYS,
     LEGACY_KEYS,
     check_identifier,
-    named,
+    named_after,
     read_text,
 )
 from bylaw.dialects.file_policies.steps import Runs
@@ -115,5 +115,5 @@ def _read(file: RuleFile) -> _Read:
         policy, found = read_text(file.source)
         note = to_note(policy) if policy is not None and not found else b""
     wrong = check_identifier(file.source)
-    called = None if wrong or policy is None else named(policy, file.source)
+    called = None if wrong or policy is None else named_after(file.source, policy)
     return _Read(file, called, [*wrong, *found], note)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.file_policies.front_matter import first_line
 from bylaw.dialects.file_policies.promises import promise_name
 from bylaw.model.codes.policies import POLICY_DUPLICATE_ID, POLICY_SAME_TITLE
 from bylaw.model.diagnostic import error, warning
-from bylaw.model.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ def duplicate_ids(policies: Policies) -> list[Diagnostic]:
             POLICY_DUPLICATE_ID,
             f"`{identifier}` is also the identifier of `{_other(files, file).path}`",
             file.source,
-            _first_line(file),
+            first_line(file.source),
             help="rename one of the two files",
         )
         for identifier, files in by_id.items()
@@ -51,7 +51,7 @@ def _same_titles(policies: Policies) -> Iterator[Diagnostic]:
         if other:
             headline = f"a promise for `{policy.title}` is also one for the policy `{other}`"
             help_ = "give each policy a `name` of its own"
-            span = _first_line(file)
+            span = first_line(file.source)
             yield warning(POLICY_SAME_TITLE, headline, file.source, span, help=help_)
         for one in names:
             taken.setdefault(one, policy.id)
@@ -59,7 +59,3 @@ def _same_titles(policies: Policies) -> Iterator[Diagnostic]:
 
 def _other(files: Sequence[RuleFile], file: RuleFile) -> RuleFile:
     return next(one for one in files if one is not file)
-
-
-def _first_line(file: RuleFile) -> Span:
-    return Span(0, len(file.source.text.partition("\n")[0].rstrip()))

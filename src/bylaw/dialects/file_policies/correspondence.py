@@ -94,11 +94,11 @@ class Sieve:
     def _index(self) -> PathIndex:
         return PathIndex([one for _, _, one in self._entries])
 
-    def hits(self, changes: ChangeSet, baseline: str = "") -> Hits:
+    def hits(self, changes: ChangeSet, compared_to: str = "") -> Hits:
         """Which files concern which policies; known for the newest changes of each baseline."""
-        known = self._last.get(baseline)
+        known = self._last.get(compared_to)
         if known is None or known[0] is not changes:
-            known = self._last[baseline] = (changes, self._hits(changed_files(changes.files)))
+            known = self._last[compared_to] = (changes, self._hits(changed_files(changes.files)))
         return known[1]
 
     def _hits(self, files: dict[str, ChangedFile]) -> Hits:

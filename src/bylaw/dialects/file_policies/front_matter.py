@@ -37,7 +37,7 @@ def split(source: SourceFile) -> FrontMatter:
     """The parts of a policy file; PolicyError if it has no front matter."""
     opening = _OPENING.match(source.text)
     if opening is None:
-        raise _refused(source, "a policy begins with a line `---`", _first_line(source))
+        raise _refused(source, "a policy begins with a line `---`", first_line(source))
     closing = _CLOSING.search(source.text, opening.end())
     if closing is None:
         place = Span(opening.start(), opening.start() + len(opening[0].rstrip()))
@@ -63,7 +63,8 @@ def head(source: SourceFile) -> str:
     return source.text[opening.end() : closing.start() if closing else None]
 
 
-def _first_line(source: SourceFile) -> Span:
+def first_line(source: SourceFile) -> Span:
+    """Where what is wrong with the whole file, or with its name, is told."""
     return Span(0, len(source.text.partition("\n")[0].rstrip()))
 
 

@@ -41,13 +41,12 @@ _CLOSED = (EntryStatus.PASSED, EntryStatus.SKIPPED)
 
 
 class State(StrEnum):
-    """What is to be done about a policy; each has a rule of its own."""
+    """Where a policy stands at a stop; each has a rule of its own."""
 
     VIOLATED = "violated"
     FAILED = "failed"
     SATISFIED = "satisfied"
     GONE = "gone"
-    PROMISED = "promised"
 
 
 class Closing(Struct, frozen=True):

@@ -14,7 +14,7 @@ from bylaw.dialects.file_policies.judging import IsPromised, Judge, StandsSo, St
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,
-    Captures,
+    CapturesBaseline,
     Closes,
     Emits,
     Runs,
@@ -55,7 +55,7 @@ _CAPTURES = Rule(
     id="baseline",
     origin=Origin(BUILT_IN, 1, 1, ""),
     on=Trigger(kinds=(Kind.PROMPT,), main_agent=True),
-    plan=PlanForm(steps=(Captures(),)),
+    plan=PlanForm(steps=(CapturesBaseline(),)),
     free=True,
     core=True,
 )

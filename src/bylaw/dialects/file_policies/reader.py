@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.action_reader import read_action
-from bylaw.dialects.file_policies.front_matter import body_text, split
+from bylaw.dialects.file_policies.front_matter import body_text, first_line, split
 from bylaw.dialects.file_policies.instructions import EXPECTED_FILES
 from bylaw.dialects.file_policies.pattern_reader import QUOTE, PatternReader
 from bylaw.dialects.file_policies.written import CompareTo, Mode, WrittenPolicy
@@ -65,10 +65,10 @@ def read_policy(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnost
     """The policy, if nothing is wrong with it, and the findings about its file."""
     policy, found = read_text(source)
     wrong = check_identifier(source)
-    return None if wrong or policy is None else named(policy, source), [*wrong, *found]
+    return None if wrong or policy is None else named_after(source, policy), [*wrong, *found]
 
 
-def named(policy: WrittenPolicy, source: SourceFile) -> WrittenPolicy:
+def named_after(source: SourceFile, policy: WrittenPolicy) -> WrittenPolicy:
     """The policy of a text, called as its file is."""
     identifier = policy_id(source.path)
     return replace(policy, id=identifier, title=policy.title or identifier)
@@ -81,8 +81,7 @@ def check_identifier(source: SourceFile) -> list[Diagnostic]:
         return []
     headline = f"`{visible(brief(identifier))}` cannot be the identifier of a policy"
     help_ = "rename the file: letters, digits, `-` and `_`, such as `readme-accuracy.md`"
-    span = Span(0, len(source.text.partition("\n")[0].rstrip()))
-    return [error(codes.POLICY_IDENTIFIER, headline, source, span, help=help_)]
+    return [error(codes.POLICY_IDENTIFIER, headline, source, first_line(source), help=help_)]
 
 
 def read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:

@@ -65,7 +65,7 @@ class Shows:
 
 
 @dataclass(frozen=True)
-class Captures:
+class CapturesBaseline:
     """Remembers what the work tree is now."""
 
     op: Op = Op.BASELINE_CAPTURE
