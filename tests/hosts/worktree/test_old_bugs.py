@@ -152,6 +152,19 @@ def test_bug_4_without_a_remote_changes_are_seen(project):
     assert (code, output.count("Look at src/new.py.")) == (1, 2)
 
 
+def test_bug_4_nor_is_all_well_when_git_cannot_tell(project):
+    project.policy("look", "trigger: src/*.py")
+    project.write("src/new.py")
+    for path in (project.root / ".git/objects").rglob("*"):
+        if path.is_file():
+            path.unlink()
+
+    code, output, errors = project.run()
+
+    assert (code, output) == (1, "")
+    assert "`look` cannot be checked" in errors
+
+
 def test_bug_5_an_invalid_policy_leaves_the_others_in_force(project):
     project.policy("broken", "trigger: src/{path.py")
     project.policy("look", "trigger: src/*.py")

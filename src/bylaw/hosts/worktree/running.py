@@ -11,6 +11,7 @@ from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
+from bylaw.model.decision import TraceResult
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.effects import CommandRun, EntryWrite, PromptShow
 from bylaw.model.errors import BylawError
@@ -114,7 +115,15 @@ class _Desk:
         (answer,) = self._loop.take([self._switches.stamp(event)])
         if answer.problem:
             raise BylawError(answer.problem)
+        _refuse_unjudged(answer)
         return answer
+
+
+def _refuse_unjudged(answer: Answer) -> None:
+    """BylawError if a policy could not be looked at: then nobody knows that all is well."""
+    for line in (answer.again or answer).decision.trace:
+        if line.result is TraceResult.GUARD_ERROR:
+            raise BylawError(f"`{line.uid.rpartition('#')[2]}` cannot be checked: {line.detail}")
 
 
 def _hashes(answer: Answer) -> Iterator[str]:
