@@ -2,8 +2,8 @@
 
 Inside the timed part: the top of the repository and its policies are found, policies are read and
 checked, git is asked what changed, every policy is judged, the decision is recorded. Files,
-policies and byte code lie ready; files changed in pairs, so that nothing has to be told or run. Ours
-is measured twice: in a process that runs, as in a chat, and as a process of its own, as theirs is.
+policies and byte code lie ready; files changed in pairs, so that nothing has to be told or run.
+Ours is measured twice: in a process that runs, as in a chat, and as a process, as theirs is.
 """
 
 from __future__ import annotations

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS, Verbs
-from bylaw.cli.policies_explain import explain
-from bylaw.cli.policies_migrate import migrate
-from bylaw.cli.policies_new import new
-from bylaw.cli.policies_run import run
-from bylaw.cli.policies_status import baseline, clear, status
+
+_VERBS = {
+    "run": "policies_run",
+    "status": "policies_status",
+    "explain": "policies_explain",
+    "new": "policies_new",
+    "clear": "policies_status",
+    "baseline": "policies_status",
+    "migrate": "policies_migrate",
+}
+
+
+class _PolicyVerbs(Verbs):
+    """Only what is called is imported: an agent that stops waits for `run`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in _VERBS:
+            return None
+        verb = getattr(import_module(f"bylaw.cli.{_VERBS[cmd_name]}"), cmd_name)
+        assert isinstance(verb, click.Command)
+        return verb
 
 
 @click.group(
-    cls=Verbs,
+    cls=_PolicyVerbs,
     name="policies",
     context_settings=HELP_OPTIONS,
     subcommand_metavar="VERB …",
@@ -31,7 +52,3 @@ def command() -> None:
     A policy is a Markdown file in .deepwork/policies that says which files must change together,
     what to tell an agent when some files changed, or which command to run on them.
     """
-
-
-for _verb in (run, status, explain, new, clear, baseline, migrate):
-    command.add_command(_verb)
