@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, MsgspecError, Struct, json
 
-from bylaw.hosts.worktree.state_folders import (
+from bylaw.hosts.worktree.policy_folders import (
     POLICY,
-    State,
-    existing_state_folder,
-    state_folder,
+    PolicyFolder,
+    existing_policy_folder,
+    policy_folder,
 )
 from bylaw.model.errors import BylawError
 from bylaw.runtime.paths import as_bytes
@@ -62,7 +62,7 @@ def write_baseline(
     now: float | None = None,
 ) -> str:
     """Keep what the work tree is now; gives the path of the file from the root. BylawError."""
-    with state_folder(root, State.BASELINES) as folder:
+    with policy_folder(root, PolicyFolder.BASELINES) as folder:
         try:
             # Where the clock was set back, the new one is the latest all the same.
             moment = time_ns() // _NS if now is None else int(now)
@@ -77,12 +77,12 @@ def write_baseline(
             name = _write(folder.descriptor, second, json.encode(baseline))
         except OSError as wrong:
             raise BylawError(f"cannot keep a baseline: {in_plain_words(wrong)}") from None
-    return f"{POLICY}/{State.BASELINES}/{name}"
+    return f"{POLICY}/{PolicyFolder.BASELINES}/{name}"
 
 
 def latest_baseline(root: str, notes: list[str]) -> Baseline | None:
     """That of the last prompt; None if there is none. What cannot be read is noted."""
-    with existing_state_folder(root, State.BASELINES) as folder:
+    with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
         if folder is None:
             return None
         for name in _names(folder.descriptor)[:MAX_TRIED]:
@@ -95,7 +95,7 @@ def latest_baseline(root: str, notes: list[str]) -> Baseline | None:
 
 def read_baseline(root: str, path: str) -> Baseline:
     """The baseline that `write_baseline` has put there; BylawError if it is gone."""
-    with state_folder(root, State.BASELINES) as folder:
+    with policy_folder(root, PolicyFolder.BASELINES) as folder:
         found = _read(folder.descriptor, path.rpartition("/")[2])
     if found is None:
         raise BylawError(f"`{path}` was removed")

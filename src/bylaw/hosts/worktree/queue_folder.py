@@ -10,11 +10,11 @@ from stat import S_IMODE
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.worktree.state_folders import (
+from bylaw.hosts.worktree.policy_folders import (
     POLICY,
-    State,
-    existing_state_folder,
-    state_folder,
+    PolicyFolder,
+    existing_policy_folder,
+    policy_folder,
 )
 from bylaw.runtime.brief_lock import wait_for_lock
 from bylaw.runtime.paths import as_bytes
@@ -22,7 +22,7 @@ from bylaw.runtime.paths import as_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-QUEUE = f"{POLICY}/{State.QUEUE}"
+QUEUE = f"{POLICY}/{PolicyFolder.QUEUE}"
 _OURS = 0o700
 
 
@@ -68,8 +68,8 @@ class QueueFolder:
         if self._close is not None:
             self._close()
         self._open = None
-        open_folder = state_folder if make else existing_state_folder
-        with open_folder(self._root, State.QUEUE) as found:
+        open_folder = policy_folder if make else existing_policy_folder
+        with open_folder(self._root, PolicyFolder.QUEUE) as found:
             if found is None:
                 return None
             for one in found.notes:

@@ -6,7 +6,7 @@ import stat
 import pytest
 from git_repository import Repository
 
-from bylaw.hosts.worktree.state_folders import State, existing_state_folder, state_folder
+from bylaw.hosts.worktree.policy_folders import PolicyFolder, existing_policy_folder, policy_folder
 from bylaw.model.errors import BylawError
 
 POLICY = ".deepwork/tmp/policy"
@@ -21,8 +21,8 @@ def test_they_are_for_this_user_alone(tmp_path, umask):
     """DW-120, DW-133."""
     old = os.umask(umask)
     try:
-        for state in State:
-            with state_folder(str(tmp_path), state) as folder:
+        for state in PolicyFolder:
+            with policy_folder(str(tmp_path), state) as folder:
                 assert folder.notes == ()
                 assert (
                     os.fstat(folder.descriptor).st_ino == (tmp_path / POLICY / state).stat().st_ino
@@ -38,7 +38,7 @@ def test_they_are_for_this_user_alone(tmp_path, umask):
 def test_git_does_not_see_them(tmp_path):
     """DW-121, DW-A36."""
     repository = Repository(tmp_path / "r")
-    with state_folder(str(repository.path), State.QUEUE) as folder:
+    with policy_folder(str(repository.path), PolicyFolder.QUEUE) as folder:
         os.close(os.open("x", os.O_CREAT | os.O_WRONLY, dir_fd=folder.descriptor))
 
     assert (repository.path / ".deepwork/tmp/.gitignore").read_text() == "*\n"
@@ -49,7 +49,7 @@ def test_an_ignore_file_that_is_there_stays(tmp_path):
     (tmp_path / ".deepwork/tmp").mkdir(parents=True)
     (tmp_path / ".deepwork/tmp/.gitignore").write_text("mine\n")
 
-    with state_folder(str(tmp_path), State.QUEUE):
+    with policy_folder(str(tmp_path), PolicyFolder.QUEUE):
         pass
 
     assert (tmp_path / ".deepwork/tmp/.gitignore").read_text() == "mine\n"
@@ -62,12 +62,12 @@ def test_wrong_permissions_are_corrected_and_noted(tmp_path):
     queue.chmod(0o755)
     queue.parent.chmod(0o700)
 
-    with state_folder(str(tmp_path), State.QUEUE) as folder:
+    with policy_folder(str(tmp_path), PolicyFolder.QUEUE) as folder:
         notes = folder.notes
 
     assert notes == (f"`{POLICY}/queue` was open to others (mode 755) and is not any more",)
     assert mode(queue) == 0o700
-    with state_folder(str(tmp_path), State.QUEUE) as folder:
+    with policy_folder(str(tmp_path), PolicyFolder.QUEUE) as folder:
         assert folder.notes == ()
 
 
@@ -79,7 +79,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path):
 
     with (
         pytest.raises(BylawError, match=r"`.*/queue`: it belongs to another user"),
-        state_folder(str(tmp_path), State.QUEUE),
+        policy_folder(str(tmp_path), PolicyFolder.QUEUE),
     ):
         pass
 
@@ -94,7 +94,7 @@ def test_links_out_of_the_root_are_refused(tmp_path, part):
 
     with (
         pytest.raises(BylawError, match=r"cannot use `\.deepwork/tmp/policy/queue`: it leads out"),
-        state_folder(str(root), State.QUEUE),
+        policy_folder(str(root), PolicyFolder.QUEUE),
     ):
         pass
     assert list(outside.iterdir()) == []
@@ -110,7 +110,7 @@ def test_in_our_own_folders_every_link_is(tmp_path, part):
 
     with (
         pytest.raises(BylawError, match="a file or a link is in the place of a folder"),
-        state_folder(str(tmp_path), State.QUEUE),
+        policy_folder(str(tmp_path), PolicyFolder.QUEUE),
     ):
         pass
     assert list(outside.iterdir()) == []
@@ -120,20 +120,20 @@ def test_a_link_inside_of_the_root_is_followed(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".deepwork").symlink_to("elsewhere")
 
-    with state_folder(str(tmp_path), State.CACHE):
+    with policy_folder(str(tmp_path), PolicyFolder.CACHE):
         pass
 
     assert (tmp_path / "elsewhere/tmp/policy/cache").is_dir()
 
 
 def test_what_is_not_there_is_not_made_by_who_only_reads(tmp_path):
-    with existing_state_folder(str(tmp_path), State.QUEUE) as folder:
+    with existing_policy_folder(str(tmp_path), PolicyFolder.QUEUE) as folder:
         assert folder is None
     assert list(tmp_path.iterdir()) == []
 
-    with state_folder(str(tmp_path), State.QUEUE):
+    with policy_folder(str(tmp_path), PolicyFolder.QUEUE):
         pass
-    with existing_state_folder(str(tmp_path), State.BASELINES) as folder:
+    with existing_policy_folder(str(tmp_path), PolicyFolder.BASELINES) as folder:
         assert folder is None
-    with existing_state_folder(str(tmp_path), State.QUEUE) as folder:
+    with existing_policy_folder(str(tmp_path), PolicyFolder.QUEUE) as folder:
         assert folder is not None

@@ -34,8 +34,8 @@ _OURS = 0o700
 _IGNORE = ".gitignore"
 
 
-class State(StrEnum):
-    """What a folder is for."""
+class PolicyFolder(StrEnum):
+    """What a folder of the state is for; its name."""
 
     QUEUE = "queue"
     BASELINES = "baselines"
@@ -51,46 +51,46 @@ class OpenFolder:
 
 
 @contextmanager
-def state_folder(root: str, state: State) -> Iterator[OpenFolder]:
+def policy_folder(root: str, which: PolicyFolder) -> Iterator[OpenFolder]:
     """A folder of the state, made if need be; BylawError if it cannot be used."""
     with ExitStack() as opened:
         try:
-            folder = _opened_at_last(root, state, opened)
+            folder = _opened_at_last(root, which, opened)
         except (OSError, ValueError) as wrong:
-            raise _unusable(f"{POLICY}/{state}", _why(wrong)) from None
+            raise _unusable(f"{POLICY}/{which}", _why(wrong)) from None
         yield folder
 
 
 @contextmanager
-def existing_state_folder(root: str, state: State) -> Iterator[OpenFolder | None]:
+def existing_policy_folder(root: str, which: PolicyFolder) -> Iterator[OpenFolder | None]:
     """A folder of the state, None if there is none; BylawError if it cannot be used."""
     try:
-        with beneath(root, f"{POLICY}/{state}") as place:
+        with beneath(root, f"{POLICY}/{which}") as place:
             os.stat(as_bytes(place.name), dir_fd=place.folder, follow_symlinks=False)
     except FileNotFoundError:
         yield None
         return
     except (OSError, ValueError) as wrong:
-        raise _unusable(f"{POLICY}/{state}", _why(wrong)) from None
-    with state_folder(root, state) as folder:
+        raise _unusable(f"{POLICY}/{which}", _why(wrong)) from None
+    with policy_folder(root, which) as folder:
         yield folder
 
 
-def _opened_at_last(root: str, state: State, opened: ExitStack) -> OpenFolder:
+def _opened_at_last(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFolder:
     """They may be removed at any time, also while they are made (DW-072)."""
     for _ in range(MAX_TRIES - 1):
         with suppress(FileNotFoundError):
-            return _opened(root, state, opened)
+            return _opened(root, which, opened)
         opened.close()
-    return _opened(root, state, opened)
+    return _opened(root, which, opened)
 
 
-def _opened(root: str, state: State, opened: ExitStack) -> OpenFolder:
+def _opened(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFolder:
     transient = _transient(root, opened)
     _keep_from_git(transient)
     policy = _enter(transient, "policy", _OURS, opened)
-    folder = _enter(policy, state, _OURS, opened)
-    notes = (*_to_ourselves(policy, POLICY), *_to_ourselves(folder, f"{POLICY}/{state}"))
+    folder = _enter(policy, which, _OURS, opened)
+    notes = (*_to_ourselves(policy, POLICY), *_to_ourselves(folder, f"{POLICY}/{which}"))
     return OpenFolder(folder, notes)
 
 
