@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 # Whatever asks for the time must be there.
-import bylaw.cli.policies
+import bylaw.cli.policies_run
+import bylaw.cli.policies_status
 import bylaw.hosts.bus.opening  # noqa: F401
 from bylaw.cli import main
 from bylaw.model.errors import LoadError
