@@ -7,7 +7,8 @@ At most four processes, however many policies ask, and none if nobody does:
     rev-parse    where HEAD left that branch (without a branch `rev-list`: the first commit)
     diff-tree    HEAD against all baselines at once, if any is another commit
 
-Where the settings of the repository include other files, git is asked once more for all of them.
+Git is asked once more where the settings of the repository include other files, and where there was
+no commit when a prompt was submitted, or is none now.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.contents import committed_digest
 from bylaw.hosts.worktree.path_text import fact_path
-from bylaw.hosts.worktree.policy_state import PATH as POLICY_STATE
-from bylaw.hosts.worktree.records import Version
+from bylaw.hosts.worktree.records import Version, is_ours
 from bylaw.model.facts import ChangedFile
 from bylaw.model.vocabulary import FileStatus
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.worktree.contents import Contents
     from bylaw.hosts.worktree.records import Difference, Dirty, Status
-
-
-# What policies themselves write with every run, beside what git ignores: no work of anybody.
-OURS = frozenset({POLICY_STATE.encode()})
 
 
 class Comparison:
@@ -39,13 +34,13 @@ class Comparison:
     ) -> list[ChangedFile]:
         """The files that differ from a commit, given how HEAD does; sorted."""
         paths = self._dirty.keys() | differences.keys()
-        todo = sorted(paths.difference(without, OURS))
+        todo = sorted(paths.difference(without))
         found = (self._compared(path, differences.get(path)) for path in todo)
         return [change for change in found if change is not None]
 
     def changed_since(self, digests: Mapping[bytes, str]) -> list[ChangedFile]:
         """The files whose content is not the one that was captured."""
-        todo = sorted((path, digest) for path, digest in digests.items() if path not in OURS)
+        todo = sorted((path, digest) for path, digest in digests.items() if not is_ours(path))
         found = (self._since(path, digest) for path, digest in todo)
         return [change for change in found if change is not None]
 
@@ -97,5 +92,5 @@ def _change(path: bytes, *, is_new: bool, digest: str) -> ChangedFile:
 
 
 def in_order(files: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
-    """As facts have them."""
+    """By path, as facts have them."""
     return tuple(sorted(files, key=lambda file: file.path))

@@ -12,14 +12,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, MsgspecError, Struct, UnsetType, json
 
-from bylaw.dialects.file_policies.trigger_hash import trigger_hash
+from bylaw.dialects.file_policies.trigger_hash import HASH_DIGITS, trigger_hash
 from bylaw.model.facts import Entry
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import EntryStatus
 
 MAX_ENTRY_BYTES = 32 << 20
 LAST_LINES = 3
-HASH = re.compile(r"[0-9a-f]{12}")
+HASH = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}")
 NAME = re.compile(rf"({HASH.pattern})\.({'|'.join(EntryStatus)})\.json")
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -36,7 +36,7 @@ class ActionResult(
 ):
     """What evaluating gave (DW-070, DW-A16).
 
-    Of a command: the first run that failed, else the last; `runs` are all of them in short.
+    Of a command: the first run that failed, else the first; `runs` are all of them in short.
     `reason` says what failed, `touched` which other files than its own were changed (DW-A23).
     """
 
@@ -104,7 +104,7 @@ def file_name(hash_: str, status: EntryStatus) -> str:
     return f"{hash_}.{status}.json"
 
 
-def as_bytes(entry: QueueEntry) -> bytes:
+def entry_bytes(entry: QueueEntry) -> bytes:
     """What the file of an entry holds; ValueError if that is too much, or no text."""
     try:
         data = json.format(json.encode(entry), indent=2) + b"\n"
@@ -140,7 +140,8 @@ def checked(entry: QueueEntry, name: str) -> QueueEntry:
         if path.startswith("/") or ".." in path.split("/"):
             raise CorruptEntryError(f"`{path[:200]}` is no path from the root")
     # So that nothing in it that the hash was made of can have been changed (DW-062, DW-066).
-    if trigger_hash(entry.policy_name, entry.trigger_files, entry.baseline_ref) != name[:12]:
+    made_of = entry.policy_name, entry.trigger_files, entry.baseline_ref
+    if trigger_hash(*made_of) != entry.trigger_hash:
         raise CorruptEntryError("its hash is not that of its policy, files and baseline")
     return entry
 

@@ -1,7 +1,7 @@
 """An entry of the queue and a step that wants to write it → the entry from then on, or none.
 
     nothing → queued, skipped        queued → passed, failed, skipped
-    failed → skipped (a person's promise)
+    failed → skipped (a promise: it may be skipped)
     passed, failed, skipped → queued, skipped, but only when the content is another one: a new life
 
 Everything else leaves the entry as it is.

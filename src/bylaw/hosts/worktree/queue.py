@@ -21,8 +21,8 @@ from bylaw.hosts.worktree.entry_file import (
     MAX_ENTRY_BYTES,
     NAME,
     CorruptEntryError,
-    as_bytes,
     checked,
+    entry_bytes,
     file_name,
     read_entry,
 )
@@ -221,7 +221,7 @@ def _names(folder: int) -> list[str]:
 def _put(folder: int, old: str, entry: QueueEntry) -> None:
     """Put an entry in the place of its former state; see above."""
     name = entry.file_name
-    data = as_bytes(checked(entry, name))
+    data = entry_bytes(checked(entry, name))
     remove(folder, name + _PENDING)
     descriptor = os.open(name + _PENDING, _NEW, FILE_MODE, dir_fd=folder)
     with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor

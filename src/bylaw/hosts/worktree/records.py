@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from bylaw.hosts.worktree.policy_folders import TRANSIENT
+from bylaw.hosts.worktree.policy_state import PATH as POLICY_STATE
+from bylaw.runtime.state_folder import STATE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Ours, so no change of theirs: it would be one of every check.
-OUR_FOLDERS = (b".deepwork/tmp/", b".bylaw/state/")
-OUR_FILES = frozenset({b".deepwork/policy_state.json"})
+_OUR_FOLDERS = tuple(f"{folder}/".encode() for folder in (TRANSIENT, STATE))
+_OUR_FILES = frozenset({POLICY_STATE.encode()})
 
 GITLINK = "160000"
 _NOTHING = "000000"
@@ -74,7 +78,7 @@ def read_status(output: bytes) -> Status:
             commit = value.decode() if key == b"branch.oid" else commit
         elif kind in _READERS:
             path, dirty = _READERS[kind](rest)
-            if not _is_ours(path):
+            if not is_ours(path):
                 files[path] = _both(files[path], dirty) if path in files else dirty
     return Status("" if commit == "(initial)" else commit, files)
 
@@ -131,7 +135,7 @@ def read_differences(output: bytes) -> dict[str, dict[bytes, Difference]]:
             continue
         old, new, old_name, new_name, _ = last[1:].split(b" ")
         path = next(records)
-        if not _is_ours(path):
+        if not is_ours(path):
             current[path] = Difference(_version(old, old_name), _version(new, new_name))
     return commits
 
@@ -140,5 +144,6 @@ def _version(mode: bytes, name: bytes) -> Version | None:
     return None if mode.decode() == _NOTHING else Version(mode.decode(), name.decode())
 
 
-def _is_ours(path: bytes) -> bool:
-    return path in OUR_FILES or path.startswith(OUR_FOLDERS)
+def is_ours(path: bytes) -> bool:
+    """Whether Bylaw itself writes it: no work of anybody."""
+    return path in _OUR_FILES or path.startswith(_OUR_FOLDERS)
