@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from fcntl import ioctl
@@ -12,6 +13,7 @@ from termios import TIOCSWINSZ
 import pytest
 
 RULES = [sys.executable, "-m", "bylaw", "rules"]
+PROGRESS = re.compile(r"(?:\r\x1b\[K[^\r\n\x1b]+ …)+\r\x1b\[K")
 BEFORE = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}}
 
 
@@ -45,7 +47,8 @@ def on_terminal(folder, *words, columns=100, **environment):
         while piece := _read(main):
             shown += piece
     os.close(main)
-    return shown.decode().replace("\r\n", "\n")
+    # On a busy machine words about the progress come, and go again.
+    return PROGRESS.sub("", shown.decode().replace("\r\n", "\n"))
 
 
 def _read(terminal):
