@@ -5,7 +5,7 @@ from functools import cache
 from itertools import combinations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from law_rules import FILE_RULE, RULE, changed, law_file, of_files, rule_of
 
@@ -22,7 +22,8 @@ from bylaw.dialects.law.written import (
     WriteBus,
     WrittenRule,
 )
-from bylaw.expr.paths import pattern
+from bylaw.expr.paths import is_normalised, pattern
+from bylaw.model.errors import PatternError
 from bylaw.model.rule import ApprovalMode
 from bylaw.model.vocabulary import Authority, Change, Channel
 
@@ -241,6 +242,29 @@ class TestPaths:
             (["**/*.ts"], ["src/a.ts"], True),
             (["{src,lib}/*.ts"], ["lib/a.ts"], True),
             ([], ["src/**"], True),
+            (["**/*.py"], ["src/**/*.py"], True),
+            (["src/*.{js,ts}"], ["src/*.ts"], True),
+            (["src/*.{js,ts}"], ["src/*.{ts,js}"], True),
+            (["src/*.js", "src/*.ts"], ["src/*.{ts,js}"], True),
+            (["*.ts"], ["*.test.ts"], True),
+            (["src/**/*.ts"], ["src/**/*.test.ts"], True),
+            (["src/**/*.ts"], ["src/**/test/*-*.ts"], True),
+            (["*", "*/**"], ["**"], True),
+            (["**/src/**"], ["a/**/src/**/b/*"], True),
+            (["{a,b}/{c,d}"], ["{b,a}/c", "a/{d,c}"], True),
+            (["src/{a,b/c}/*"], ["src/b/c/?.ts"], True),
+            (["?*"], ["*?"], True),
+            (["src/*?"], ["src/*"], True),
+            (["{*}.ts"], ["{*}.test.ts"], True),
+            (["{**}/{*}"], ["src/**/*.ts"], True),
+            (["src/**/*.py"], ["**/*.py"], False),
+            (["src/*.js", "src/*.ts"], ["src/*.{ts,js,tsx}"], False),
+            (["*.test.ts"], ["*.ts"], False),
+            (["*/**"], ["**"], False),
+            (["?*?"], ["*"], False),
+            (["{*}.ts"], ["?.ts"], False),  # `..ts`
+            (["a{**}"], ["a?"], False),  # `a.`
+            (["*.ts"], ["**/*.ts"], False),
             (["src/**"], ["src2/**"], False),
             (["src/**"], ["src*/**"], False),
             (["src/**"], ["src"], False),
@@ -392,6 +416,83 @@ class TestTruth:
         assert is_shadowed(paths, paths)
 
 
+# Every path of up to six characters; no pattern below has a `b`, so it is any other letter.
+LETTERS = "ab./"
+SMALL_PATHS = [
+    path
+    for length in range(1, 7)
+    for path in map("".join, product(LETTERS, repeat=length))
+    if is_normalised(path)
+]
+PIECES = ["a", ".", "aa", "*", "?", "{*}", "{**}", "{a,.a}", "{aa,a.}", "{a,a/a}"]
+NARROWER = {
+    "*": ["", "a", "?", "*a", "a*", "?*", "*a*", "{a,.}", "{*}"],
+    "?": ["a", "."],
+    "{*}": ["a", "aa", "?", "?a", "???", "{*}a", "*a"],
+    "{**}": ["a", "?/?", "{*}", "a/{**}", "**/a", "*/*"],
+    "{a,.a}": ["a", ".a", "{.a,a}"],
+    "{aa,a.}": ["aa", "{a.,aa}"],
+    "{a,a/a}": ["a", "a/a", "{a/a,a}"],
+    "**": ["*", "a/**", "**/a", "**/*/**", "?/*"],
+}
+
+
+@cache
+def small_paths(text):
+    made = pattern(text)
+    return frozenset(path for path in SMALL_PATHS if made.match(path) is not None)
+
+
+def is_pattern(text):
+    try:
+        return bool(pattern(text))
+    except PatternError:
+        return False
+
+
+SEGMENTS = st.just(["**"]) | st.lists(st.sampled_from(PIECES), min_size=1, max_size=3)
+PIECED = st.lists(SEGMENTS, min_size=1, max_size=3)
+
+
+@st.composite
+def pattern_pairs(draw):
+    """Patterns, and others that are mostly somewhat narrower."""
+    wide = draw(st.lists(PIECED, min_size=1, max_size=3))
+    narrow = [
+        [[draw(st.sampled_from([one, *NARROWER.get(one, [])])) for one in part] for part in pieced]
+        for pieced in draw(st.lists(st.sampled_from(wide) | PIECED, min_size=1, max_size=2))
+    ]
+    return tuple(
+        tuple(filter(is_pattern, ("/".join(map("".join, pieced)) for pieced in pieces)))
+        for pieces in (wide, narrow)
+    )
+
+
+class TestTruthOfPaths:
+    """Whatever patterns are said to cover others: no short path says otherwise"""
+
+    @settings(max_examples=300, deadline=None)
+    @given(pattern_pairs())
+    def test_no_path_is_left(self, pair):
+        wide, narrow = pair
+        assume(wide and narrow)
+        covered = names([file_rule("early", paths=wide), file_rule("late", paths=narrow)])
+        left = self.paths(narrow) - self.paths(wide)
+
+        assert not (covered and left)
+
+    def test_of_simple_patterns_all_is_found(self):
+        parts = ["a", "*", "?", "*a", "a*", "?*", "**", "{a,aa}"]
+        texts = [*parts, *map("/".join, product(parts, repeat=2))]
+        for wide, narrow in product(texts, repeat=2):
+            covered = names([file_rule("early", paths=(wide,)), file_rule("late", paths=(narrow,))])
+
+            assert bool(covered) is (small_paths(narrow) <= small_paths(wide)), (wide, narrow)
+
+    def paths(self, patterns):
+        return frozenset().union(*map(small_paths, patterns))
+
+
 def test_a_thousand_rules_take_no_time():
     rules = [
         bus_rule(
@@ -403,3 +504,16 @@ def test_a_thousand_rules_take_no_time():
 
     assert names(rules) == []
     assert time.perf_counter() - begin < 2
+
+
+def test_patterns_that_are_hard_to_compare_take_little_time():
+    """Where the one `a` may be all places at once; a bound ends it."""
+    ahead = "".join(f"a{number}" for number in range(100, 200))
+    rules = [
+        bus_rule(str(n), paths=(f"*a{'?' * 300}", f"*{{a,b}}*{{a,b}}{ahead}{n}{{a,b}}"))
+        for n in range(60)
+    ]
+    begin = time.perf_counter()
+
+    assert names(rules) == []
+    assert time.perf_counter() - begin < 10

@@ -1,68 +1,64 @@
 """The path patterns of many rules → which rules match every path that some patterns match.
 
-The test is sound and not complete. A pattern is known to be covered by itself, by `**`, by
-`folder/**` if it begins with that folder, and, if it is one path, by whatever matches that path.
+A rule that does so matches a sample of each of these patterns: so few are compared in earnest.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.expr.paths import pattern
+from bylaw.expr.paths.covering import Covering, sample
 from bylaw.expr.paths.index import PathIndex
-from bylaw.expr.paths.parts import Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from bylaw.expr.paths.parts import Token
-
-_EVERYTHING = ("**", "**/*")
+_EVERYTHING = ("**",)
 
 
 class PathCover:
     """Rules by number, in order, each with its patterns; without patterns it is for any path."""
 
     def __init__(self, rules: Sequence[tuple[int, tuple[str, ...]]]) -> None:
+        self._paths = dict(rules)
         self._unlimited = [number for number, paths in rules if not paths]
         self._by_text: dict[str, set[int]] = {}
         for number, paths in rules:
             for text in paths:
                 self._by_text.setdefault(text, set()).add(number)
         self._texts = list(self._by_text)
+        self._pattern = cache(pattern)
+        self._covering = Covering()
 
-    def over(self, paths: tuple[str, ...], *, may_be_empty: bool) -> list[int]:
-        """The rules that match whatever these patterns match, in order.
+    def may_cover(self, paths: tuple[str, ...], *, may_be_empty: bool) -> list[int]:
+        """The rules that may match whatever these patterns match, in order; no other does.
 
         Without patterns: all that can happen. Where that may be no path at all, only a rule
         without patterns matches it.
         """
-        if paths:
-            covering = set.intersection(*(self._over_one(text) for text in paths))
-        elif may_be_empty:
-            covering = set()
-        else:
-            covering = self._having(_EVERYTHING)
-        return sorted({*self._unlimited, *covering})
+        found: set[int] = set()
+        if paths or not may_be_empty:
+            found = set.intersection(*map(self._matching_sample, paths or _EVERYTHING))
+        return sorted({*self._unlimited, *found})
 
-    def _over_one(self, text: str) -> set[int]:
-        made = pattern(text)
-        if made.literal is not None:
-            return self._having(self._texts[found] for found in self._index.matching(text))
-        return self._having((text, *_EVERYTHING, *_folders_of(made.tokens[0])))
+    def covers(self, number: int, paths: tuple[str, ...]) -> bool:
+        """Whether one of those rules is known to match whatever these patterns match."""
+        wide = self._paths[number]
+        if not wide:
+            return True
+        narrow = [self._pattern(text) for text in paths or _EVERYTHING if text not in wide]
+        # The sample of a pattern that is one path is that path.
+        return self._covering.covers(
+            [self._pattern(text).tokens for text in wide],
+            [one.tokens for one in narrow if one.literal is None],
+        )
 
-    def _having(self, texts: Iterable[str]) -> set[int]:
-        return {number for text in texts for number in self._by_text.get(text, ())}
+    def _matching_sample(self, text: str) -> set[int]:
+        found = self._index.matching(sample(self._pattern(text).tokens))
+        return {number for one in found for number in self._by_text[self._texts[one]]}
 
     @cached_property
     def _index(self) -> PathIndex:
-        return PathIndex([pattern(text) for text in self._texts])
-
-
-def _folders_of(first: Token) -> Iterator[str]:
-    """Everything below each of the folders with which a pattern begins."""
-    text = first.text if isinstance(first, Literal) else ""
-    for at, sign in enumerate(text):
-        if sign == "/":
-            yield from (text[: at + 1] + rest for rest in _EVERYTHING)
+        return PathIndex([self._pattern(text) for text in self._texts])

@@ -49,9 +49,11 @@ def _shadowed(reaches: Sequence[_Reach], kind: TriggerKind) -> Iterator[tuple[_R
     cover = PathCover([(number, reach.rule.paths) for number, reach in ending.items()])
     for late in reaches:
         # A message may have no path at all, a change of a file always has one.
-        candidates = cover.over(late.rule.paths, may_be_empty=kind is TriggerKind.BUS_INPUT)
+        paths = late.rule.paths
+        candidates = cover.may_cover(paths, may_be_empty=kind is TriggerKind.BUS_INPUT)
         earlier = (ending[number] for number in candidates if number < late.number)
-        if early := next((one for one in earlier if one.takes_all_of(late)), None):
+        likely = (one for one in earlier if one.takes_all_of(late))
+        if early := next((one for one in likely if cover.covers(one.number, paths)), None):
             yield late, early
 
 

@@ -1,0 +1,196 @@
+"""Patterns of two rules → whether one's match every path that the other's match.
+
+Both become graphs in which a path is a walk, character by character. The graph of the narrow
+patterns is walked in every way, and with it goes the set of all places where the wide patterns
+may be meanwhile: when the narrow ones may end, one of the wide ones must be at an end, too.
+
+What a wildcard stands for is walked as one character that no pattern has. Only wildcards match
+it, and they would match any other in its place.
+
+A "yes" is certain. A "no" may also mean that it would take too long to find out.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_STEPS = 50_000  # for one question
+MAX_ALL_STEPS = 1_000_000  # for all questions of one `Covering`
+
+_ANY_SIGN = "\x01"  # patterns have no control characters
+_VALUES = {Kind.PART, Kind.PARTS}
+# No value is `.` or `..`: three characters are neither.
+_SURE_VALUE = (*[Wildcard(Kind.ONE)] * 3, Wildcard(Kind.STAR))
+_SAMPLES = {
+    Kind.ONE: _ANY_SIGN,
+    Kind.STAR: _ANY_SIGN,
+    Kind.PART: _ANY_SIGN,
+    Kind.FOLDERS: f"{_ANY_SIGN}/",
+    Kind.PARTS: f"{_ANY_SIGN}/{_ANY_SIGN}",
+    Kind.ANY: f"{_ANY_SIGN}/{_ANY_SIGN}",
+}
+
+
+def sample(tokens: Iterable[Token]) -> str:
+    """A path that the pattern matches and few others do; those that cover it are among them."""
+    return "".join(map(_sample, tokens))
+
+
+def _sample(token: Token) -> str:
+    match token:
+        case Literal(text):
+            return text
+        case Alternatives(texts):
+            return texts[0]
+        case Wildcard(kind):
+            return _SAMPLES[kind]
+
+
+class Covering:
+    """Compares patterns, and stops when all comparisons together took too long."""
+
+    def __init__(self) -> None:
+        self._left = MAX_ALL_STEPS
+
+    def covers(
+        self, wide: Iterable[tuple[Token, ...]], narrow: Iterable[tuple[Token, ...]]
+    ) -> bool:
+        """Whether each path that a narrow pattern matches is known to be matched by a wide one."""
+        if self._left <= 0:
+            return False
+        walk = _Walk(_Graph(map(_without_doubtful_values, wide)), _Graph(narrow))
+        result = walk.stays_covered(min(self._left, MAX_STEPS))
+        self._left -= walk.steps
+        return result
+
+
+class _Graph:
+    """Places, from each of them the next ones by character; a place is its number."""
+
+    def __init__(self, patterns: Iterable[tuple[Token, ...]]) -> None:
+        self.next: list[dict[str, set[int]]] = []
+        self.starts: list[int] = []
+        self.ends: set[int] = set()
+        for tokens in patterns:
+            self.starts.append(self._new())
+            at = self.starts[-1]
+            for token in tokens:
+                at = self._after(token, at)
+            self.ends.add(at)
+
+    def _new(self) -> int:
+        self.next.append({})
+        return len(self.next) - 1
+
+    def _link(self, at: int, sign: str, to: int) -> int:
+        self.next[at].setdefault(sign, set()).add(to)
+        return to
+
+    def _after(self, token: Token, at: int) -> int:
+        """Lay the ways through a part that begins at a place; gives the place behind it."""
+        match token:
+            case Literal(text):
+                return self._along(text, at, self._new())
+            case Alternatives(texts):
+                end = self._new()
+                return [self._along(text, at, end) for text in texts][-1]
+            case Wildcard(kind):
+                return self._through(kind, at)
+
+    def _along(self, text: str, at: int, end: int) -> int:
+        for sign in text[:-1]:
+            at = self._link(at, sign, self._new())
+        return self._link(at, text[-1], end)
+
+    def _through(self, kind: Kind, at: int) -> int:
+        match kind:
+            case Kind.ONE:
+                return self._link(at, _ANY_SIGN, self._new())
+            case Kind.STAR:
+                return self._link(at, _ANY_SIGN, at)
+            case Kind.PART:
+                return self._name(at)
+            case Kind.FOLDERS:
+                return self._link(self._name(at), "/", at)
+            case Kind.PARTS:
+                end = self._name(at)
+                self._link(self._link(end, "/", self._new()), _ANY_SIGN, end)
+                return end
+            case Kind.ANY:
+                return self._name(self._through(Kind.FOLDERS, at))
+
+    def _name(self, at: int) -> int:
+        end = self._link(at, _ANY_SIGN, self._new())
+        return self._link(end, _ANY_SIGN, end)
+
+    def all_next(self, places: Iterable[int], sign: str) -> frozenset[int]:
+        """Where one may be after a character that was met at any of these places."""
+        signs = (sign,) if sign in {"/", _ANY_SIGN} else (sign, _ANY_SIGN)
+        return frozenset(to for at in places for one in signs for to in self.next[at].get(one, ()))
+
+
+class _Walk:
+    """Walks the narrow graph, beside it the wide one; counts the places laid and looked at."""
+
+    def __init__(self, wide: _Graph, narrow: _Graph) -> None:
+        self._wide = wide
+        self._narrow = narrow
+        self.steps = len(wide.next) + len(narrow.next)
+
+    def stays_covered(self, limit: int) -> bool:
+        """Whether no walk is found that only the narrow graph allows."""
+        begin = frozenset(self._wide.starts)
+        # A place, whether a segment begins there, the places of the wide graph meanwhile.
+        todo = [(start, True, begin) for start in self._narrow.starts]
+        seen = set(todo)
+        while todo:
+            at, begins, beside = todo.pop()
+            if self.steps > limit or not beside or self._ends_alone(at, begins, beside):
+                return False
+            new = {
+                (to, sign == "/", self._beside(beside, sign)) for sign, to in self._ways(at, begins)
+            } - seen
+            seen |= new
+            todo += new
+        return True
+
+    def _ends_alone(self, at: int, begins: bool, beside: frozenset[int]) -> bool:
+        ends = at in self._narrow.ends and not begins
+        return ends and self._wide.ends.isdisjoint(beside)
+
+    def _ways(self, at: int, begins: bool) -> Iterator[tuple[str, int]]:
+        for sign, places in self._narrow.next[at].items():
+            # No path has an empty segment.
+            if not (begins and sign == "/"):
+                yield from ((sign, to) for to in places)
+
+    def _beside(self, places: frozenset[int], sign: str) -> frozenset[int]:
+        self.steps += len(places)
+        return self._wide.all_next(places, sign)
+
+
+def _without_doubtful_values(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The pattern, or less than it: values that share a segment with other text are long ones."""
+    around = (Literal("/"), *tokens, Literal("/"))
+    result: list[Token] = []
+    for (before, token), after in zip(pairwise(around), around[2:], strict=False):
+        is_value = isinstance(token, Wildcard) and token.kind in _VALUES
+        alone = _ends_segment(before) and _begins_segment(after)
+        result += _SURE_VALUE if is_value and not alone else (token,)
+    return tuple(result)
+
+
+def _ends_segment(token: Token) -> bool:
+    return token == Wildcard(Kind.FOLDERS) or (
+        isinstance(token, Literal) and token.text.endswith("/")
+    )
+
+
+def _begins_segment(token: Token) -> bool:
+    return isinstance(token, Literal) and token.text.startswith("/")
