@@ -11,8 +11,7 @@ from msgspec.structs import replace as changed
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
 from bylaw.engine.outcome import StepOutcome
-from bylaw.engine.view import POLICY_KEY
-from bylaw.model.decision import Match, Need, NeedName, Needs, OnFailure
+from bylaw.model.decision import OPEN_ENTRIES_OF, Match, Need, NeedName, Needs, OnFailure
 from bylaw.model.effects import CommandRun, EntryWrite, Outcome, OutcomePart, PromptShow
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
@@ -43,8 +42,8 @@ class World:
             )
             return changed(facts, changes=Changes(base=ChangeSet(ref="abc", files=files)))
         known = {} if facts.entries is UNSET else facts.entries
-        if need.key.startswith(POLICY_KEY):
-            policy = need.key.removeprefix(POLICY_KEY)
+        if need.key.startswith(OPEN_ENTRIES_OF):
+            policy = need.key.removeprefix(OPEN_ENTRIES_OF)
             found = {key: e for key, e in self.entries.items() if e.policy == policy}
         else:
             found = {need.key: self.entries.get(need.key)}
@@ -199,7 +198,7 @@ def kept_promise(policy, view):
     named = re.findall(r"<promise>(.*?)</promise>", view.event.text)
     if policy not in [name.strip().removeprefix("✓").strip().lower() for name in named]:
         return None
-    for hash_, entry in view.fact(Need(NeedName.ENTRIES, f"{POLICY_KEY}{policy}")).items():
+    for hash_, entry in view.fact(Need(NeedName.ENTRIES, f"{OPEN_ENTRIES_OF}{policy}")).items():
         if entry.status is EntryStatus.QUEUED and entry.shown:
             files = hash_.partition(":")[2].split("+")
             return Match({"hash": hash_, "files": files, "digest": entry.digest, "shown": 0})

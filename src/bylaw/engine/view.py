@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import UNSET, Struct
 
 from bylaw.model.codes.engine import FACT_MISSING, FACT_UNKNOWN
-from bylaw.model.decision import NeedName
+from bylaw.model.decision import OPEN_ENTRIES_OF, NeedName
 from bylaw.model.errors import GuardError
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def _read_changes(facts: object, key: str) -> object:
 
 def _read_entry(facts: object, key: str) -> object:
     entries = getattr(facts, "entries", UNSET)
-    if entries is UNSET or not key.startswith(POLICY_KEY):
+    if entries is UNSET or not key.startswith(OPEN_ENTRIES_OF):
         return UNSET if entries is UNSET else entries.get(key, UNSET)
-    policy = key.removeprefix(POLICY_KEY)
+    policy = key.removeprefix(OPEN_ENTRIES_OF)
     return {hash_: entry for hash_, entry in entries.items() if entry and entry.policy == policy}
 
 
@@ -87,8 +87,6 @@ def _read_script(facts: object, key: str) -> object:
     return UNSET if scripts is UNSET else scripts.get(key, UNSET)
 
 
-# A need for all open entries of a policy, beside those for one entry by its hash.
-POLICY_KEY = "policy:"
 _READERS = {
     NeedName.CHANGES: _read_changes,
     NeedName.ENTRIES: _read_entry,

@@ -20,6 +20,10 @@ class NeedName(StrEnum):
     SCRIPTS = "scripts"
 
 
+# The key of a need for all open entries of a policy, beside those for one entry by its hash.
+OPEN_ENTRIES_OF = "policy:"
+
+
 class ScriptCall(Struct, frozen=True, forbid_unknown_fields=True):
     """A script to be run: its text, and the JSON of what it may read."""
 

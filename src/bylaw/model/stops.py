@@ -10,11 +10,10 @@ from bylaw.model.decision import Decision
 from bylaw.model.effects import EntryWrite
 from bylaw.model.event import AgentStop
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import EntryStatus
+from bylaw.model.vocabulary import OPEN_STATUSES
 
 # Older violations were mended or given up long ago.
 MAX_BLOCKED = 64
-_OPEN = (EntryStatus.QUEUED, EntryStatus.FAILED)
 
 
 def blocks_stop(decision: Decision) -> bool:
@@ -36,12 +35,12 @@ def _open_entries(event: AgentStop, decision: Decision) -> dict[str, str]:
     often it was shown grows with every block and says nothing about it.
     """
     entries = event.facts.entries or {}
-    known = {key: one.digest for key, one in entries.items() if one and one.status in _OPEN}
+    known = {key: one.digest for key, one in entries.items() if one and one.status in OPEN_STATUSES}
     steps = (step for _, _, step in decision.numbered_steps())
     written = {
         step.hash: step.digest
         for step in steps
-        if isinstance(step, EntryWrite) and step.status in _OPEN
+        if isinstance(step, EntryWrite) and step.status in OPEN_STATUSES
     }
     return known | written
 

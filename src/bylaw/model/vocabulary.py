@@ -118,6 +118,10 @@ class EntryStatus(StrEnum):
     SKIPPED = "skipped"
 
 
+# An entry that is open waits for somebody; the others are settled.
+OPEN_STATUSES = frozenset({EntryStatus.QUEUED, EntryStatus.FAILED})
+
+
 class ApprovalState(StrEnum):
     """Whether an approval still counts."""
 

@@ -156,7 +156,7 @@ class Correspondence:
         """What the policy finds; None if nothing triggers it."""
         triggered = hits.triggers.get(self.policy.id, ())
         if self.policy.mode is Mode.CREATED:
-            triggered = [hit for hit in triggered if _is_new(hits.files[hit[0]])]
+            triggered = [hit for hit in triggered if is_new(hits.files[hit[0]])]
         if not triggered:
             return None
         if self.policy.mode in (Mode.SET, Mode.PAIR):
@@ -281,7 +281,8 @@ def _text(wanted: _Wanted) -> str:
     return wanted if isinstance(wanted, str) else wanted.text
 
 
-def _is_new(file: ChangedFile) -> bool:
+def is_new(file: ChangedFile) -> bool:
+    """Whether it is not there in the baseline, under this name."""
     return file.status in (FileStatus.ADDED, FileStatus.RENAMED)
 
 

@@ -19,11 +19,11 @@ from bylaw.dialects.file_policies.correspondence import (
 )
 from bylaw.dialects.file_policies.promises import is_promised
 from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
-from bylaw.model.decision import Match, Need, NeedName, Needs
+from bylaw.model.decision import OPEN_ENTRIES_OF, Match, Need, NeedName, Needs
 from bylaw.model.errors import GuardError
 from bylaw.model.event import Message
 from bylaw.model.facts import ChangeSet, Entry
-from bylaw.model.vocabulary import EntryStatus, FileStatus, Role
+from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus, FileStatus, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from bylaw.model.facts import ChangedFile
     from bylaw.model.rule import View
 
-OPEN_ENTRIES = "policy:"
 GONE = "no longer applies"
 ACKNOWLEDGED = "acknowledged by promise"
 NOTHING_TO_RUN = "nothing to run: every file was deleted"
-_CLOSED = (EntryStatus.PASSED, EntryStatus.SKIPPED)
 
 
 class State(StrEnum):
@@ -102,7 +100,7 @@ class Judge:
     def __init__(self, policy: WrittenPolicy, sieve: Sieve) -> None:
         self.policy = policy
         self.changes = Need(NeedName.CHANGES, policy.compare_to.value)
-        self._open = Need(NeedName.ENTRIES, f"{OPEN_ENTRIES}{policy.id}")
+        self._open = Need(NeedName.ENTRIES, f"{OPEN_ENTRIES_OF}{policy.id}")
         self._sieve = sieve
         self._correspondence = Correspondence(policy)
         self._last: tuple[ChangeSet, Case] | None = None
@@ -184,7 +182,7 @@ class StandsSo:
         if not case.hash:
             return None
         settled = entry is not None and entry.digest == case.digest
-        if entry is not None and settled and entry.status in _CLOSED:
+        if entry is not None and settled and entry.status not in OPEN_STATUSES:
             return None
         runs = self.judge.policy.action is not None
         failed = entry is not None and settled and entry.status is EntryStatus.FAILED

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
-from bylaw.engine.view import POLICY_KEY
 from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.entry_writes import write_entry
 from bylaw.hosts.worktree.policy_commands import PolicyCommands
 from bylaw.hosts.worktree.policy_state import write_policy_state
 from bylaw.hosts.worktree.queue import Queue
-from bylaw.model.decision import NeedName
+from bylaw.model.decision import OPEN_ENTRIES_OF, NeedName
 from bylaw.model.effects import OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import WorkFacts
@@ -147,11 +146,11 @@ class FilePolicies:
             return None
 
     def _entries(self, key: str) -> Iterator[tuple[str, Entry | None]]:
-        if not key.startswith(POLICY_KEY):
+        if not key.startswith(OPEN_ENTRIES_OF):
             found = self.queue.find(key)
             yield key, None if found is None else found.fact
             return
-        for hash_, entry in self.queue.open_entries(key.removeprefix(POLICY_KEY)).items():
+        for hash_, entry in self.queue.open_entries(key.removeprefix(OPEN_ENTRIES_OF)).items():
             yield hash_, entry.fact
 
     def _write(self, due: Due, event: Event) -> StepOutcome:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.entry_file import ActionResult
     from bylaw.model.effects import EntryWrite
 
-OPEN = frozenset({EntryStatus.QUEUED, EntryStatus.FAILED})
 _BEGINNINGS = frozenset({EntryStatus.QUEUED, EntryStatus.SKIPPED})
 
 

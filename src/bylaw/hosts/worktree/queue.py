@@ -26,10 +26,10 @@ from bylaw.hosts.worktree.entry_file import (
     file_name,
     read_entry,
 )
-from bylaw.hosts.worktree.life import OPEN, next_entry
+from bylaw.hosts.worktree.life import next_entry
 from bylaw.hosts.worktree.queue_folder import QUEUE, QueueFolder
 from bylaw.model.errors import BylawError
-from bylaw.model.vocabulary import EntryStatus
+from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
 from bylaw.runtime.writing import remove, rename
 
@@ -195,7 +195,7 @@ class Queue:
         if self._listed != stamp:
             settled = time_ns() - found.st_mtime_ns > _SETTLED_NS
             self._open = {}
-            for entry in self._read_all(folder, OPEN):
+            for entry in self._read_all(folder, OPEN_STATUSES):
                 self._open.setdefault(entry.policy_name, {})[entry.trigger_hash] = entry
             self._listed = stamp if settled else None
         return self._open

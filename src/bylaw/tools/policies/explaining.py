@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from bylaw.dialects.file_policies.correspondence import Result, changed_files, find
+from bylaw.dialects.file_policies.correspondence import Result, changed_files, find, is_new
 from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import pattern
-from bylaw.model.vocabulary import EntryStatus, FileStatus
+from bylaw.model.vocabulary import OPEN_STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from bylaw.tools.policies.known import KnownPolicy
 
     EntryOf = Callable[[str], Entry | None]
-
-_CLOSED = (EntryStatus.PASSED, EntryStatus.SKIPPED)
-_NEW = (FileStatus.ADDED, FileStatus.RENAMED)
 
 
 class Role(StrEnum):
@@ -141,7 +138,7 @@ class Explaining:
             return Says.UNKNOWN, ()
         if path not in files:
             return Says.UNCHANGED, ()
-        if policy.mode is Mode.CREATED and files[path].status not in _NEW:
+        if policy.mode is Mode.CREATED and not is_new(files[path]):
             return Says.NOT_NEW, ()
         if policy.id not in self._findings:
             finding = find(policy, changes)
@@ -157,7 +154,7 @@ class Explaining:
         if finding.outcome is Result.SATISFIED or (arrows and not lacking):
             return Says.SATISFIED, finding.matched_files if policy.safety else ()
         entry = self._entry_of(trigger_hash(policy.id, finding.trigger_files, changes.ref))
-        if entry is not None and entry.status in _CLOSED:
+        if entry is not None and entry.status not in OPEN_STATUSES:
             digests = {one: file.digest for one, file in (self._changed(policy) or {}).items()}
             if entry.digest == content_digest(finding.paths, digests):
                 return Says.SETTLED, (entry.status.value,)
