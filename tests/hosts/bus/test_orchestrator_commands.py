@@ -92,12 +92,14 @@ def texts(repository):
     return [one["text"] for one in repository.evidence()]
 
 
-def test_a_rule_that_was_edited_counts_from_the_next_message_on(repository):
+def test_a_rule_that_was_edited_counts_from_the_next_message_on(repository, a_person, monkeypatch):
     repository.rules(noting("first", "one"))
-    with repository.start() as running:
+    trusted(repository, monkeypatch)
+    with repository.start(trust=False) as running:
         repository.put("a", "try")
         running.until(lambda: f"first {message_id('a')}" in texts(repository))
         repository.rules(noting("second", "two"))
+        trusted(repository, monkeypatch)
         repository.put("b", "try")
         running.until(lambda: f"second {message_id('b')}" in texts(repository))
         # What does not load changes nothing, and is told.
@@ -107,6 +109,18 @@ def test_a_rule_that_was_edited_counts_from_the_next_message_on(repository):
         running.until(lambda: f"second {message_id('c')}" in texts(repository))
         assert running.end() == 0
     assert repository.ran() == {"one": 1, "two": 2}
+
+
+def test_trust_for_one_run_is_not_in_what_is_edited_meanwhile(repository):
+    repository.rules(noting("first", "one"))
+    with repository.start() as running:
+        repository.put("a", "try")
+        running.until(lambda: f"first {message_id('a')}" in texts(repository))
+        repository.rules(noting("second", "two"))
+        msg_id = repository.put("b", "try")
+        running.until(lambda: repository.evidence_of(msg_id, "error"))
+        assert running.end() == 0
+    assert repository.ran() == {"one": 1}
 
 
 def test_rules_that_were_edited_are_not_trusted_any_more(repository, a_person, monkeypatch):
