@@ -12,16 +12,15 @@ from bylaw.cli.asking import agreed
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
-from bylaw.cli.policies_root import repository_root, settings_to_write, tell
+from bylaw.cli.policies_shared import repository_root, settings_to_write, tell
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import root_option
 from bylaw.hosts.new_file import Standing, standing, write_new
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
-from bylaw.runtime.beneath import beneath
 from bylaw.runtime.policy_settings import LEGACY
-from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, regular_bytes, unreadable
+from bylaw.runtime.reading import read_beneath
 from bylaw.tools.policies.legacy import read_legacy
 from bylaw.tools.policies.policy_text import checked, policy_text
 from bylaw.tools.printers import json
@@ -93,8 +92,8 @@ def _as_text(root: str, new: Sequence[_NewFile], *, yes: bool, dry_run: bool) ->
 def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnostic]]:
     """The new files, and warnings; LoadError or BylawError if not all can be written."""
     folder = settings_to_write(root).policies_dir
-    source = read_source(file) if file else decoded(LEGACY, _bytes(root, LEGACY))
-    legacy = read_legacy(source, lambda path: decoded(path, _bytes(root, path)).text)
+    source = read_source(file) if file else read_beneath(root, LEGACY)
+    legacy = read_legacy(source, lambda path: read_beneath(root, path).text)
     if has_errors(legacy.findings):
         raise LoadError(list(legacy.findings))
     texts = {f"{folder}/{one.id}.md": policy_text(one) for one in legacy.policies}
@@ -104,15 +103,6 @@ def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnosti
     ]
     _refuse_taken(files)
     return files, [*legacy.findings, *warnings]
-
-
-def _bytes(root: str, path: str) -> bytes:
-    """A file of the repository; LoadError if there is none."""
-    try:
-        with beneath(root, path) as place:
-            return regular_bytes(place.name, MAX_INPUT_BYTES, folder=place.folder, links=False)
-    except (OSError, ValueError) as wrong:
-        raise LoadError([unreadable(path, wrong)]) from None
 
 
 def _refuse_taken(files: Sequence[_NewFile]) -> None:

@@ -10,8 +10,10 @@ import click
 
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
-from bylaw.cli.policies_root import repository_root, settings_to_write, tell
+from bylaw.cli.policies_shared import repository_root, settings_to_write, tell
 from bylaw.cli.root_option import root_option
+from bylaw.dialects.file_policies.action_reader import FILES
+from bylaw.dialects.file_policies.reader import MIN_SET
 from bylaw.dialects.file_policies.written import (
     CommandAction,
     CompareTo,
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
 _NAME = re.compile(r"\w[\w-]*")
-MIN_SET = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,7 @@ def _policy(name: str, wish: _Wish) -> WrittenPolicy:
 def _action(wish: _Wish) -> CommandAction | None:
     if not wish.command:
         return None
-    by_name = RunFor.ALL_MATCHES if "{files}" in wish.command else RunFor.EACH_MATCH
+    by_name = RunFor.ALL_MATCHES if FILES in wish.command else RunFor.EACH_MATCH
     run_for = RunFor(wish.run_for) if wish.run_for else by_name
     return CommandAction(wish.command, (), run_for)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,15 +9,14 @@ from msgspec import to_builtins
 
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, in_color, text_or_json, write
-from bylaw.cli.policies_root import note, repository_root
+from bylaw.cli.output import emit, text_or_json, write
+from bylaw.cli.policies_shared import note, repository_root, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import root_option
 from bylaw.hosts.worktree.running import run_policies
 from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
 from bylaw.tools.printers import json as json_printer
-from bylaw.tools.printers import text
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
 
 if TYPE_CHECKING:
@@ -52,8 +50,8 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
     """
     said = read_source(assistant_text).text if assistant_text else None
     folder = repository_root(root)
-    with progress() as tell:
-        tell("looking at what changed")
+    with progress() as show:
+        show("looking at what changed")
         result = run_policies(folder, said, note, trust=trust)
     messages = _messages(result, folder)
     if form == "json":
@@ -83,8 +81,7 @@ def _as_json(result: PolicyRun, messages: list[str]) -> None:
 
 
 def _as_text(result: PolicyRun, messages: list[str]) -> None:
-    if result.diagnostics and sys.stderr is not None:
-        sys.stderr.write(text.render(result.diagnostics, color=in_color(sys.stderr)))
+    tell(result.diagnostics)
     if messages or not result.refused:
         write("\n".join(messages) or f"{NOTHING}\n")
     if result.shown:

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
-from bylaw.cli.policies_root import note, repository_root, tell
+from bylaw.cli.policies_shared import note, repository_root, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.expr.paths import pattern

@@ -1,8 +1,7 @@
 """`.deepwork/config.yml` → what counts for file policies, and everything that is wrong with it.
 
 A setting that cannot be used is told, and its default counts: whoever breaks this file switches
-nothing off. Keys at the top that are not ours belong to other
-programs.
+nothing off. Keys at the top that are not ours belong to other programs.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.suggest import nearest
 from bylaw.model.visible import brief
-from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes, is_folder
-from bylaw.runtime.reading import MAX_INPUT_BYTES, decoded, regular_bytes, unreadable
+from bylaw.runtime.reading import read_beneath
 
 if TYPE_CHECKING:
     from bylaw.dialects.yaml import Node
@@ -66,7 +64,7 @@ def read_policy_settings(root: str) -> PolicySettings:
     if not os.path.lexists(as_bytes(f"{root}/{CONFIG}")):
         return PolicySettings()
     try:
-        source = _read(root)
+        source = read_beneath(root, CONFIG)
         node = load_yaml(source)
     except LoadError as refused:
         says_nothing = [one.code for one in refused.diagnostics] == [YAML_EMPTY.name]
@@ -81,16 +79,6 @@ def legacy_warning(root: str) -> list[Diagnostic]:
     headline = f"`{LEGACY}` is not read: policies are files in `{POLICIES_DIR}` now"
     help_ = "convert it with `bylaw policies migrate`, then remove it"
     return [warning(LEGACY_POLICIES, headline, SourceFile(LEGACY, ""), Span(0, 0), help=help_)]
-
-
-def _read(root: str) -> SourceFile:
-    """Its text; a link must not lead out of the root."""
-    try:
-        with beneath(root, CONFIG) as place:
-            data = regular_bytes(place.name, MAX_INPUT_BYTES, folder=place.folder, links=False)
-    except (OSError, ValueError) as wrong:
-        raise LoadError([unreadable(CONFIG, wrong)]) from None
-    return decoded(CONFIG, data)
 
 
 def _settings(root: str, node: Node, findings: Findings) -> PolicySettings:

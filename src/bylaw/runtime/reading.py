@@ -11,6 +11,7 @@ from bylaw.model.codes.input import NOT_UTF8, TOO_LARGE, UNREADABLE_FILE
 from bylaw.model.diagnostic import Diagnostic, error
 from bylaw.model.errors import LoadError
 from bylaw.model.source import EncodingError, SourceFile, Span
+from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
@@ -49,6 +50,16 @@ def read_regular_file(path: str, name: str) -> SourceFile:
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
     return decoded(name, data)
+
+
+def read_beneath(root: str, path: str) -> SourceFile:
+    """Read a file of a root; LoadError if that cannot be done, or if a link leads out of it."""
+    try:
+        with beneath(root, path) as place:
+            data = regular_bytes(place.name, MAX_INPUT_BYTES, folder=place.folder, links=False)
+    except (OSError, ValueError) as wrong:
+        raise LoadError([unreadable(path, wrong)]) from None
+    return decoded(path, data)
 
 
 def regular_bytes(

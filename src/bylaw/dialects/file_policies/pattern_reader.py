@@ -37,6 +37,11 @@ class Placed:
         return str(self.node.value)
 
 
+def texts_of(placed: Iterable[Placed]) -> tuple[str, ...]:
+    """The patterns as they are written, each once."""
+    return tuple(dict.fromkeys(one.text for one in placed))
+
+
 class PatternReader:
     """Reads the patterns of one mapping; `prefix` names the mapping in messages."""
 

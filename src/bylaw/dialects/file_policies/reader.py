@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.file_policies.action_reader import read_action
 from bylaw.dialects.file_policies.front_matter import body_text, first_line, split
 from bylaw.dialects.file_policies.instructions import EXPECTED_FILES
-from bylaw.dialects.file_policies.pattern_reader import QUOTE, PatternReader
+from bylaw.dialects.file_policies.pattern_reader import QUOTE, PatternReader, texts_of
 from bylaw.dialects.file_policies.written import CompareTo, Mode, WrittenPolicy
 from bylaw.dialects.yaml import Mapping, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
@@ -21,8 +21,6 @@ from bylaw.model.source import Span
 from bylaw.model.visible import brief, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bylaw.dialects.file_policies.front_matter import FrontMatter
     from bylaw.dialects.file_policies.pattern_reader import Placed
     from bylaw.model.diagnostic import Diagnostic
@@ -131,9 +129,9 @@ class _Reader:
             id="",
             title=title,
             mode=mode,
-            trigger=_texts(trigger),
-            safety=_texts(safety),
-            expects=_texts(expects),
+            trigger=texts_of(trigger),
+            safety=texts_of(safety),
+            expects=texts_of(expects),
             action=action,
             compare_to=compare_to or CompareTo.BASE,
             body=body,
@@ -174,7 +172,7 @@ class _Reader:
     def _set(self) -> list[Placed]:
         errors_before = self.findings.errors
         placed = self.patterns.several("set")
-        if self.findings.errors == errors_before and len(_texts(placed)) < MIN_SET:
+        if self.findings.errors == errors_before and len(texts_of(placed)) < MIN_SET:
             headline = "a set has at least two different patterns"
             help_ = "add the pattern of the files that belong to these"
             self.findings.refuse(codes.POLICY_SET_SIZE, headline, self.fields.span("set"), help_)
@@ -221,7 +219,3 @@ class _Reader:
 def is_name(text: str) -> bool:
     """Whether it can be read and said."""
     return 0 < len(text) <= MAX_NAME and visible(text) == text and text.strip() == text
-
-
-def _texts(placed: Iterable[Placed]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.text for one in placed))

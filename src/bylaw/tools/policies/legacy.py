@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.file_policies.pattern_reader import PatternReader
+from bylaw.dialects.file_policies.pattern_reader import PatternReader, texts_of
+from bylaw.dialects.file_policies.reader import LEGACY_KEYS
 from bylaw.dialects.file_policies.written import CompareTo, Mode, WrittenPolicy
 from bylaw.dialects.yaml import Mapping, Sequence, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_POLICIES = 1000
 REQUIRED_KEYS = ("name", "trigger")
-OPTIONAL_KEYS = ("safety", "instructions", "instructions_file", "compare_to")
+OPTIONAL_KEYS = ("safety", *LEGACY_KEYS, "compare_to")
 _CODES = FieldCodes(LEGACY_ENTRY, LEGACY_ENTRY, LEGACY_ENTRY, LEGACY_ENTRY)
 
 
@@ -118,11 +119,11 @@ class _Converting:
                 headline = f"`{brief(one.text)}` may match less now: `*` stays within one folder"
                 help_ = "write `**/` before it where files of folders below are meant, too"
                 self._findings.doubt(LEGACY_WILDCARD, headline, one.node.span, help_)
-        return tuple(dict.fromkeys(one.text for one in placed))
+        return texts_of(placed)
 
     def _instructions(self, fields: Fields) -> str:
         """The text itself, or that of the file; one of the two."""
-        given = [key for key in ("instructions", "instructions_file") if fields.has(key)]
+        given = [key for key in LEGACY_KEYS if fields.has(key)]
         if len(given) != 1:
             headline = "it has both" if given else f"{fields.what} has no instructions"
             help_ = "keep one of `instructions` and `instructions_file`"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.file_policies.correspondence import Result, find
 from bylaw.dialects.file_policies.instructions import instructions
 from bylaw.model.visible import visible
-from bylaw.tools.printers.policies import ARROW
+from bylaw.tools.printers.policies import arrow
 
 if TYPE_CHECKING:
     from bylaw.dialects.file_policies.written import WrittenPolicy
@@ -19,7 +19,7 @@ def lines_of(policy: WrittenPolicy, changes: ChangeSet) -> list[str]:
     finding = find(policy, changes)
     if finding is None or finding.outcome is Result.SATISFIED:
         return []
-    arrows = [f"{visible(left)} {ARROW} {visible(right)}" for left, right in finding.arrows]
+    arrows = [arrow(*pair) for pair in finding.arrows]
     body = instructions(policy.body, finding.trigger_files, finding.missing)
     told = [visible(line) for line in body.split("\n")] if body else []
     return [*arrows, *([""] if arrows and told else []), *told]

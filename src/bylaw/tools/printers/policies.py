@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bylaw.model.effects import PromptShow
 
 HEAD = "The following policies require attention:"
-ARROW = "→"
 MAX_LINES = 20  # of one policy
 # DW-A33; a mode that is not here comes last.
 _ORDER = {"set": 0, "pair": 1}
@@ -50,6 +49,11 @@ def in_order(shown: Iterable[PromptShow]) -> list[PromptShow]:
     return sorted(shown, key=lambda one: (_ORDER.get(one.mode, len(_ORDER)), one.policy))
 
 
+def arrow(file: str, missing: str) -> str:
+    """The line of a file that changed without another."""
+    return f"{visible(file)} → {visible(missing)}"
+
+
 def _alone(one: PromptShow) -> str:
     parts = [_arrows(one), one.text.strip()] if one.arrows else [one.text.strip()]
     body = "\n\n".join(part for part in parts if part)
@@ -63,7 +67,7 @@ def _lines(one: PromptShow) -> str:
 
 def _arrows(one: PromptShow) -> str:
     pairs = sorted(set(one.arrows))
-    return _bounded(one, [f"{visible(left)} {ARROW} {visible(right)}" for left, right in pairs])
+    return _bounded(one, [arrow(*pair) for pair in pairs])
 
 
 def _bounded(one: PromptShow, lines: Sequence[str]) -> str:
