@@ -84,6 +84,9 @@ class _Filing:
         return table
 
 
+_FEW = 32
+
+
 class PathIndex:
     """Patterns filed so that a path meets few of them."""
 
@@ -117,6 +120,8 @@ class PathIndex:
             met = met + _met(self._dense, DENSE.of_path(path))
         if not met:
             return []
+        if len(met) > _FEW:  # a path that says the same again and again meets the same again
+            met = list({id(shape): shape for shape in met}.values())
         return sorted({n for shape in met if shape.test(path) is not None for n in shape.numbers})
 
 
