@@ -28,9 +28,9 @@ TRANSIENT = ".deepwork/tmp"
 POLICY = f"{TRANSIENT}/policy"
 
 MAX_TRIES = 20
+FOLDER_MODE = 0o700
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_OURS = 0o700
 _IGNORE = ".gitignore"
 
 
@@ -88,8 +88,8 @@ def _opened_at_last(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFo
 def _opened(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFolder:
     transient = _transient(root, opened)
     _keep_from_git(transient)
-    policy = _enter(transient, "policy", _OURS, opened)
-    folder = _enter(policy, which, _OURS, opened)
+    policy = _enter(transient, "policy", FOLDER_MODE, opened)
+    folder = _enter(policy, which, FOLDER_MODE, opened)
     notes = (*_to_ourselves(policy, POLICY), *_to_ourselves(folder, f"{POLICY}/{which}"))
     return OpenFolder(folder, notes)
 
@@ -99,7 +99,7 @@ def _transient(root: str, opened: ExitStack) -> int:
         folder = place.folder
         for part in place.missing:
             folder = _enter(folder, part, 0o777, opened)  # the policies in it are for everybody
-        return _enter(folder, place.name, _OURS, opened)
+        return _enter(folder, place.name, FOLDER_MODE, opened)
 
 
 def _enter(folder: int, name: str, mode: int, opened: ExitStack) -> int:
@@ -123,10 +123,10 @@ def _to_ourselves(folder: int, path: str) -> Iterator[str]:
     if found.st_uid != os.geteuid():
         raise _unusable(path, "it belongs to another user")
     mode = S_IMODE(found.st_mode)
-    if mode != _OURS:
-        os.fchmod(folder, _OURS)
+    if mode != FOLDER_MODE:
+        os.fchmod(folder, FOLDER_MODE)
         # An umask that took rights from ourselves is nothing to tell.
-        if mode & ~_OURS:
+        if mode & ~FOLDER_MODE:
             yield f"`{path}` was open to others (mode {mode:o}) and is not any more"
 
 

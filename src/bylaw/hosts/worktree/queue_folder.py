@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.policy_folders import (
+    FOLDER_MODE,
     POLICY,
     PolicyFolder,
     existing_policy_folder,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 QUEUE = f"{POLICY}/{PolicyFolder.QUEUE}"
-_OURS = 0o700
 
 
 class QueueFolder:
@@ -82,7 +82,7 @@ class QueueFolder:
     def _is_as_before(self, folder: int, owner: int) -> bool:
         # A lock is shared with whoever was forked from us.
         found = os.fstat(folder)
-        ours = (S_IMODE(found.st_mode), found.st_uid) == (_OURS, os.geteuid())
+        ours = (S_IMODE(found.st_mode), found.st_uid) == (FOLDER_MODE, os.geteuid())
         return owner == os.getpid() and ours and self._is_there(folder)
 
     def _is_there(self, folder: int) -> bool:
