@@ -187,7 +187,44 @@ class TestApproving:
         token(root, "antigravity").write_text("Approved\n")
         shown, _ = on_terminal(root, ["approve", ID], b"n\n")
 
-        assert "said          antigravity granted (runtime/approvals/" in shown
+        assert (
+            "\nsaid          antigravity granted \n"
+            f"              (runtime/approvals/{ID}.antigravity)\n"
+        ) in shown
+
+    def test_what_others_said_of_another_text(self, root):
+        token(root).parent.mkdir()
+        token(root).write_text(f"Approved\ndigest: {'0' * 64}\n")
+        token(root, "antigravity").write_text(f"Rejected\ndigest: {'0' * 64}\n")
+        shown, _ = on_terminal(root, ["approve", ID], b"n\n")
+        told = " ".join(shown.split())
+
+        assert "said human granted for another text of this message (runtime/approvals" in told
+        assert "said antigravity revoked (runtime/approvals/" in told  # which counts all the same
+        looked = json.loads(call(root, "approve", ID, "--format", "json", program=BYLAW).stdout)
+        assert {one["authority"]: one["other_text"] for one in looked["said"]} == {
+            "human": True,
+            "antigravity": False,
+        }
+
+    def test_no_word_is_broken(self, root):
+        why = "`R4` needs approval by `human`, and nobody approved; so it waits, and waits, and on"
+        put(root, {**MESSAGE, "title": "word " * 40, "notes": "x" * 200})
+        with ledger(root) as known:
+            digest = digest_of({**MESSAGE, "title": "word " * 40, "notes": "x" * 200})
+            known.begin(
+                ID, digest=digest, file=f"{ID}.json", claim="c", owner="o", after_seq=0, at=1
+            )
+            known.end(
+                ID, State.HELD, why=f"held: {why}; approve it with `bylaw approve {ID}`", at=2
+            )
+        shown, _ = on_terminal(root, ["approve", ID], b"n\n")
+        lines = [line[14:] for line in shown.split("\n\n")[0].splitlines()]
+
+        assert all(len(line) <= 80 - 14 for line in lines)
+        assert f"state held: {why} digest" in " ".join(shown.split())
+        assert f'"{"word " * 40}"' in "".join(lines)
+        assert f'"{"x" * 200}"' in "".join(lines)
 
     def test_another_root(self, root, tmp_path):
         _, code = on_terminal(tmp_path, ["approve", ID, "--yes", "--root", str(root)], b"")

@@ -304,6 +304,21 @@ class TestHeld:
             ("human", "granted"), ("antigravity", "revoked"),
         }  # fmt: skip
 
+    def test_what_people_said_of_another_text(self, root):
+        put(root)
+        hold(root)
+        put(root, ASKING)
+        begin(root, REQUEST, message=ASKING)
+        end(root, State.WAITING, REQUEST)
+        tokens = root / "runtime/approvals"
+        tokens.mkdir()
+        (tokens / f"{ID}.human").write_text(f"Approved\ndigest: {'0' * 64}\n")
+        time.sleep(0.2)
+        assert table(root).count("    human approved another text of this message") == 2
+        for kind in ("held", "requests"):
+            ((one,),) = (one["said"] for one in data(root)[kind])
+            assert (one["authority"], one["state"], one["other_text"]) == ("human", "granted", True)
+
     def test_one_that_was_changed(self, root):
         put(root, title="Something else")
         hold(root)
@@ -432,6 +447,26 @@ class TestEnded:
         (one,) = data(root)["ended"]
         assert (one["name"], one["state"]) == ("a.yaml", "refused")
         assert "\x1b" not in table(root)
+
+
+@pytest.mark.parametrize("columns", [40, 50, 59, 60, 80])
+def test_it_is_as_wide_as_the_screen(root, columns):
+    put(root)
+    hold(root)
+    put(root, msg_id=OTHER, title="word " * 30)
+    put(root, name="a.json", msg_id="no id")
+    begin(root, "20240116_120000_cursor_through")
+    end(root, State.FAILED, "20240116_120000_cursor_through", why="because " * 20)
+    time.sleep(AGO_S)
+    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
+    with Terminal(
+        [*BYLAW, "bus", "status", "--no-follow"], folder=root, environment=environment
+    ) as terminal:
+        lines = terminal.rest().splitlines()
+    # What a person copies is never cut.
+    wide = [line.strip() for line in lines if width(line) > columns]
+    assert set(wide) <= {f"bylaw approve {ID}"}
+    assert "0 done, 1 failed, 0 refused, 0 withdrawn" in " ".join(" ".join(lines).split())
 
 
 class TestHostile:

@@ -20,8 +20,6 @@ from bylaw.runtime.known_agents import refuse_agents
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.hosts.bus.approving import Matter
-
     Command = Callable[..., Any]
 
 
@@ -70,17 +68,23 @@ def decided(chosen: Chosen, *, granted: bool) -> int:
     if not only_shown:
         _refuse_others(granted=granted)
     root = chosen_root(chosen["root"])
-    approving = Approving(root, InForce(root, trusted_once=False).settings.law.bus)
+    approving = Approving(root, InForce(root, trusted_once=False))
     matter = approving.matter(chosen["msg_id"])
+    outlook = approving.outlook(matter, authority)
     earlier = approving.earlier(matter, authority)
     if form == "text":
-        write(render(matter, earlier, screen_columns()))
+        write(render(matter, outlook, earlier, screen_columns()))
     if granted:
         approving.refuse_pointless(matter, authority)
     token = None
     if not only_shown and (yes or agreed(question(matter, authority, granted=granted))):
         token = approving.decide(matter, authority, granted=granted, note=chosen["note"])
-    _tell(matter, authority, token, granted=granted, form=form)
+    done = "approved" if granted else "rejected"
+    if form == "json":
+        told = {"authority": authority.value, "decision": done, "token": token}
+        emit(as_data(matter, outlook) | told)
+    else:
+        write(f"not {done}\n" if token is None else f"{done} as {authority.value}: {token}\n")
     return int(token is None)
 
 
@@ -90,15 +94,3 @@ def _refuse_others(*, granted: bool) -> None:
     refuse_agents(what)
     if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise BylawError(f"{what} is for a person on a terminal; call it there")
-
-
-def _tell(
-    matter: Matter, authority: Authority, token: str | None, *, granted: bool, form: str
-) -> None:
-    done = "approved" if granted else "rejected"
-    if form == "json":
-        emit(as_data(matter) | {"authority": authority.value, "decision": done, "token": token})
-    elif token is None:
-        write(f"not {done}\n")
-    else:
-        write(f"{done} as {authority.value}: {token}\n")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.bus.approvals import Said
     from bylaw.hosts.bus.approving import Matter
+    from bylaw.hosts.bus.outlook import Command, Outlook
     from bylaw.model.values import JSON
     from bylaw.model.vocabulary import Authority
 
@@ -25,12 +26,14 @@ _MAX_LABEL = 20
 _GAP = "  "
 _FIRST = ("title", "category", "created_by", "target_paths", "run")
 _WORDS = ("notes",)
+_OTHER_TEXT = " for another text of this message"
+_LATER = ", once the others approve, too"
 _GONE = "(the message is gone; only its digest is known)"
 
 
-def render(matter: Matter, earlier: list[str], columns: int) -> str:
+def render(matter: Matter, outlook: Outlook, earlier: list[str], columns: int) -> str:
     """Everything that a person must know to decide; what would be carried out is never cut."""
-    rows = [*_rows(matter), *(("replaces", path) for path in earlier)]
+    rows = [*_rows(matter, outlook), *(("replaces", path) for path in earlier)]
     label = max(width(name) for name, _ in rows)
     room = max(columns - label - len(_GAP), _MIN_ROOM)
     return "".join(_lines(name, text, label, room) for name, text in rows) + "\n"
@@ -42,7 +45,7 @@ def question(matter: Matter, authority: Authority, *, granted: bool) -> str:
     return f"{word} {matter.msg_id} as {authority.value}? [y/N] "
 
 
-def as_data(matter: Matter) -> dict[str, object]:
+def as_data(matter: Matter, outlook: Outlook) -> dict[str, object]:
     """The shape that programs read."""
     return {
         "msg_id": matter.msg_id,
@@ -52,11 +55,17 @@ def as_data(matter: Matter) -> dict[str, object]:
         "why": matter.why or None,
         "message": matter.message,
         "request": matter.request,
-        "said": [_said_as_data(one) for one in matter.said],
+        "said": [_said_as_data(one, matter.digest) for one in matter.said],
+        "would_run": [
+            {"rule": one.rule, "argv": list(one.argv), "cwd": one.cwd, "at_once": at_once}
+            for commands, at_once in ((outlook.commands, True), (outlook.later, False))
+            for one in commands
+        ],
+        "would_not": list(outlook.why),
     }
 
 
-def _rows(matter: Matter) -> Iterator[tuple[str, str]]:
+def _rows(matter: Matter, outlook: Outlook) -> Iterator[tuple[str, str]]:
     yield "message", matter.msg_id
     if matter.message is None:
         yield "", _GONE
@@ -65,18 +74,42 @@ def _rows(matter: Matter) -> Iterator[tuple[str, str]]:
         yield from _of_message(matter.message)
     if matter.request is not None and matter.request is not matter.message:
         yield "asked", _words(matter.request.get("notes"))
+    yield from _prospects(outlook)
     if matter.state:
-        # Nothing in it is unseen already; writing it out twice would not show the same.
-        yield "state", matter.state + (f": {visible_in_json(matter.why)}" if matter.why else "")
+        yield "state", _state(matter)
     for one in matter.said:
         category = f" for category {one.category}" if one.category else ""
-        yield "said", f"{one.authority} {one.state.value}{category} ({visible(one.where)})"
+        other = _OTHER_TEXT if one.is_for_another(matter.digest) else ""
+        yield "said", f"{one.authority} {one.state.value}{category}{other} ({visible(one.where)})"
     yield "digest", matter.digest
+
+
+def _state(matter: Matter) -> str:
+    """What became of it, without saying that twice, nor what this very screen is for."""
+    told = matter.why.removeprefix(f"{matter.state}: ")
+    why = told.removesuffix(f"; approve it with `bylaw approve {matter.msg_id}`")
+    # Nothing in it is unseen already; writing it out twice would not show the same.
+    return f"{matter.state}: {visible_in_json(why)}" if why else matter.state
+
+
+def _prospects(outlook: Outlook) -> Iterator[tuple[str, str]]:
+    """What an approval would start: commands stand in rules as well as in messages."""
+    at_once = [_command(one) for one in outlook.commands]
+    later = [_command(one) + _LATER for one in outlook.later]
+    for number, line in enumerate([*at_once, *later] or ["nothing"]):
+        yield "" if number else "would run", line
+    for why in outlook.why:
+        yield "but" if at_once or later else "because", visible_in_json(why)
+
+
+def _command(one: Command) -> str:
+    return f"{_quoted(list(one.argv))} in {_quoted(one.cwd)} by {visible(one.rule)}"
 
 
 def _of_message(message: dict[str, JSON]) -> Iterator[tuple[str, str]]:
     for key in _FIRST:
-        yield from _values(key, message.get(key))
+        if key in message:
+            yield from _values(key, message[key])
     for key, value in message.items():
         if key in _WORDS:
             yield key, _words(value)
@@ -115,20 +148,29 @@ def _lines(name: str, text: str, label: int, room: int) -> str:
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    pieces, filled = [""], 0
-    for char in text:
-        if filled + width(char) > room:
-            pieces.append("")
-            filled = 0
-        pieces[-1] += char
-        filled += width(char)
-    return pieces
+    """All of a text in pieces that fit, each ending with a blank if it has one."""
+    pieces, start = [], 0
+    while (end := _fitting(text, start, room)) < len(text):
+        end = text.rfind(" ", start, end) + 1 or end
+        pieces.append(text[start:end])
+        start = end
+    return [*pieces, text[start:]]
 
 
-def _said_as_data(said: Said) -> dict[str, object]:
+def _fitting(text: str, start: int, room: int) -> int:
+    """Where the room ends for what begins there."""
+    for end in range(start, len(text)):
+        room -= width(text[end])
+        if room < 0:
+            return end
+    return len(text)
+
+
+def _said_as_data(said: Said, digest: str) -> dict[str, object]:
     return {
         "authority": said.authority,
         "category": said.category or None,
         "state": said.state.value,
         "where": said.where,
+        "other_text": said.is_for_another(digest),
     }

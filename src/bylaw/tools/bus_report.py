@@ -44,11 +44,15 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What an authority says of a message now, and where it says so."""
+    """What an authority says of a message now, and where it says so.
+
+    `other_text` tells that it does not count: it is for what the message was before.
+    """
 
     authority: str
     state: str
     where: str
+    other_text: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,13 @@ class Said:
         """Whether it is for the message."""
         return self.state is ApprovalState.GRANTED
 
+    def is_for_another(self, digest: str) -> bool:
+        """Whether it does not count, as the message has another text now; what is against it does.
+
+        Both have to be known to tell that.
+        """
+        return self.grants and bool(digest and self.digest) and self.digest != digest
+
 
 class Approvals:
     """The approvals of one root; threads may share it."""
@@ -65,7 +72,7 @@ class Approvals:
         """
         said = said_of(self.files, msg_id)
         bound = self._ledger.bind_all(msg_id, {one.source: one.digest for one in said}, digest)
-        return tuple(_fact(msg_id, one, bound[one.source]) for one in _standing(said))
+        return tuple(as_fact(msg_id, one, bound[one.source]) for one in _standing(said))
 
 
 def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
@@ -85,6 +92,32 @@ def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
 def standing(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
     """Of an authority that takes back only that, of others only what they grant."""
     return _standing(said_of(files, msg_id))
+
+
+def standing_for(
+    files: SharedFiles, ledger: Ledger | None, msg_id: str, digest: str
+) -> tuple[Said, ...]:
+    """What stands, each with the digest that it is for; nothing is bound.
+
+    `digest` is that of the message now.
+    """
+    said = standing(files, msg_id)
+    if ledger is None:
+        return tuple(replace(one, digest=one.digest or digest) for one in said)
+    return tuple(
+        replace(one, digest=ledger.meant(msg_id, one.source, one.digest, digest)) for one in said
+    )
+
+
+def as_fact(msg_id: str, said: Said, digest: str) -> Approval:
+    """What rules are told of it."""
+    return Approval(
+        id=msg_id,
+        authority=said.authority,
+        category=said.category,
+        state=said.state,
+        digest=digest,
+    )
 
 
 def _standing(said: Iterable[Said]) -> tuple[Said, ...]:
@@ -127,13 +160,3 @@ def _against(lines: Iterable[Said], tokens: Iterable[Said]) -> set[str]:
 
 def _digest(*words: str) -> str:
     return sha256(repr(words).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _fact(msg_id: str, said: Said, digest: str) -> Approval:
-    return Approval(
-        id=msg_id,
-        authority=said.authority,
-        category=said.category,
-        state=said.state,
-        digest=digest,
-    )

@@ -6,13 +6,16 @@ yet to come would be for anything that comes under its id.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from time import time_ns
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.approvals import standing
-from bylaw.hosts.bus.ledger import Ledger
+from bylaw.dialects.law.messages import is_request
+from bylaw.hosts.bus.approvals import as_fact, standing_for
+from bylaw.hosts.bus.ledger import ENDED, Ledger, State
+from bylaw.hosts.bus.message_file import MessageFile
+from bylaw.hosts.bus.outlook import Outlook, Rehearsals
 from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
 from bylaw.hosts.bus.undecided import MAX_TOLD, commands_in_bus, find_asked, of_evidence, opened_bus
 from bylaw.model.errors import BylawError
@@ -23,7 +26,10 @@ from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.user_name import user_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bylaw.hosts.bus.approvals import Said
+    from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.ledger import Known
     from bylaw.hosts.bus.undecided import Asked
     from bylaw.model.values import JSON
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_NOTE = 1_000
 _MS = 1_000_000
+_WITHDRAWN = State.WITHDRAWN  # its id may come again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,8 @@ class Matter:
     """What a person is asked about, as it was when it was shown.
 
     `message` is None if all evidence of it is gone, and only its digest is known. `request` is
-    what asks for the decision, `said` what others said before.
+    what asks for the decision, `said` what others said before. `may_run` tells that the message
+    waits in the bus: what is through runs nothing more.
     """
 
     msg_id: str
@@ -49,19 +57,21 @@ class Matter:
     why: str
     request: dict[str, JSON] | None
     said: tuple[Said, ...]
+    may_run: bool
 
 
 class Approving:
     """The messages of a root that people can decide about."""
 
-    def __init__(self, root: str, bus_path: str) -> None:
+    def __init__(self, root: str, in_force: InForce) -> None:
         self._root = root
-        self._bus_path = bus_path
-        self._files = SharedFiles(root, bus_path)
+        self._bus_path = in_force.settings.law.bus
+        self._files = SharedFiles(root, self._bus_path)
+        self._rehearsals = Rehearsals(root, in_force)
 
     def matter(self, msg_id: str) -> Matter:
         """What has this id, or what a request of this id asks about; BylawError if nothing does."""
-        with opened_bus(self._root, self._bus_path) as bus:
+        with opened_bus(self._root, self._bus_path) as bus, self._ledger() as ledger:
             commands = commands_in_bus(bus)
             asked = find_asked(commands, msg_id)
             if asked is None:
@@ -70,10 +80,20 @@ class Approving:
                 asked = find_asked(commands, msg_id)
             if asked is None:
                 raise BylawError(_nothing(msg_id, [one.msg_id for one in commands]))
-            known = self._known(asked.msg_id)
-            if asked.message is None and known is not None:
+            in_bus = asked.message is not None
+            known = None if ledger is None else ledger.known(asked.msg_id)
+            if not in_bus and known is not None:
                 asked = of_evidence(bus, asked, known.digest)
-        return self._matter(asked, known)
+            return self._matter(asked, known, ledger, in_bus=in_bus)
+
+    def outlook(self, matter: Matter, authority: Authority) -> Outlook:
+        """What would run if an authority approved it."""
+        if not matter.may_run:
+            return Outlook()
+        file = MessageFile(name=matter.where, message=matter.message, digest=matter.digest)
+        approvals = tuple(as_fact(matter.msg_id, one, one.digest) for one in matter.said)
+        phase = self._files.context().phase.phase
+        return self._rehearsals.outlook(file, phase, approvals, matter.msg_id, authority)
 
     def earlier(self, matter: Matter, authority: Authority) -> list[str]:
         """The tokens that a new one takes the place of; BylawError if that cannot be told."""
@@ -106,11 +126,15 @@ class Approving:
         except (OSError, ValueError) as wrong:
             raise _unusable(wrong) from None
 
-    def _matter(self, asked: Asked, known: Known | None) -> Matter:
+    def _matter(
+        self, asked: Asked, known: Known | None, ledger: Ledger | None, *, in_bus: bool
+    ) -> Matter:
         if not asked.digest:
             shown = visible(brief(asked.msg_id))
             gone = f"the message `{shown}` is not in the bus, and nothing is known of it"
             raise BylawError(f"{gone}: whoever approved it would approve whatever comes")
+        # Whatever has the id of a message that is through is refused (LD-024).
+        is_through = known is not None and known.state in ENDED and known.state is not _WITHDRAWN
         if known is not None and known.digest != asked.digest:
             known = None  # what became of another one says nothing of this
         return Matter(
@@ -121,15 +145,15 @@ class Approving:
             state="" if known is None else known.state.value,
             why="" if known is None else known.why,
             request=None if asked.request is None else asked.request.message,
-            said=standing(self._files, asked.msg_id),
+            said=standing_for(self._files, ledger, asked.msg_id, asked.digest),
+            may_run=in_bus and not is_request(asked.message) and not is_through,
         )
 
-    def _known(self, msg_id: str) -> Known | None:
+    @contextmanager
+    def _ledger(self) -> Iterator[Ledger | None]:
         ledger = Ledger.to_read(self._root)
-        if ledger is None:
-            return None
-        with closing(ledger):
-            return ledger.known(msg_id)
+        with nullcontext() if ledger is None else closing(ledger):
+            yield ledger
 
 
 def _nothing(msg_id: str, waiting: list[str]) -> str:

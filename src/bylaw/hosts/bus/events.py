@@ -39,12 +39,7 @@ class Events:
 
     def of_message(self, file: MessageFile) -> Bus:
         """A message, or what lies in its place, before anybody asked for approvals."""
-        unreadable = file.unreadable
-        message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
-        event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
-        outside = tuple(leading_out(self._root, message_field(event, "target_paths")))
-        facts = LawFacts(unreadable=unreadable, outside=outside)
-        return self._stamped(replace(event, facts=facts))
+        return self._stamped(message_event(self._root, file))
 
     def with_approvals(self, event: Bus, msg_id: str) -> Bus:
         """With what people said of the message, or of the one that it asks about."""
@@ -85,6 +80,15 @@ class Events:
     def _stamped(self, event: Stamped) -> Stamped:
         phase = self._approvals.files.context().phase.phase
         return self._in_force.stamped(event, phase)
+
+
+def message_event(root: str, file: MessageFile) -> Bus:
+    """A message, or what lies in its place, with what its file alone tells."""
+    unreadable = file.unreadable
+    message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
+    event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
+    outside = tuple(leading_out(root, message_field(event, "target_paths")))
+    return replace(event, facts=LawFacts(unreadable=unreadable, outside=outside))
 
 
 def leading_out(root: str, targets: JSON) -> Iterator[str]:

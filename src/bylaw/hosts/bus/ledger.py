@@ -207,6 +207,10 @@ class Ledger:
         with self._reading() as run:
             return _bound(run, source)
 
+    def meant(self, msg_id: str, source: str, named: str, digest: str) -> str:
+        """What `bind_all` would say that an approval is for; nothing is changed."""
+        return self.bound(source) or named or self.digest_of(msg_id) or digest
+
     def bind_all(self, msg_id: str, sources: Mapping[str, str], digest: str) -> dict[str, str]:
         """A message is seen with a digest and these approvals → what each of them is for.
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_decision, is_request, judge_message
-from bylaw.hosts.bus.approvals import standing
+from bylaw.hosts.bus.approvals import standing_for
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.ended import counts, ended
 from bylaw.hosts.bus.events import leading_out
@@ -212,7 +212,7 @@ class _Glance:
                 since=known.first_at,
                 why=known.why,
                 note=note,
-                said=self._said(known.msg_id),
+                said=self._said(known.msg_id, known.digest if file is None else file.digest),
             )
 
     def _requests(self, asking: Sequence[Known]) -> Iterator[Asking]:
@@ -231,7 +231,7 @@ class _Glance:
             to=tuple(map(str, to)) if isinstance(to, list) and to else tuple(Authority),
             text=words_of(event, "notes"),
             since=since,
-            said=self._said(about),
+            said=self._said(about, self._last_seen(about)),
         )
 
     def _pending_file(self, known: Known) -> tuple[Letter, MessageFile | None, str]:
@@ -254,9 +254,16 @@ class _Glance:
         _, looked = self._looked_at(known)
         return isinstance(looked, Ready) and message_id(event_of(looked.file)) != known.msg_id
 
-    def _said(self, msg_id: str) -> tuple[Opinion, ...]:
-        said = islice(standing(self._status.files, msg_id), len(Authority) * 2)
-        return tuple(Opinion(one.authority, one.state.value, one.where) for one in said)
+    def _said(self, msg_id: str, digest: str) -> tuple[Opinion, ...]:
+        said = standing_for(self._status.files, self._ledger, msg_id, digest)
+        return tuple(
+            Opinion(one.authority, one.state.value, one.where, one.is_for_another(digest))
+            for one in islice(said, len(Authority) * 2)
+        )
+
+    def _last_seen(self, msg_id: str) -> str:
+        """The digest of a message that is asked about; empty if nobody has seen it."""
+        return "" if self._ledger is None else self._ledger.digest_of(msg_id) or ""
 
     def _is_claimed(self, file: str) -> bool:
         return any(visible(one.name) == file for one in self._claimed)

@@ -31,12 +31,14 @@ if TYPE_CHECKING:
         Waiting,
     )
 
-LEAST = 60  # columns; what is narrower is no screen
+LEAST = 40  # columns; what is narrower is no screen
+_NARROW = 60  # columns, below which counts have no room beside the name
 MAX_LINES = 4  # of one reason
 MAX_TEXT_LINES = 2  # of what a request says, and of why something ended so
 _INDENT, _BELOW = "  ", "    "
 _STYLES = {"failed": Style.BAD, "refused": Style.BAD}
 _WORDS = {Arrival.UNFINISHED: "not finished", Arrival.REFUSED: "will be refused"}
+_OTHER_TEXT = " another text of this message"
 _SAID = {"granted": "approved", "revoked": "rejected", "expired": "let it expire"}
 
 
@@ -118,7 +120,7 @@ class _Table:
         self._paint = paint
 
     def lines(self, report: BusReport) -> Iterator[str]:
-        yield self._head(report)
+        yield from self._head(report)
         if report.phase is None:
             words = f"the phase is unknown, so no rule runs: {shown_once(report.phase_problem)}"
             yield from self._painted(Style.WARNING, self._wrapped(words, "", MAX_LINES))
@@ -131,12 +133,16 @@ class _Table:
             yield from ("", "nothing waits, and nothing runs")
         yield from self._section("ended, the newest first", self._ended(report.ended))
 
-    def _head(self, report: BusReport) -> str:
+    def _head(self, report: BusReport) -> Iterator[str]:
+        """One line; on a narrow screen the counts stand below."""
         counts = ", ".join(f"{number:,} {name}" for name, number in report.counts.items())
         phase = "unknown" if report.phase is None else str(report.phase)
-        tail = f"  phase {phase}  {counts}"
+        fits = self._limit >= _NARROW
+        tail = f"  phase {phase}" + (f"  {counts}" if fits else "")
         name = cut(shown(report.bus), max(self._limit - len(tail), 1), at_start=True)
-        return self._paint(Style.STRONG, name) + tail
+        yield self._paint(Style.STRONG, name) + tail
+        if not fits:
+            yield from self._wrapped(counts, _INDENT, MAX_LINES)
 
     def _section(self, name: str, lines: Iterable[str], left_out: int = 0) -> Iterator[str]:
         told = list(lines)
@@ -197,7 +203,11 @@ class _Table:
         return [*text, *self._opinions(one.said), way_out]
 
     def _opinions(self, said: Iterable[Opinion]) -> list[str]:
-        told = (f"{one.authority} {_SAID.get(one.state, one.state)} ({one.where})" for one in said)
+        told = (
+            f"{one.authority} {_SAID.get(one.state, one.state)}"
+            f"{_OTHER_TEXT if one.other_text else ''} ({one.where})"
+            for one in said
+        )
         return [*chain.from_iterable(self._told(Style.PLAIN, one, 1) for one in told)]
 
     def _way_out(self, command: str) -> str:

@@ -76,7 +76,7 @@ def wrapped(text: str, limit: int, most: int) -> list[str]:
             else:
                 lines.append(piece)
         if len(lines) > most:
-            return [*lines[: most - 1], clipped(lines[most - 1], max(limit - 1, 1)) + "…"]
+            return [*lines[: most - 1], clipped(f"{lines[most - 1]}…", max(limit, 2))]
     return lines
 
 
