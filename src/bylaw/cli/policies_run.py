@@ -10,10 +10,10 @@ from msgspec import to_builtins
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
-from bylaw.cli.policies_shared import note, repository_root, tell
+from bylaw.cli.policies_shared import note, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
-from bylaw.cli.root_option import root_option
+from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.worktree.running import run_policies
 from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
 from bylaw.tools.printers import json as json_printer
@@ -49,11 +49,10 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
       bylaw policies run --assistant-text last-message.txt --format json
     """
     said = read_source(assistant_text).text if assistant_text else None
-    folder = repository_root(root)
     with progress() as show:
         show("looking at what changed")
-        result = run_policies(folder, said, note, trust=trust)
-    messages = _messages(result, folder)
+        result = run_policies(chosen_root(root), said, note, trust=trust)
+    messages = _messages(result)
     if form == "json":
         _as_json(result, messages)
     else:
@@ -61,8 +60,8 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
     return MISTAKE if result.needs_attention else 0
 
 
-def _messages(result: PolicyRun, root: str) -> list[str]:
-    if read_policy_settings(root).output_mode is OutputMode.INDIVIDUAL:
+def _messages(result: PolicyRun) -> list[str]:
+    if read_policy_settings(result.root).output_mode is OutputMode.INDIVIDUAL:
         return individual(result.shown)
     told = batched(result.shown)
     return [told] if told else []
@@ -82,7 +81,7 @@ def _as_json(result: PolicyRun, messages: list[str]) -> None:
 
 def _as_text(result: PolicyRun, messages: list[str]) -> None:
     tell(result.diagnostics)
-    if messages or not result.refused:
+    if messages or not result.needs_attention:
         write("\n".join(messages) or f"{NOTHING}\n")
     if result.shown:
         note(how_to_answer(one.policy for one in in_order(result.shown)))

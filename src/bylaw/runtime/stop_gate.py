@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
 
 
+# A violation that is another one each time must come to an end, too.
+MAX_IN_A_ROW = 50
+
+
 @dataclass(frozen=True, slots=True)
 class StopAnswer:
     """What a host does at a stop: it `blocks`, or warns the person and lets go (`released`)."""
@@ -28,17 +32,20 @@ class StopAnswer:
     released: EffectDone | None = None
 
 
-def judged_stop(answer: Answer, journal: Journal, max_blocks: int) -> StopAnswer:
-    """How a stop ends; what has to be recorded of one that is let through is in `released`."""
+def judged_stop(answer: Answer, journal: Journal, max_blocks: int, in_a_row: int) -> StopAnswer:
+    """How a stop ends; what has to be recorded of one that is let through is in `released`.
+
+    `in_a_row` is how often it was blocked since a person last said something.
+    """
     last = answer.again or answer
     event, decision = last.event, last.decision
     assert isinstance(event, AgentStop)
     if not blocks_stop(decision) or answer.problem:
         return StopAnswer(decision, blocks=blocks_stop(decision))
     times = journal.session(event.session).blocked.times(stop_digest(event, decision))
-    if times <= max_blocks:
+    if times <= max_blocks and in_a_row < MAX_IN_A_ROW:
         return StopAnswer(decision, blocks=True)
-    return StopAnswer(decision, released=_released(event, times - 1))
+    return StopAnswer(decision, released=_released(event, max(times - 1, in_a_row)))
 
 
 def _released(event: AgentStop, times: int) -> EffectDone:

@@ -76,3 +76,14 @@ def test_an_unchanged_violation_blocks_three_times_and_is_then_let_through(root)
     log = subprocess.run(words, cwd=root, check=True, capture_output=True, text=True).stdout
     assert '"released"' in log
     assert "not answered" in log
+
+
+def test_each_on_its_own_if_the_settings_say_so(root):
+    """DW-106, DW-118: the mode counts in a chat, too."""
+    second = POLICY.replace("README Accuracy", "Changelog").replace("README.md", "CHANGES.md")
+    (root / ".deepwork/policies/changelog.md").write_text(second)
+    (root / ".deepwork/config.yml").write_text("policy:\n  output_mode: individual\n")
+    _, text = chat(root, "done")
+    assert text.count("The following policies require attention:") == 2
+    assert 'via_rule="changelog"' in text
+    assert 'via_rule="readme-accuracy"' in text

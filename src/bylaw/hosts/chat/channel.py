@@ -45,10 +45,10 @@ class Channel:
         (answer,) = self._loop.take([self._stamped(event)])
         return answer
 
-    def stop(self, event: AgentStop, max_blocks: int) -> tuple[Answer, StopAnswer]:
+    def stop(self, event: AgentStop, max_blocks: int, in_a_row: int) -> tuple[Answer, StopAnswer]:
         """Submit that the model wants to hand back; what it was let go with is recorded."""
         answer = self.submit(event)
-        judged = judged_stop(answer, self._loop.journal, max_blocks)
+        judged = judged_stop(answer, self._loop.journal, max_blocks, in_a_row)
         if judged.released is not None:
             self._loop.take([judged.released])
         return answer, judged

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.tools.printers.policies import batched, how_to_answer, in_order
+from bylaw.dialects.base import uid_of
+from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.runtime.policy_settings import OutputMode
+from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bylaw.model.decision import Decision
+    from bylaw.model.decision import Decision, Reason
     from bylaw.model.effects import PromptShow
 
 
-def demands(decision: Decision, shown: Sequence[PromptShow]) -> Iterator[tuple[str, str]]:
-    """Each text with the rule that it comes from; policies are told together, in their words."""
+def demands(
+    decision: Decision, shown: Sequence[PromptShow], mode: OutputMode
+) -> Iterator[tuple[str, str]]:
+    """Each text with the rule that it comes from; policies are told in their own words."""
     in_words = {one.policy for one in shown}
     for reason in decision.reasons:
-        if reason.rule not in in_words:
+        if not (_is_of_policy(reason) and reason.rule in in_words):
             yield reason.text, reason.rule
-    if shown:
-        policies = [one.policy for one in in_order(shown)]
+    policies = [one.policy for one in in_order(shown)]
+    if mode is OutputMode.INDIVIDUAL:
+        for text, policy in zip(individual(shown), policies, strict=True):
+            yield f"{text}\n{how_to_answer([policy])}", policy
+    elif shown:
         yield f"{batched(shown)}\n{how_to_answer(policies)}", ", ".join(policies)
+
+
+def _is_of_policy(reason: Reason) -> bool:
+    return reason.uid.startswith(uid_of(NAME, "", "").removesuffix("#"))

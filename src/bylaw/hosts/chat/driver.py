@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
-MAX_BLOCKS_IN_A_ROW = 50
 KEPT_BACK = "a rule keeps back what the file says last; take it out of the file"
 NOTHING_SENT = "a rule lets no request be sent"
 
@@ -284,18 +283,17 @@ class Driver:
 
     def _hand_back(self, text: str) -> None:
         """The model is done; rules may want it to go on, a limited number of times."""
-        answer, stop = self.channel.stop(AgentStop(text=text), self._outfit.max_blocks)
-        shown = self._outfit.policies.take_shown()
-        # A violation that is another one each time must come to an end, too.
-        gives_up = stop.released is not None or self._blocked >= MAX_BLOCKS_IN_A_ROW
-        if answer.problem or (gives_up and answer.verdict >= Verdict.ASK):
+        outfit = self._outfit
+        answer, stop = self.channel.stop(AgentStop(text=text), outfit.max_blocks, self._blocked)
+        shown = outfit.policies.take_shown()
+        if answer.problem or stop.released is not None:
             self._tell_reasons(answer)
             return
         if not stop.blocks:
             return
         self._blocked += 1
         self.owes_turn = True
-        for demand, rule in demands(stop.decision, shown):
+        for demand, rule in demands(stop.decision, shown, outfit.policies.output_mode):
             self.transcript.add(message(Role.DEVELOPER, demand, rule))
             self.channel.submit(Message(role=Role.DEVELOPER, text=demand))
 

@@ -25,6 +25,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.facts import WorkFacts
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import EffectStatus, Op
+from bylaw.runtime.policy_settings import read_policy_settings
 from bylaw.runtime.run_command import CommandRunner
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Changes, Entry, Facts
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performer, Performers
+    from bylaw.runtime.policy_settings import OutputMode
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
 
@@ -96,6 +98,11 @@ class FilePolicies:
             write_policy_state(self.tree.root, self.queue, policies, now)
         except (BylawError, OSError, ValueError) as problem:
             self._tell(f"cannot write the summary: {problem}")
+
+    @property
+    def output_mode(self) -> OutputMode:
+        """How an agent is told of policies here."""
+        return read_policy_settings(self.tree.root).output_mode
 
     def take_shown(self) -> list[PromptShow]:
         """What was to be shown since this was last asked."""

@@ -50,6 +50,7 @@ class PolicyRun:
     policies whose commands were not run.
     """
 
+    root: str
     entries: tuple[QueueEntry, ...]
     shown: tuple[PromptShow, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -77,7 +78,7 @@ def run_policies(
     shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
     host.summarise(sorted(desk.titles), time_ns() // _MS)
     refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
-    return PolicyRun(tuple(entries), shown, tuple(about_policies(library)), refused)
+    return PolicyRun(root, tuple(entries), shown, tuple(about_policies(library)), refused)
 
 
 def _books(library: Library) -> list[LoadedBook]:
