@@ -20,8 +20,9 @@ types: .venv/.ready
 layers: .venv/.ready
 	$(BIN)/python -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
+# Most tests wait for processes and disks, so they run side by side, file by file.
 unit: .venv/.ready
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile
 
 test-sandbox: .venv/.ready ## commands that mean harm, with bubblewrap if it works, then without
 	$(BIN)/python -m pytest -q tests/sandbox
