@@ -339,7 +339,7 @@ def pages(data):
             elif isinstance(step, Step):
                 check_span(step.command, source)
                 check_span(step.expectation, source)
-                assert step.words[0] == "bylaw"
+                assert step.words[0] in {"bylaw", "git"}
         for block in (*case.decisions, *case.diagnostics):
             for line in block.lines:
                 check_span(line.place, source)

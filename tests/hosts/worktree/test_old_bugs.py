@@ -314,7 +314,7 @@ def test_bug_13_what_cannot_be_resolved_is_found_when_it_is_loaded(project):
 
     code, output, errors = project.run()
 
-    assert (code, output) == (1, NOTHING)
+    assert (code, output) == (1, "")
     assert all(f"{name}.md" in errors for name in ("one", "two", "three"))
 
 
@@ -412,7 +412,7 @@ def test_bug_17_no_name_can_be_taken_for_name_files_and_baseline(project):
 
     code, output, errors = project.run()
 
-    assert (code, output) == (1, NOTHING)
+    assert (code, output) == (1, "")
     assert "policy-identifier" in errors
 
 
@@ -505,7 +505,7 @@ def test_bug_22_only_three_hyphens_are_a_delimiter(project):
 
     code, output, errors = project.run()
 
-    assert (code, output) == (1, NOTHING)
+    assert (code, output) == (1, "")
     assert all(f"p{number}.md" in errors for number in range(len(ends)))
 
 

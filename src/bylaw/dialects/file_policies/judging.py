@@ -47,6 +47,10 @@ class State(StrEnum):
     GONE = "gone"
 
 
+# The digest of what is gone, which no file has: if it comes back, it is looked at anew (DW-A19).
+OF_NOTHING = "-"
+
+
 class Closing(Struct, frozen=True):
     """An entry that is finished by what happened, and how."""
 
@@ -195,7 +199,7 @@ class StandsSo:
         """Queued entries about something that is no longer so (DW-A18)."""
         for hash_, entry in sorted(self.judge.open_entries(view).items()):
             if entry.status is EntryStatus.QUEUED and hash_ != case.hash:
-                yield Closing(hash_, EntryStatus.SKIPPED, entry.digest, entry.shown, GONE)
+                yield Closing(hash_, EntryStatus.SKIPPED, OF_NOTHING, entry.shown, GONE)
 
 
 @dataclass(frozen=True)
