@@ -21,6 +21,7 @@ from bylaw.dialects.file_policies.steps import (
     Shows,
     Skips,
     TellsFailure,
+    TellsUnknown,
     Writes,
 )
 from bylaw.dialects.file_policies.written import CompareTo
@@ -43,8 +44,10 @@ COMMANDS, PROMPTS = 1, 2
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),
     flow=Flow.ALL,
-    guard_error=GuardFault.SKIP,
+    # A gate that nobody can judge by stays closed; the host lets go after a while.
+    guard_error=GuardFault.SKIP_WITH_NOTE,
     failed_step=StepFault.MARK_ENTRY,
+    fault_reason=TellsUnknown(),
 )
 _LAST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.LAST)
 _FIRST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.FIRST)

@@ -209,6 +209,16 @@ class TellsFailure:
         return f"{self.policy.title}: the command failed: {what}; {how}"
 
 
+@dataclass(frozen=True)
+class TellsUnknown:
+    """The reason of a policy that cannot be judged."""
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The finished text."""
+        rule, error = (visible(str(match.values[key])) for key in ("rule", "error"))
+        return f"{rule}: it cannot be told whether it holds: {error}"
+
+
 FAILURE = Outcome(OutcomePart.ERROR)
 
 
