@@ -52,7 +52,10 @@ class World:
         """A policy with a command; `sh:` stands for a script in a file."""
         if command.startswith("sh:"):
             script = self.root / f"{name}.sh"
-            script.write_text(f'echo "$1" >> log\n{command.removeprefix("sh:")}\n')
+            text = f'echo "$1" >> log\n{command.removeprefix("sh:")}\n'
+            # Another process may run it just now, and must not find it empty.
+            if not script.exists() or script.read_text() != text:
+                script.write_text(text)
             command = f"sh {name}.sh {{file}}"
         keys = "".join(f"\n  {key}: {value}" for key, value in more.items())
         return self.policy(name, f"trigger: {trigger}\naction:\n  command: '{command}'{keys}")

@@ -87,12 +87,13 @@ def test_no_command_twice(tmp_path, script, runs):
     world = World(tmp_path)
     world.repository.write("a.py", "")
     command = f"sh:{script}"
+    world.command(command)
     with evaluators(PROCESSES, "stop", tmp_path, command) as processes:
         for number in range(ROUNDS if runs == 1 else ROUNDS // 4):
             world.repository.write("a.py", f"round {number}\n")
             said = all_at_once(processes, "stop")
             assert [one.split()[0] for one in said] == ["allow"] * PROCESSES, said
-            assert len(world.ran) == runs * (number + 1), (number, said)
+            assert len(world.ran) == runs * (number + 1), (number, said, world.held())
             assert world.held()["status"] == "passed"
 
 
