@@ -316,7 +316,10 @@ def test_names_of_branches_are_no_options(tmp_path):
 
 def slow(tmp_path, text):
     program = tmp_path / "slow"
-    program.write_text(f"#!{sys.executable} -I\n{text}")
+    # Not in the first line: a path with a blank could not stand there.
+    body = tmp_path / "slow.py"
+    body.write_text(text)
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I "{body}" "$@"\n')
     program.chmod(0o755)
     return Git(str(program))
 
