@@ -66,6 +66,17 @@ class TestSays:
         assert says(repository, "README.md") == {"readme": "safety"}
         assert says(repository, "tests/a_test.py") == {"tests": "unchanged"}
 
+    def test_the_pattern_that_fits_most_closely_counts(self, repository):
+        for name, text in {
+            "readme": "set: ['go/{path}.go', 'go/{path}_test.go']",
+            "format": "pair: {trigger: 'go/{path}.go', expects: 'go/{path}_test.go'}",
+        }.items():
+            repository.policy(name, text)
+        repository.put("go/a_test.go")
+        assert says(repository, "go/a_test.go") == {"format": "expected", "readme": "fires"}
+        repository.put("go/a.go")
+        assert says(repository, "go/a.go") == {"format": "satisfied", "readme": "satisfied"}
+
     def test_a_glob_is_there_if_any_file_is(self, repository):
         """DW-A02"""
         repository.put("api/users.py", text="y")

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from own_session import Terminal
+
 BYLAW = (sys.executable, "-m", "bylaw", "policies", "run")
 README = "---\nname: README Accuracy\ntrigger: src/**/*.py\nsafety: README.md\n---\nVerify it.\n"
 PAIR = "---\nset:\n  - src/{path}.py\n  - tests/{path}_test.py\n---\nChange both.\n"
@@ -50,6 +52,22 @@ def test_nothing_changed(root):
     policy(root, "readme-accuracy", README)
     done = run(root)
     assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
+    assert "no policies" not in done.stderr
+
+
+def test_there_are_no_policies(root):
+    done = run(root)
+    assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
+    assert "there are no policies here; `bylaw policies new NAME` writes one" in done.stderr
+
+
+def test_policies_are_switched_off(root):
+    policy(root, "readme-accuracy", README)
+    (root / ".deepwork/config.yml").write_text("policy: {enabled: false}\n")
+    done = run(root)
+    assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
+    assert "policies are switched off: `.deepwork/config.yml` sets" in done.stderr
+    assert "no policies here" not in done.stderr
 
 
 def test_the_standard_flow(root):
@@ -128,3 +146,64 @@ def test_no_repository(tmp_path):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "git" in done.stderr
+
+
+class TestNotChecked:
+    """A program reads the same shape when nobody can tell (design of the verb)."""
+
+    def nothing_but(self, done):
+        assert done.returncode == 1
+        said = told(done)
+        found = said.pop("diagnostics")
+        assert said == {"entries": [], "output": "", "messages": [], "refused": []}
+        assert "error" in done.stderr
+        return [(one["code"], one["severity"], one["message"]) for one in found]
+
+    def test_outside_of_a_repository(self, tmp_path):
+        [(code, severity, message)] = self.nothing_but(run(tmp_path, "--format", "json"))
+        assert (code, severity) == ("policies-not-checked", "error")
+        assert str(tmp_path) in message
+
+    def test_a_corrupt_index(self, root):
+        policy(root, "readme-accuracy", README)
+        (root / ".git/index").write_bytes(b"no index")
+        [(code, _, message)] = self.nothing_but(run(root, "--format", "json"))
+        assert code == "policies-not-checked"
+        assert "`readme-accuracy` cannot be checked: `git status` failed: .git/index" in message
+
+    def test_settings_that_do_not_load(self, root):
+        (root / "bylaw.toml").write_text("[stop]\nmax_blocks = 0\n")
+        [(code, _, _)] = self.nothing_but(run(root, "--format", "json"))
+        assert code == "unusable-setting"
+
+    def test_a_message_that_is_not_there(self, root):
+        done = run(root, "--format", "json", "--assistant-text", "no.txt")
+        assert len(self.nothing_but(done)) == 1
+
+
+class TestProgress:
+    """Which run is at work, on a terminal."""
+
+    @pytest.fixture
+    def slow(self, root):
+        script = "sleep 0.7"
+        policy(
+            root,
+            "slow",
+            f'---\ntrigger: src/*.py\naction:\n  command: sh -c "{script}" {{file}}\n---\n',
+        )
+        for name in "abc":
+            (root / f"src/{name}.py").write_text("x = 1\n")
+        return root
+
+    def test_a_terminal_shows_it(self, slow):
+        with Terminal([*BYLAW, "--trust"], folder=slow) as terminal:
+            shown = terminal.rest()
+        assert "\r\x1b[Kpolicy slow: 3 of 3 …" in shown
+        assert "…note" not in shown, "a note has a line of its own"
+        assert shown.endswith("\r\x1b[Kno policy needs attention\n")
+
+    def test_a_pipe_does_not(self, slow):
+        done = run(slow, "--trust")
+        assert "3 of 3" not in done.stderr + done.stdout
+        assert "\x1b" not in done.stderr

@@ -81,6 +81,14 @@ class TestStatus:
         assert "\n  Look.\n" in shown
         assert "more" not in shown.partition("what it says now")[0]
 
+    def test_files_in_instructions_are_all_named(self, repository):
+        repository.policy("tests", SET, "{trigger_files} without {expected_files}; {trigger_file}")
+        files = [f"src/{n:02}.py" for n in range(30)]
+        repository.put(*files)
+        wanted = [f"tests/{n:02}_test.py" for n in range(30)]
+        said = f"{', '.join(files)} without {', '.join(wanted)}; src/00.py and 29 more"
+        assert told(repository, "status", "tests")["lines"][-1] == said
+
     def test_long_instructions_are_whole(self, repository):
         repository.put("src/a.py")
         assert told(repository, "status", "readme")["lines"] == list("abcdefg" * 5)
@@ -129,6 +137,17 @@ class TestStatus:
         done = repository.bylaw("status")
         assert done.returncode == 0
         assert f"note: `{QUEUE}/{hash_}.queued.json` was corrupt" in done.stderr
+
+    def test_two_states_of_one_entry_are_told_and_count_in_none(self, repository):
+        """DW-060: as a run takes them."""
+        hash_ = repository.entry("tests", ("a",), "queued")
+        queued = repository.root / QUEUE / f"{hash_}.queued.json"
+        left = queued.read_bytes()
+        repository.entry("tests", ("a",), "passed")
+        queued.write_bytes(left)
+        done = repository.bylaw("status")
+        assert (done.returncode, done.stdout) == (0, "0 failed, 0 queued, 0 passed, 0 skipped\n")
+        assert done.stderr.count("there is another state of the same entry") == 2
 
     def test_it_fits_on_a_screen_and_moves_no_cursor(self, repository):
         evil = "src/\x1b[2J" + "x" * 200 + ".py"

@@ -11,7 +11,7 @@ from msgspec.structs import replace as changed
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
 from bylaw.engine.outcome import StepOutcome
-from bylaw.model.decision import OPEN_ENTRIES_OF, Match, Need, NeedName, Needs, OnFailure
+from bylaw.model.decision import OPEN_ENTRIES, Match, Need, NeedName, Needs, OnFailure
 from bylaw.model.effects import CommandRun, EntryWrite, Outcome, OutcomePart, PromptShow
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
@@ -42,11 +42,8 @@ class World:
             )
             return changed(facts, changes=Changes(base=ChangeSet(ref="abc", files=files)))
         known = {} if facts.entries is UNSET else facts.entries
-        if need.key.startswith(OPEN_ENTRIES_OF):
-            policy = need.key.removeprefix(OPEN_ENTRIES_OF)
-            found = {key: e for key, e in self.entries.items() if e.policy == policy}
-        else:
-            found = {need.key: self.entries.get(need.key)}
+        one = {need.key: self.entries.get(need.key)}
+        found = self.entries if need.key == OPEN_ENTRIES else one
         return changed(facts, entries={**known, **found})
 
     def perform(self, step):
@@ -198,8 +195,8 @@ def kept_promise(policy, view):
     named = re.findall(r"<promise>(.*?)</promise>", view.event.text)
     if policy not in [name.strip().removeprefix("✓").strip().lower() for name in named]:
         return None
-    for hash_, entry in view.fact(Need(NeedName.ENTRIES, f"{OPEN_ENTRIES_OF}{policy}")).items():
-        if entry.status is EntryStatus.QUEUED and entry.shown:
+    for hash_, entry in view.fact(Need(NeedName.ENTRIES, OPEN_ENTRIES)).items():
+        if entry.policy == policy and entry.status is EntryStatus.QUEUED and entry.shown:
             files = hash_.partition(":")[2].split("+")
             return Match({"hash": hash_, "files": files, "digest": entry.digest, "shown": 0})
     return None

@@ -5,11 +5,11 @@ from invariants import check_diagnostics, refused
 
 from bylaw.dialects import file_policies as dialect
 from bylaw.dialects.base import RuleFile
-from bylaw.dialects.file_policies.correspondence import Result, find
+from bylaw.dialects.file_policies.correspondence import find
 from bylaw.dialects.file_policies.reader import read_policy
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
-from bylaw.model.decision import Decision
+from bylaw.model.decision import Decision, Needs
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry, WorkFacts
 from bylaw.model.procedure import Book
@@ -57,7 +57,7 @@ def check_finding(policy):
     assert {*finding.trigger_files, *finding.matched_files} <= {*PATHS}
     assert {start for start, _ in finding.arrows} <= {*finding.trigger_files}
     if policy.mode in ("set", "pair"):
-        assert (finding.outcome is Result.VIOLATED) == bool(finding.arrows)
+        assert finding.is_satisfied != bool(finding.arrows)
 
 
 def check_decided(policy, loaded):
@@ -65,9 +65,10 @@ def check_decided(policy, loaded):
     book = Book(dialect=dialect.name, path="a", files=(), digest="", groups=loaded.groups)
     fast, slow = RuleSet([book]), RuleSet([book], fast=False)
     changes = Changes(base=CHANGES, default_tip=CHANGES, prompt=CHANGES)
-    asked = decide(fast, Session(), AgentStop(facts=WorkFacts(changes=changes)))
-    hashes = {need.key: None for need in asked.needs if not need.key.startswith("policy:")}
-    facts = WorkFacts(changes=changes, entries={**hashes, "f" * 12: ENTRY})
+    facts = WorkFacts(changes=changes, entries={"f" * 12: ENTRY})
+    while isinstance(asked := decide(fast, Session(), AgentStop(facts=facts)), Needs):
+        unknown = {need.key: None for need in asked.needs}
+        facts = msgspec.structs.replace(facts, entries={**facts.entries, **unknown})
     promise = f"<promise>{policy.title}</promise>"
     answers = []
     for event in (

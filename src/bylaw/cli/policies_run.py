@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -14,15 +15,24 @@ from bylaw.cli.policies_shared import note, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import chosen_root, root_option
-from bylaw.hosts.worktree.running import run_policies
-from bylaw.runtime.policy_settings import OutputMode, read_policy_settings
+from bylaw.hosts.worktree.running import PolicyRun, run_policies
+from bylaw.model.codes.policy_files import POLICIES_NOT_CHECKED
+from bylaw.model.diagnostic import error
+from bylaw.model.errors import BylawError, LoadError
+from bylaw.model.source import SourceFile, Span
+from bylaw.runtime.policy_settings import CONFIG, OutputMode, read_policy_settings
 from bylaw.tools.printers import json as json_printer
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
 
 if TYPE_CHECKING:
-    from bylaw.hosts.worktree.running import PolicyRun
+    from collections.abc import Callable
+
+    from bylaw.model.diagnostic import Diagnostic
 
 NOTHING = "no policy needs attention"
+NO_POLICIES = "there are no policies here; `bylaw policies new NAME` writes one"
+SWITCHED_OFF = f"policies are switched off: `{CONFIG}` sets `policy.enabled` to false"
+_WHERE = "call it in a git repository that `git status` can read, or name one with --root"
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -48,16 +58,39 @@ def run(*, root: str, assistant_text: str, trust: bool, form: str) -> int:
       bylaw policies run
       bylaw policies run --assistant-text last-message.txt --format json
     """
-    said = read_source(assistant_text).text if assistant_text else None
-    with progress() as show:
-        show("looking at what changed")
-        result = run_policies(chosen_root(root), said, note, trust=trust)
+    folder = chosen_root(root)
+    try:
+        said = read_source(assistant_text).text if assistant_text else None
+        result = _run(folder, said, trust=trust)
+    except BylawError as problem:
+        if form == "json":
+            _as_json(PolicyRun(folder, diagnostics=tuple(not_checked(problem))), [])
+        raise
     messages = _messages(result)
     if form == "json":
         _as_json(result, messages)
     else:
         _as_text(result, messages)
     return MISTAKE if result.needs_attention else 0
+
+
+def _run(folder: str, said: str | None, *, trust: bool) -> PolicyRun:
+    with progress() as show:
+        show("looking at what changed")
+        return run_policies(folder, said, partial(_note_beside, show), show, trust=trust)
+
+
+def not_checked(problem: BylawError) -> list[Diagnostic]:
+    """Why nobody knows what policies say, for programs."""
+    if isinstance(problem, LoadError):
+        return problem.diagnostics
+    here = SourceFile(".", "")
+    return [error(POLICIES_NOT_CHECKED, str(problem), here, Span(0, 0), help=_WHERE)]
+
+
+def _note_beside(show: Callable[[str], None], words: str) -> None:
+    show("")  # they would stand in one line
+    note(words)
 
 
 def _messages(result: PolicyRun) -> list[str]:
@@ -83,5 +116,7 @@ def _as_text(result: PolicyRun, messages: list[str]) -> None:
     tell(result.diagnostics)
     if messages or not result.needs_attention:
         write("\n".join(messages) or f"{NOTHING}\n")
+    if not result.policies and not result.needs_attention:
+        note(NO_POLICIES if read_policy_settings(result.root).enabled else SWITCHED_OFF)
     if result.shown:
         note(how_to_answer(one.policy for one in in_order(result.shown)))

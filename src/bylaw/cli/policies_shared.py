@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +11,11 @@ import click
 from bylaw.cli.output import in_color
 from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.model.codes.books import NO_RULE_FILES
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
+from bylaw.model.visible import visible
+from bylaw.runtime.paths import is_folder
 from bylaw.runtime.policy_settings import CONFIG, PolicySettings, read_policy_settings
 from bylaw.tools.printers import text
 from bylaw.tools.printers.wording import shown_once
@@ -23,8 +27,13 @@ if TYPE_CHECKING:
 
 
 def repository_root(given: str) -> str:
-    """The top of the git repository (DW-A42); where there is none, the root as other verbs say."""
+    """The top of the git repository (DW-A42); where there is none, the root as other verbs say.
+
+    BylawError if a folder was named that is not there: nothing would be known of it.
+    """
     folder = chosen_root(given)
+    if not is_folder(folder):
+        raise BylawError(f"there is no folder `{visible(given)}`")
     try:
         return WorkTree(folder).root
     except BylawError:
@@ -32,10 +41,16 @@ def repository_root(given: str) -> str:
 
 
 def settings_to_write(root: str) -> PolicySettings:
-    """Where policies lie; LoadError if that is not known, since nobody would find them."""
+    """Where policies lie; LoadError if that is not known, since nobody would find them.
+
+    A folder that was named and is not there yet is made with its first policy.
+    """
     settings = read_policy_settings(root)
-    if has_errors(settings.findings):
-        raise LoadError(list(settings.findings))
+    wrong = [one for one in settings.findings if one.code != NO_RULE_FILES.name]
+    if has_errors(wrong):
+        raise LoadError(wrong)
+    if settings.missing_dir:
+        settings = replace(settings, policies_dir=settings.missing_dir)
     if not settings.enabled:
         note(f"policies are switched off in {CONFIG}")
     return settings

@@ -6,7 +6,6 @@ import os
 import sys
 from collections import Counter
 from datetime import datetime
-from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +24,7 @@ from bylaw.hosts.worktree.policy_state import write_policy_state
 from bylaw.hosts.worktree.queue import Queue
 from bylaw.model.errors import BylawError, PatternError
 from bylaw.model.vocabulary import EntryStatus
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words
 from bylaw.tools.policies.known import known_policies
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from bylaw.tools.policies.known import KnownPolicy
 
 MAX_LIMIT = 100_000
-_MS = 1_000_000
-_NS = 1_000_000_000
 _name = click.argument("name", default="", metavar="[NAME]")
 
 
@@ -158,7 +156,7 @@ def _summarise(root: str, queue: Queue) -> None:
         return
     try:
         policies = [one.policy.id for one in known_policies(root).policies]
-        write_policy_state(root, queue, policies, time_ns() // _MS)
+        write_policy_state(root, queue, policies, now_ms())
     except (OSError, ValueError) as wrong:
         note(f"cannot write `{STATE_FILE}`: {in_plain_words(wrong)}")
 
@@ -193,7 +191,7 @@ def _row(entry: QueueEntry) -> printer.Row:
         policy=entry.policy_name,
         hash=entry.trigger_hash,
         status=entry.status,
-        age=max(time_ns() / _NS - since.timestamp(), 0.0),
+        age=max(now_ms() / 1_000 - since.timestamp(), 0.0),
         shown=entry.shown,
         files=entry.trigger_files,
         missing=_missing(entry) if entry.status is EntryStatus.QUEUED else (),

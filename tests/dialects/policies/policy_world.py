@@ -10,7 +10,7 @@ from bylaw.dialects import file_policies
 from bylaw.dialects.base import RuleFile
 from bylaw.dialects.file_policies.trigger_hash import content_digest
 from bylaw.engine.outcome import StepOutcome
-from bylaw.model.decision import NeedName
+from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
@@ -58,14 +58,9 @@ class World:
             known = Changes() if facts.changes is UNSET else facts.changes
             return replace(facts, changes=replace(known, **{need.key: self._changes()}))
         known = {} if facts.entries is UNSET else facts.entries
-        policy = need.key.removeprefix("policy:")
-        if policy == need.key:
+        if need.key != OPEN_ENTRIES:
             return replace(facts, entries={**known, need.key: self.entries.get(need.key)})
-        found = {
-            key: one
-            for key, one in self.entries.items()
-            if one.policy == policy and one.status in OPEN
-        }
+        found = {key: one for key, one in self.entries.items() if one.status in OPEN}
         return replace(facts, entries={**known, **found})
 
     def _changes(self):
@@ -93,7 +88,7 @@ class World:
         digest = step.digest
         if self.ran and step.status in (EntryStatus.PASSED, EntryStatus.FAILED):
             held = {path: text or "" for path, text in self.files.items()}
-            digest = content_digest([path for one in lists for path in one], held)
+            digest = content_digest([path for one in lists for path in one], held, step.command)
         self.lists[step.hash] = lists
         self.entries[step.hash] = Entry(
             policy=step.policy,

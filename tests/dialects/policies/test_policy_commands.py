@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_texts import policy, refusal, refusals
 
-from bylaw.dialects.file_policies.commands import runs
+from bylaw.dialects.file_policies.commands import runs, script_of
 from bylaw.dialects.file_policies.written import RunFor
 
 
@@ -42,6 +42,54 @@ class TestReading:
     )
     def test_what_is_no_action(self, value, code):
         assert refusal(f"trigger: x\naction: {value}").code == code
+
+    @pytest.mark.parametrize(
+        "program",
+        [
+            "~/tidy.sh",
+            "~",
+            "../tidy.sh",
+            "scripts/../../tidy.sh",
+            "{repo_root}/../tidy.sh",
+            "{repo_root}",
+            "./",
+            "scripts/",
+            ".",
+            "LANG=C",
+            "cd",
+            "source",
+        ],
+    )
+    def test_what_never_starts(self, program):
+        keys = f"trigger: x\naction: {{command: '{program} {{file}}'}}"
+        assert refusals(keys) == [("policy-program", program)]
+
+    @pytest.mark.parametrize(
+        "program",
+        [
+            "fmt",
+            "/usr/bin/../bin/fmt",
+            "./tidy.sh",
+            "scripts/tidy.sh",
+            "{repo_root}/x",
+            "..x",
+        ],
+    )
+    def test_what_may_start(self, program):
+        assert action(f"{program} {{file}}").words[0] == program
+
+    @pytest.mark.parametrize(
+        ("program", "script"),
+        [
+            ("fmt", ""),
+            ("/bin/fmt", ""),
+            ("./tidy.sh", "tidy.sh"),
+            ("scripts//tidy.sh", "scripts/tidy.sh"),
+            ("{repo_root}/scripts/tidy.sh", "scripts/tidy.sh"),
+        ],
+    )
+    def test_a_script_of_the_repository(self, program, script):
+        assert script_of(action(f"{program} {{file}}").words) == script
 
     @pytest.mark.parametrize(
         ("command", "underlined"),

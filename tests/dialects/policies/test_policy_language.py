@@ -58,7 +58,7 @@ class TestDetection:
 
 
 class TestLoading:
-    """DW-110, DW-129"""
+    """DW-110"""
 
     def test_one_broken_file_spoils_no_other(self):
         files = [rule_file("a", README), rule_file("b", "---\ntriger: x\n---\n")]

@@ -8,7 +8,7 @@ from policy_world import World, book_of, driven, say, stop
 
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
-from bylaw.model.decision import Need, NeedName, Needs
+from bylaw.model.decision import OPEN_ENTRIES, Need, NeedName, Needs
 from bylaw.model.effects import CommandRun, EntryWrite, EventEmit, PromptShow
 from bylaw.model.event import AgentStop
 from bylaw.model.facts import Entry
@@ -374,7 +374,8 @@ class TestCommands:
         [(_, reason)] = again.reasons
         assert reason == (
             "Python Formatting: the command failed: `src/a.py` changed again when the command ran "
-            "a second time; mend it, or say <promise>python-formatting</promise> to skip it"
+            "a second time; mend it, or say <promise>python-formatting</promise> to skip it; "
+            "`bylaw policies clear python-formatting` lets it run again as it is"
         )
         assert world.emitted[-1]["status"] == "failed"
         assert len(world.ran) == 1
@@ -480,24 +481,22 @@ class TestNeeds:
                 event = replace(event, facts=world.gather(need, event.facts))
         return rounds
 
-    def test_each_baseline_once_then_entries(self):
-        open_ones = {"entries:policy:readme-accuracy", "entries:policy:api-documentation"}
-        assert self.asked("src/main.py") == [
-            {"changes:base"},
-            {f"entries:{MAIN}", *open_ones},
-        ]
-        assert self.asked("other.txt") == [{"changes:base"}, open_ones]
+    def test_one_question_for_all_policies_then_the_entry_of_what_triggered_one(self):
+        of_all = {"changes:base", "entries:open"}
+        assert self.asked("src/main.py") == [of_all, {f"entries:{MAIN}"}]
+        assert self.asked("other.txt") == [of_all]
 
     def test_only_the_baseline_of_a_policy(self):
         text = policy_text("trigger: src/**\ncompare_to: prompt")
         rules = RuleSet([book_of(p=text)])
-        assert decide(rules, Session(), AgentStop()) == Needs((Need(NeedName.CHANGES, "prompt"),))
+        needs = Need(NeedName.CHANGES, "prompt"), Need(NeedName.ENTRIES, OPEN_ENTRIES)
+        assert decide(rules, Session(), AgentStop()) == Needs(needs)
 
     def test_what_cannot_be_had_is_recorded(self):
         session = Driven(book_of(readme_accuracy=README))
         happened = stop(session)
         assert happened.trace == [("readme-accuracy", "guard_error")]
-        assert happened.event.facts.unknown == ("changes:base",)
+        assert happened.event.facts.unknown == ("changes:base", "entries:open")
         assert_replays(session)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.hosts.worktree.prompt_files import owner_of
 
 ALL = tuple(CompareTo)
 BASE, TIP, PROMPT = ALL
@@ -64,14 +65,14 @@ class Repository:
         git(self.path.parent, "clone", "-q", *arguments, f"file://{self.path}", str(path))
         return Repository(path, made=False)
 
-    def changes(self, *wanted, start=""):
+    def changes(self, *wanted, start="", session=""):
         """Look anew; what was looked with is kept in `seen`."""
         self.seen = WorkTree(str(self.path / start))
-        return self.seen.changes(wanted or ALL)
+        return self.seen.changes(wanted or ALL, owner_of(session))
 
-    def changed(self, baseline=BASE):
+    def changed(self, baseline=BASE, session=""):
         """Status by path."""
-        found = getattr(self.changes(baseline), baseline)
+        found = getattr(self.changes(baseline, session=session), baseline)
         assert [file.path for file in found.files] == sorted({file.path for file in found.files})
         return {file.path: str(file.status) for file in found.files}
 
@@ -80,6 +81,6 @@ class Repository:
         found = getattr(self.changes(baseline), baseline)
         return {file.path: file.digest for file in found.files}
 
-    def capture(self, now=None):
+    def capture(self, now=None, session=""):
         """A prompt is submitted."""
-        return WorkTree(str(self.path)).capture(now)
+        return WorkTree(str(self.path)).capture(now, owner_of(session))

@@ -79,7 +79,7 @@ class World:
         books = [bind(file_policies, (), texts, loaded.groups, {}).book] if files else []
         rules = RuleSet(books)
         host = WorkTreeHost(str(self.root), self.notes.append)
-        host.under(rules, self.settings, self.trust, self.redacted)
+        host.put_in_force(rules, self.settings, self.trust, self.redacted)
         with Journal(str(self.journal)) as journal, ScriptRunner() as scripts:
             yield host, Loop(host, rules, NO_RULES, journal, scripts)
 

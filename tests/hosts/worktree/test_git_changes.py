@@ -4,7 +4,7 @@ import os
 from hashlib import sha256
 
 import pytest
-from git_repository import BASE, PROMPT, TIP, Repository
+from git_repository import ALL, BASE, PROMPT, TIP, Repository
 from msgspec import UNSET, json
 
 from bylaw.hosts.worktree.changes import WorkTree
@@ -95,15 +95,17 @@ def test_a_link_in_the_place_of_a_file_does(repository):
     assert repository.digests() == {"a": f"link {of('b')}"}
 
 
-def test_a_commit_that_is_reverted_in_the_work_tree_is_no_change(repository):
+def test_a_commit_that_is_undone_in_the_work_tree_alone_is_still_there(repository):
+    """Whoever looks at the commits finds it, so it counts, with what the commits have."""
     repository.commit(a="2\n", new="x")
     repository.write("a", "1\n")
     (repository.path / "new").unlink()
 
-    assert repository.changed() == {}
+    assert repository.changed() == {"a": "modified", "new": "added"}
+    assert repository.digests() == {one: staged_blob(repository, one) for one in ("a", "new")}
 
 
-def test_nor_if_the_revert_is_staged(repository):
+def test_a_commit_that_is_reverted_is_no_change(repository):
     repository.commit(a="2\n", new="x")
     repository.write("a", "1\n")
     (repository.path / "new").unlink()
@@ -112,18 +114,62 @@ def test_nor_if_the_revert_is_staged(repository):
     assert repository.changed() == {}
 
 
-def test_what_is_staged_and_taken_back_in_the_work_tree_is_no_change(repository):
+def staged_blob(repository, path):
+    return f"blob {repository.git('rev-parse', f':{path}')}"
+
+
+def test_what_is_staged_and_taken_back_in_the_work_tree_is_in_the_next_commit(repository):
+    """DW-041: its content is that of the index, so another one is looked at anew (DW-A19)."""
+    for text in ("2\n", "3\n"):
+        repository.write("a", text)
+        repository.git("add", "a")
+        repository.write("a", "1\n")
+
+        assert repository.git("status", "--porcelain") == "MM a"
+        for baseline in ALL:
+            assert repository.changed(baseline) == {"a": "modified"}
+            assert repository.digests(baseline) == {"a": staged_blob(repository, "a")}
+
+    repository.git("reset", "-q")
+    assert repository.changed() == {}
+
+
+def test_what_is_staged_as_new_and_gone_from_the_work_tree_is_added(repository):
+    repository.write("new", "x")
+    repository.git("add", "new")
+    (repository.path / "new").unlink()
+
+    assert repository.git("status", "--porcelain") == "AD new"
+    for baseline in ALL:
+        assert repository.changed(baseline) == {"new": "added"}
+        assert repository.digests(baseline) == {"new": staged_blob(repository, "new")}
+
+
+def test_of_a_file_that_is_staged_and_edited_further_the_work_tree_counts(repository):
     repository.write("a", "2\n")
     repository.git("add", "a")
-    repository.write("a", "1\n")
+    repository.write("a", "3\n")
 
+    assert repository.changed() == {"a": "modified"}
+    assert repository.digests() == {"a": of("3\n")}
+
+
+def test_what_is_staged_as_it_was_at_the_baseline_is_no_change(repository):
+    repository.commit(a="2\n")
+    repository.write("a", "1\n")
+    repository.git("add", "a")
     assert repository.changed() == {}
 
+    repository.write("a", "2\n")
+    assert repository.git("status", "--porcelain") == "MM a"
+    assert repository.changed() == {"a": "modified"}
+    assert repository.changed(PROMPT) == {"a": "modified"}
 
-def test_what_is_removed_from_the_index_alone_is_no_change(repository):
+
+def test_what_is_removed_from_the_index_alone_is_deleted_by_the_next_commit(repository):
     repository.git("rm", "-q", "--cached", "a")
 
-    assert repository.changed() == {}
+    assert repository.changed() == {"a": "deleted"}
     repository.write("a", "2\n")
     assert repository.changed() == {"a": "modified"}
 
@@ -233,7 +279,9 @@ def test_a_folder_in_the_place_of_a_file_and_a_file_in_the_place_of_a_folder(rep
     (repository.path / "d").rmdir()
     repository.write("d", "x")
 
-    assert repository.changed() == {"a": "deleted", "a/inside": "added", "d": "added"}
+    assert repository.changed() == {
+        "a": "deleted", "a/inside": "added", "d": "added", "d/x": "added", "d/y": "added",
+    }  # fmt: skip
     assert repository.changed(PROMPT) == {
         "a": "deleted", "a/inside": "added", "d": "added", "d/x": "deleted", "d/y": "deleted",
     }  # fmt: skip
@@ -281,3 +329,24 @@ def test_dirty_files_tell_what_was_done_in_between(repository):
 
     assert before == {"a": of("2\n"), "new": of("x")}
     assert tree.dirty() == {"a": of("2\n"), "b": "", "new": of("y")}
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_of_what_git_is_told_not_to_look_at_the_work_tree_is_not_seen(repository, flag):
+    """As `docs/policies.md` says; what is in a commit is."""
+    repository.git("update-index", flag, "a")
+    repository.write("a", "2\n")
+    assert repository.changed() == {}
+
+    blob = repository.git("hash-object", "-w", "a")
+    repository.git("update-index", "--cacheinfo", f"100644,{blob},a")
+    assert repository.changed() == {"a": "modified"}
+
+
+def test_what_is_excluded_for_this_clone_alone_is_ignored(repository):
+    (repository.path / ".git/info/exclude").write_text("hidden\n")
+    repository.write("hidden", "x")
+    assert repository.changed() == {}
+
+    repository.git("add", "-f", "hidden")
+    assert repository.changed() == {"hidden": "added"}

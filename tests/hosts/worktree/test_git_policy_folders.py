@@ -30,7 +30,7 @@ def test_they_are_for_this_user_alone(tmp_path, umask):
     finally:
         os.umask(old)
 
-    assert {path.name for path in (tmp_path / POLICY).iterdir()} == {"queue", "baselines", "cache"}
+    assert {path.name for path in (tmp_path / POLICY).iterdir()} == {"queue", "baselines"}
     for path in (tmp_path / POLICY, *(tmp_path / POLICY).iterdir()):
         assert mode(path) == 0o700
 
@@ -120,10 +120,10 @@ def test_a_link_inside_of_the_root_is_followed(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".deepwork").symlink_to("elsewhere")
 
-    with policy_folder(str(tmp_path), PolicyFolder.CACHE):
+    with policy_folder(str(tmp_path), PolicyFolder.BASELINES):
         pass
 
-    assert (tmp_path / "elsewhere/tmp/policy/cache").is_dir()
+    assert (tmp_path / "elsewhere/tmp/policy/baselines").is_dir()
 
 
 def test_what_is_not_there_is_not_made_by_who_only_reads(tmp_path):

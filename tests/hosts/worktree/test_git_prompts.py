@@ -157,6 +157,27 @@ def test_another_branch_is_a_change_of_its_files(repository):
     assert since(repository) == {"other": "added"}
 
 
+def test_what_is_staged_alone_counts_if_it_is_so_since_the_prompt(repository):
+    """DW-127: what was staged then is no change, what is staged since is one."""
+    repository.write("a", "2")
+    repository.git("add", "a")
+    repository.write("a", "1")
+    repository.write("b", "2")
+    path = repository.capture()
+    blob = repository.git("rev-parse", ":a")
+    assert captured(repository, path)["staged"] == {"a": f"blob {blob}"}
+    assert since(repository) == {}
+
+    repository.git("commit", "-q", "-m", "x")
+    assert since(repository) == {}
+
+    repository.write("b", "3")
+    repository.git("add", "b")
+    repository.write("b", "2")
+    repository.git("rm", "-q", "--cached", "c")
+    assert since(repository) == {"b": "modified", "c": "deleted"}
+
+
 def test_the_latest_prompt_counts(repository):
     """DW-126."""
     repository.capture(NOON)
@@ -258,7 +279,7 @@ def test_a_prompt_after_which_all_commits_are_left(repository):
     repository.write("a", "2")
     (repository.path / "c").unlink()
 
-    assert since(repository) == {"a": "modified", "c": "deleted"}
+    assert since(repository) == {"a": "modified", "b": "deleted", "c": "deleted"}
 
 
 def test_names_that_are_no_utf8_are_captured(repository):

@@ -1,4 +1,7 @@
-"""Work trees that anything was done to: what we see is what git sees once all of it is staged."""
+"""Work trees that anything was done to: what we see is what git sees once all of it is staged.
+
+And what it sees in the index: that is what the next commit changes.
+"""
 
 import os
 import random
@@ -69,10 +72,26 @@ def as_git_sees_it(repository, commit):
     copy = Repository(repository.path.parent / "copy", made=False)
     shutil.copytree(repository.path, copy.path, symlinks=True)
     copy.git("add", "-A")
-    told = copy.git("diff", "--cached", "--name-status", "--no-renames", "-z", commit)
+    found = in_index(copy, commit)
     shutil.rmtree(copy.path)
+    return found
+
+
+def in_index(repository, commit):
+    """How the index differs from a commit."""
+    told = repository.git("diff", "--cached", "--name-status", "--no-renames", "-z", commit)
     words = told.split("\0")
     return {path: STATUS[how] for how, path in zip(words[::2], words[1::2], strict=False)}
+
+
+def only_in_index(repository):
+    """The content of what the next commit has and the work tree has not."""
+    told = repository.git("ls-files", "-s", "-z").split("\0")
+    names = {path: about.split()[1] for about, _, path in (line.partition("\t") for line in told)
+             if path}  # fmt: skip
+    differing = repository.git("diff", "--name-only", "--no-renames", "-z").split("\0")
+    untracked = repository.git("ls-files", "--others", "-z").split("\0")
+    return {path: names.get(path, "") for path in {*differing, *untracked} if path}
 
 
 def files(repository):
@@ -102,8 +121,13 @@ def test_anything_that_is_done_to_a_work_tree_is_seen(tmp_path, seed):
 
     for _ in range(6):
         act(repository, chance, 12)
-        assert repository.changed(BASE) == as_git_sees_it(repository, left)
+        expected = in_index(repository, left) | as_git_sees_it(repository, left)
+        assert repository.changed(BASE) == expected
         repository.capture()
-        before = files(repository)
+        before, head, known = files(repository), repository.head, only_in_index(repository)
         act(repository, chance, 8)
-        assert repository.changed(PROMPT) == difference(before, files(repository))
+        since = only_in_index(repository).items() - known.items()
+        index = in_index(repository, head)
+        expected = {path: index[path] for path, _ in since if path in index}
+        expected |= difference(before, files(repository))
+        assert repository.changed(PROMPT) == expected

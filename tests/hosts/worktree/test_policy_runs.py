@@ -6,10 +6,13 @@ import pytest
 from stopping import World
 
 from bylaw.engine.plan import Due
+from bylaw.hosts.worktree.git import Git
+from bylaw.hosts.worktree.queue_folder import QueueFolder
 from bylaw.hosts.worktree.stable_runs import run_until_stable
 from bylaw.model.decision import Plan
 from bylaw.model.effects import BaselineCapture, CommandRun
 from bylaw.model.event import AgentStop, Prompt
+from bylaw.model.facts import WorkFacts
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.run_command import CommandRunner
@@ -206,6 +209,74 @@ class TestSeveralFiles:
         assert len(world.ran) == 12
 
 
+class TestTriedAgain:
+    """What failed stays so until something of it changes (DW-A19, DW-A46)."""
+
+    def put(self, world, name, text):
+        world.repository.write(name, f"#!/bin/sh\necho ran >> log\n{text}\n")
+        (world.root / name).chmod(0o755)
+
+    def fail(self, world, command, name="tidy", text="exit 1"):
+        self.put(world, name, text)
+        for _ in range(2):
+            assert world.command(command).stop().verdict is Verdict.DENY
+        assert world.ran == ["ran"], "the second stop runs nothing"
+
+    def test_when_its_text_is_mended(self, world):
+        self.fail(world, "./tidy {file}")
+        assert world.command("./tidy --fix {file}").stop().verdict is Verdict.DENY
+        assert world.ran == ["ran", "ran"]
+        assert world.command("true {file}").stop().verdict is Verdict.ALLOW
+        assert world.held()["status"] == "passed"
+
+    @pytest.mark.parametrize(
+        "command",
+        ["./tidy {file}", "{repo_root}/tidy {file}", "sh tidy {file}", "sh ./tidy --with=x {file}"],
+    )
+    def test_when_its_script_is_mended(self, world, command):
+        self.fail(world, command)
+        self.put(world, "tidy", "exit 0")
+        assert world.command(command).stop().verdict is Verdict.ALLOW
+        assert world.ran == ["ran", "ran"]
+
+    def test_when_its_settings_are_mended(self, world):
+        script = "grep -q good tidy.conf"
+        world.repository.write("tidy.conf", "bad\n")
+        self.fail(world, "./tidy --config=tidy.conf {file}", text=script)
+        world.repository.write("tidy.conf", "good\n")
+        assert world.command("./tidy --config=tidy.conf {file}").stop().verdict is Verdict.ALLOW
+
+    def test_when_its_script_is_what_was_committed(self, world):
+        self.put(world, "tidy", "exit 0")
+        world.repository.git("add", "-A")
+        world.repository.git("commit", "-q", "-m", "x")
+        world.repository.git("branch", "-f", "main")
+        world.repository.write("b.py", "b")
+        self.fail(world, "./tidy {file}")
+        self.put(world, "tidy", "exit 0")
+        assert world.command("./tidy {file}").stop().verdict is Verdict.ALLOW
+
+    def test_when_its_entry_is_forgotten(self, world):
+        self.fail(world, "./tidy {file}")
+        [entry] = world.queue.queue.all_entries()
+        world.queue.queue.remove(entry.trigger_hash)
+        assert world.command("./tidy {file}").stop().verdict is Verdict.DENY
+        assert world.ran == ["ran", "ran"]
+
+    def test_not_because_it_changed_a_file_that_it_names_itself(self, world):
+        """DW-A25: what it wrote is what it was closed on."""
+        self.put(world, "tidy", "echo done > state.txt")
+        for _ in range(2):
+            stop = world.command("./tidy --state state.txt {file}").stop()
+            assert stop.verdict is Verdict.ALLOW
+        assert world.ran == ["ran", "ran"], "twice, to show that it is stable"
+
+    def test_the_reason_names_the_way(self, world):
+        [reason] = world.command("false {file}").stop().decision.reasons
+        assert "say <promise>tidy</promise> to skip it" in reason.text
+        assert "`bylaw policies clear tidy` lets it run again as it is" in reason.text
+
+
 class TestHostile:
     """DW-098, DW-099, DW-A26, DW-A28"""
 
@@ -229,11 +300,18 @@ class TestHostile:
         assert "not started" in said["runs"][-1]["error"]
 
     def test_one_that_forks(self, world):
-        said = self.failed(world, "sh:(sleep 600 &) ; (setsid sleep 600 &); exit 4")
-        assert said["reason"] == "exit code 4"
+        said = self.failed(world, "sh:sleep 600 & (sleep 600 &) ; (setsid sleep 600 &); exit 0")
+        assert said["reason"] == "left 3 processes behind, which were ended"
+        assert said["exit_code"] == 0
+
+    def test_one_whose_processes_end_by_themselves(self, world):
+        assert world.command("sh:(sleep 0.2; true) & exit 0").stop().verdict is Verdict.ALLOW
+        assert world.held()["status"] == "passed"
 
     def test_one_that_floods(self, world):
-        said = self.failed(world, "sh:head -c 20000000 /dev/zero | tr '\\0' x; exit 5")
+        said = self.failed(world, "sh:head -c 20000000 /dev/zero | tr '\\0' x; exit 0")
+        assert said["reason"] == "wrote more than 10,000,000 bytes"
+        assert said["exit_code"] == 0
         assert "bytes left out" in said["stdout"]
         assert len(said["stdout"]) < 17_000
         assert len(said["stdout"].encode()) < 17_000
@@ -253,12 +331,6 @@ class TestHostile:
         """Nothing is changed any more, so nothing is denied; the entry says what happened."""
         assert world.command('sh:rm "$1"').stop().verdict is Verdict.ALLOW
         assert world.held()["status"] == "failed"
-
-    def test_one_that_removes_the_queue(self, world):
-        world.command("sh:rm -rf .deepwork").stop()
-        assert world.queue.names == []
-        world.command("sh:true").stop()
-        assert world.held()["status"] == "passed"
 
     def test_one_that_turns_its_file_into_a_pipe(self, world):
         world.command('sh:rm "$1"; mkfifo "$1"').stop()
@@ -285,7 +357,8 @@ class TestTrust:
         assert (world.held()["status"], world.ran) == ("passed", ["a.py"])
 
     def test_trust_that_ends_between_the_runs(self, world):
-        answers = [Trust.for_one_run(), Trust(TrustState.UNTRUSTED, "no")]
+        # Asked before anything is looked at, and right before each start.
+        answers = [*[Trust.for_one_run()] * 2, Trust(TrustState.UNTRUSTED, "no")]
         world.trust = lambda: answers.pop(0)
         world.command('sh:echo b > "$1"').stop()
         assert world.held()["status"] == "failed"
@@ -328,6 +401,34 @@ def test_the_summary(world):
     )
 
 
+def test_a_file_that_is_staged_and_not_in_the_work_tree(world):
+    """No command can work on it, and the next commit has it: that is told."""
+    world.repository.git("add", "a.py")
+    (world.root / "a.py").unlink()
+
+    assert world.command("sh:echo fine").stop().verdict is Verdict.DENY
+    assert world.ran == []
+    assert world.held()["status"] == "failed"
+    assert result(world)["reason"].startswith("`a.py` is not in the work tree; if it is staged")
+
+    world.repository.git("reset", "-q")
+    assert world.stop().verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("folder", [".deepwork", ".deepwork/tmp", ".deepwork/tmp/policy/queue"])
+@pytest.mark.parametrize(("ending", "status"), [("exit 0", "passed"), ("exit 3", "failed")])
+def test_a_command_that_removes_the_queue(world, folder, ending, status):
+    """DW-072: it is made anew, and says what became of the command."""
+    world.command(f"sh:rm -rf {folder}; echo x > $1; {ending}")
+
+    verdict = world.stop().verdict
+
+    assert verdict is (Verdict.ALLOW if status == "passed" else Verdict.DENY)
+    assert world.held()["status"] == status
+    assert (world.root / ".deepwork/tmp/.gitignore").read_text() == "*\n"
+    assert world.stop().verdict is verdict
+
+
 def test_secrets_in_what_a_command_says(world):
     """DW-135"""
     world.redacted = lambda text: text.replace("12345", "[redacted]")
@@ -335,20 +436,37 @@ def test_secrets_in_what_a_command_says(world):
     assert result(world)["stdout"] == "key=[redacted]\n"
 
 
-def test_side_by_side_and_one_after_the_other_give_the_same(tmp_path, monkeypatch):
-    """DW-132"""
-    seen = []
-    for workers in (1, 8):
+class TestSideBySide:
+    """DW-132: eight workers and one give the same states and the same output."""
+
+    SCRIPT = """sh:echo begun >> order; sleep 0.2; echo ended >> order
+    case "$1" in 07.py|03.py) echo "$1"; exit 3;; esac; echo x > "$1\""""
+
+    def stopped(self, path, workers, monkeypatch):
         monkeypatch.setattr("bylaw.hosts.worktree.stable_runs.MAX_SIDE_BY_SIDE", workers)
-        folder = tmp_path / str(workers)
-        folder.mkdir()
-        world = World(folder)
-        for number in range(12):
+        monkeypatch.setattr(os, "cpu_count", lambda: 8)
+        path.mkdir()
+        world = World(path)
+        (world.root / ".git/info/exclude").write_text("order\n")
+        for number in range(8):
             world.repository.write(f"{number:02}.py", f"{number}\n")
-        world.command('sh:case "$1" in 07.py|03.py) echo "$1"; exit 3;; esac; echo x > "$1"').stop()
-        seen.append({**result(world), "digest": world.held()["content_digest"]})
-    assert seen[0] == seen[1]
-    assert seen[0]["stdout"] == "03.py\n"
+        answer = world.command(self.SCRIPT).stop()
+        order = (world.root / "order").read_text().split()
+        entry = {**world.held(), "created_at": 0, "evaluated_at": 0, "baseline_ref": 0}
+        # Two repositories have two first commits, by which entries are named.
+        del entry["trigger_hash"]
+        return order, (entry, [one.text for one in answer.decision.reasons])
+
+    def test_the_same_result_in_any_order(self, tmp_path, monkeypatch):
+        one_by_one, slow = self.stopped(tmp_path / "1", 1, monkeypatch)
+        together, fast = self.stopped(tmp_path / "8", 8, monkeypatch)
+
+        assert one_by_one == ["begun", "ended"] * 8
+        assert together[:2] == ["begun", "begun"]
+        assert sorted(together) == sorted(one_by_one)
+        assert slow == fast
+        assert fast[0]["status"] == "failed"
+        assert fast[0]["action_result"]["stdout"] == "03.py\n"
 
 
 class TestGathering:
@@ -357,15 +475,61 @@ class TestGathering:
             loop.take([AgentStop(session="worktree")])
             assert host.tree.processes == 0
 
-    def test_all_baselines_are_asked_for_at_once(self, world):
-        """DW-130"""
-        for compare_to in ("base", "default_tip", "prompt"):
-            world.policy(compare_to, f"trigger: '**/*.py'\ncompare_to: {compare_to}", "Look.")
+    @pytest.mark.parametrize("each", [1, 10])
+    def test_one_git_diff_for_all_policies(self, world, monkeypatch, each):
+        """DW-130: baselines that differ are asked for together, each once."""
+        baselines = ("base", "default_tip", "prompt")
+        for compare_to in baselines:
+            for number in range(each):
+                front = f"trigger: '**/*.py'\ncompare_to: {compare_to}"
+                world.policy(f"{compare_to}-{number}", front, "Look.")
+        world.repository.commit(one="x")
+        world.repository.capture()
+        world.repository.commit(two="x")
+        world.repository.write("b.py")
+        run, asked = Git.run, []
+        monkeypatch.setattr(
+            Git,
+            "run",
+            lambda self, folder, *words, data=b"": (
+                asked.append((words[0], data.decode().split()))
+                or run(self, folder, *words, data=data)
+            ),
+        )
+
         with world.open() as (host, loop):
             [answer] = loop.take([AgentStop(session="worktree")])
             assert answer.verdict is Verdict.DENY
-            assert host.tree.processes <= 4
-            assert [one.policy for one in host.take_shown()] == ["base", "default_tip", "prompt"]
+            assert len(host.take_shown()) == 3 * each
+
+        head, captured, first = world.repository.git("rev-list", "HEAD").split()
+        [compared] = [commits for name, commits in asked if name == "diff-tree"]
+        assert sorted(compared) == sorted([first, head, captured, head])
+        assert [name for name, _ in asked] == ["rev-parse", "status", "rev-parse", "diff-tree"]
+
+    def test_one_look_at_the_queue_for_all_policies(self, world, monkeypatch):
+        """DW-074: policies that are about other files cost no question."""
+        looks = []
+        opened = QueueFolder.locked
+        monkeypatch.setattr(
+            QueueFolder, "locked", lambda self, **how: looks.append(how) or opened(self, **how)
+        )
+        world.policy("ours", "trigger: a.py", "Look.").stop()
+        looks.clear()
+        world.stop()
+        alone, looks[:] = len(looks), []
+        for number in range(50):
+            world.policy(f"other-{number}", f"trigger: elsewhere-{number}/*", "Look.")
+        world.stop()
+        assert len(looks) == alone
+
+    def test_only_entries_of_policies_in_force_are_facts(self, world):
+        world.policy("ours", "trigger: a.py", "Look.").policy("off", "trigger: '*.py'", "Look.")
+        world.stop()
+        world.queue.write(policy="gone", files=("1",))
+        off = ("policies:.deepwork/policies/off.md#off",)
+        answer = world.submit(AgentStop(session="worktree", facts=WorkFacts(disabled=off)))
+        assert [one.policy for one in answer.event.facts.entries.values()] == ["ours"]
 
     def test_no_repository_is_told_and_unknown(self, world, tmp_path):
         """DW-A42"""
@@ -373,7 +537,7 @@ class TestGathering:
         world.root = tmp_path / "elsewhere"
         world.root.mkdir()
         answer = world.stop()
-        assert answer.event.facts.unknown == ("changes:base",)
+        assert answer.event.facts.unknown == ("changes:base", "entries:open")
         assert world.notes == [f"`{world.root}` lies in no git repository"]
         assert not any(world.root.iterdir())
 

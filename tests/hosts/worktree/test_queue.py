@@ -132,21 +132,22 @@ class TestLookingUp:
     def test_no_queue_no_entry(self, folder):
         assert folder.queue.find(HASH) is None
         assert folder.queue.find("../../x") is None
-        assert folder.queue.open_entries("p") == {}
+        assert folder.queue.open_entries() == []
         assert folder.queue.all_entries() == []
         assert not folder.path.exists()
 
-    def test_open_ones_of_a_policy(self, folder):
+    def test_open_ones(self, folder):
         folder.write(policy="a", files=("1",))
         folder.write(policy="a", files=("2",))
         folder.write(FAILED, policy="a", files=("2",))
         folder.write(SKIPPED, policy="a", files=("3",))
         folder.write(policy="b", files=("4",))
 
-        found = folder.queue.open_entries("a").values()
-        assert {entry.trigger_files: entry.status for entry in found} == {
-            ("1",): QUEUED,
-            ("2",): FAILED,
+        found = folder.queue.open_entries()
+        assert {(one.policy_name, *one.trigger_files): one.status for one in found} == {
+            ("a", "1"): QUEUED,
+            ("a", "2"): FAILED,
+            ("b", "4"): QUEUED,
         }
         assert folder.queue.counts() == {QUEUED: 2, PASSED: 0, FAILED: 1, SKIPPED: 1}
         assert len(folder.queue.all_entries()) == 4
@@ -155,9 +156,9 @@ class TestLookingUp:
         other = Folder(folder.root)
         for number in range(50):
             other.write(policy="a", files=(str(number),))
-            assert len(folder.queue.open_entries("a")) == number + 1
+            assert len(folder.queue.open_entries()) == number + 1
         other.queue.remove(step(policy="a", files=("7",)).hash)
-        assert len(folder.queue.open_entries("a")) == 49
+        assert len(folder.queue.open_entries()) == 49
 
     def test_ten_thousand_others_are_not_looked_at(self, folder, monkeypatch):
         """DW-074"""
@@ -204,19 +205,31 @@ class TestRights:
         assert folder.path.stat().st_mode & 0o777 == 0o700
         assert [one.stat().st_mode & 0o777 for one in folder.path.iterdir()] == [0o600]
 
-    def test_wrong_ones_are_corrected_and_told(self, folder):
+    @pytest.mark.parametrize("status", [QUEUED, PASSED])
+    @pytest.mark.parametrize("mode", [0o604, 0o640, 0o644, 0o777])
+    @pytest.mark.parametrize("look", [lambda q: q.find(HASH), lambda q: q.all_entries()])
+    def test_wrong_ones_are_corrected_and_told(self, folder, status, mode, look):
         """DW-A45"""
         folder.write()
-        folder.path.chmod(0o755)
-        (folder.path / f"{HASH}.queued.json").chmod(0o644)
+        folder.write(status)
+        file = folder.path / f"{HASH}.{status}.json"
+        folder.path.chmod(mode | 0o111)
+        file.chmod(mode)
 
-        assert folder.queue.find(HASH) is not None
+        assert look(folder.queue)
         assert folder.path.stat().st_mode & 0o777 == 0o700
-        assert (folder.path / f"{HASH}.queued.json").stat().st_mode & 0o777 == 0o600
-        assert [note.split("`")[1].rpartition("/")[2] for note in folder.notes] == [
-            "queue",
-            f"{HASH}.queued.json",
+        assert file.stat().st_mode & 0o777 == 0o600
+        where = ".deepwork/tmp/policy/queue"
+        assert folder.notes == [
+            f"`{where}` was open to others (mode {mode | 0o111:o}) and is not any more",
+            f"`{where}/{file.name}` was open to others ({mode:o}); not any more",
         ]
+
+    def test_one_that_is_not_looked_at_is_corrected_when_it_is_replaced(self, folder):
+        folder.write()
+        (folder.path / f"{HASH}.queued.json").chmod(0o777)
+        folder.write(PASSED)
+        assert [one.stat().st_mode & 0o777 for one in folder.path.iterdir()] == [0o600]
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
     @pytest.mark.parametrize("what", ["", f"{HASH}.queued.json"])
@@ -285,7 +298,7 @@ class TestCorruption:
         else:
             os.mkfifo(path)
 
-        assert folder.queue.open_entries("readme-accuracy") == {}
+        assert folder.queue.open_entries() == []
         assert folder.write().status is QUEUED
         assert len(folder.notes) == 1
         assert kept.read_text() == "{}"
@@ -331,7 +344,7 @@ class TestADeadProcess:
         self.die(folder, monkeypatch, 0)
 
         assert Folder(folder.root).queue.find(HASH).status is QUEUED
-        assert folder.queue.open_entries("readme-accuracy")
+        assert folder.queue.open_entries()
         assert folder.names == [f"{HASH}.queued.json"]
         assert folder.notes == []
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Loaded, Start, Startable, WhenBroken
 from bylaw.dialects.file_policies.book_checks import duplicate_ids, same_titles
+from bylaw.dialects.file_policies.commands import script_of
 from bylaw.dialects.file_policies.front_matter import head
 from bylaw.dialects.file_policies.lowering import GROUP, NAME, lowered
 from bylaw.dialects.file_policies.reader import (
@@ -73,7 +74,7 @@ def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken policy w
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules tell
     """The commands of all policies."""
     found = [
-        Start(Startable.PROGRAM, maker.action.command, rule.uid)
+        Start(Startable.PROGRAM, maker.action.command, rule.uid, script_of(maker.action.words))
         for group in book.groups
         for rule in group.rules
         for maker in rule.plan.steps

@@ -22,6 +22,9 @@ FILE, FILES, REPO_ROOT = "{file}", "{files}", "{repo_root}"
 PLACEHOLDER = re.compile(r"\{[^\W\d]\w*\}")
 # What a command must say for each way to run it (DW-A21).
 NEEDED = {RunFor.EACH_MATCH: FILE, RunFor.ALL_MATCHES: FILES}
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+# No system needs a program of that name: what they do ends with them.
+_SHELL_WORDS = frozenset({"alias", "cd", "eval", "exec", "export", "set", "source", "unset"})
 _CODES = {
     CommandFault.SHELL: codes.POLICY_SHELL_SYNTAX,
     CommandFault.QUOTES: codes.POLICY_COMMAND_QUOTES,
@@ -40,6 +43,7 @@ def read_action(policy: Fields) -> CommandAction | None:
     if node is None or fields.findings.errors > errors_before:
         return None
     words = _words(fields, node)
+    _check_program(fields, node, words)
     for code, headline, piece, help_ in _wrong_placeholders(words, run_for):
         at = str(node.value).find(piece)
         # Quotes within a word are gone from it, so that it may not be found as it is.
@@ -56,6 +60,37 @@ def _words(fields: Fields, node: Scalar) -> tuple[str, ...]:
         span = node.span if whole else fields.findings.place(node, wrong.span)
         fields.findings.refuse(_CODES[wrong.fault], wrong.reason, span, wrong.help)
         return ()
+
+
+def _check_program(fields: Fields, node: Scalar, words: tuple[str, ...]) -> None:
+    """Refuse what could never be started, whatever there is."""
+    if not words:
+        return
+    program = words[0].replace(REPO_ROOT, ".")
+    why, help_ = _never_starts(program)
+    if why:
+        at = str(node.value).find(words[0])
+        inside = Span(max(at, 0), max(at, 0) + len(words[0]))
+        headline = f"`{brief(words[0])}` {why}, so it never runs"
+        fields.findings.refuse(
+            codes.POLICY_PROGRAM, headline, fields.findings.place(node, inside), help_
+        )
+
+
+def _never_starts(program: str) -> tuple[str, str]:
+    """Why a program of this form is none, and what to write; two empty texts if it may be one."""
+    segments = program.split("/")
+    if not program.strip() or segments[-1] in ("", ".", ".."):
+        return "names no program", "begin the command with a program"
+    if program.startswith("~"):
+        return "begins with a `~`, which only shells know", "write the whole path"
+    if ".." in segments and not program.startswith("/"):
+        return "leads out of the repository", "name a program, or a script of the repository"
+    if _VARIABLE.match(program):
+        return "sets a variable, as in a shell", f"begin with `env`: `env {brief(program)} …`"
+    if program in _SHELL_WORDS:
+        return "is a word of shells", "name a program; it runs at the top of the repository"
+    return "", ""
 
 
 def _wrong_placeholders(

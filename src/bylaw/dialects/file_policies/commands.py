@@ -6,10 +6,13 @@ nor, if it begins with a dash, as an option (DW-093, DW-A29).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.action_reader import FILE, FILES, PLACEHOLDER, REPO_ROOT
 from bylaw.dialects.file_policies.written import RunFor
+from bylaw.expr.command_words import split_words
+from bylaw.expr.paths import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 # Commands run at the top of the repository, and nothing else is known of where that is.
 ROOT = "."
+MAX_KNOWN = 1_000  # commands
 
 
 def runs(
@@ -29,6 +33,20 @@ def runs(
             yield tuple(_filled(word, file) for word in action.words), (file,)
     elif files:
         yield tuple(_spread(action.words, files)), tuple(files)
+
+
+def script_of(words: Sequence[str]) -> str:
+    """The file of the repository that a command starts; empty if its program is none."""
+    program = _filled(words[0], "")
+    return normalise(program) or "" if "/" in program and not program.startswith("/") else ""
+
+
+@lru_cache(MAX_KNOWN)
+def named_files(command: str) -> frozenset[str]:
+    """What may be files of the repository among the words of a command, beside what it is for."""
+    words = [_filled(word, "") for word in split_words(command).words if word != FILES]
+    values = [word.partition("=")[2] for word in words]  # as in `--config=tidy.toml`
+    return frozenset(path for path in map(normalise, [*words, *values]) if path)
 
 
 def _spread(words: Sequence[str], files: Sequence[str]) -> Iterator[str]:

@@ -8,7 +8,6 @@ files and not with its square.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.file_policies.written import WrittenPolicy
 
-# A path, and which of the policy's trigger patterns is the first that matches it.
+# A path, and which of the policy's trigger patterns it counts for.
 Hit: TypeAlias = tuple[str, int]
-_SAFETY = -1
+_SAFETY, _EXPECTED = -1, -2
 MAX_KNOWN = 10_000  # patterns
 
 
@@ -37,23 +36,18 @@ def pattern(text: str) -> Pattern:
     return read_pattern(text)
 
 
-class Result(StrEnum):
-    """What a policy says about changes that trigger it."""
-
-    VIOLATED = "violated"
-    SATISFIED = "satisfied"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a policy finds; all lists are sorted and have nothing twice.
+    """What a policy finds in changes that trigger it: it is satisfied, or else violated.
+
+    All lists are sorted and have nothing twice.
 
     `expected_files` are all that should have changed, a glob among them as it is written.
     `matched_files` are those of them that did, or the safety files; `arrows` lead from a file to
     what it misses.
     """
 
-    outcome: Result
+    is_satisfied: bool
     trigger_files: tuple[str, ...]
     expected_files: tuple[str, ...] = ()
     matched_files: tuple[str, ...] = ()
@@ -111,17 +105,40 @@ class Sieve:
                     safety.setdefault(policy, {})[path] = None
                     continue
                 found = triggers.setdefault(policy, [])
-                # Numbers ascend, so that the first pattern of a policy comes first.
+                # Numbers ascend, so that the closest pattern of a policy comes first.
                 if not found or found[-1][0] != path:
                     found.append((path, place))
         return Hits(files, triggers, {policy: list(found) for policy, found in safety.items()})
 
 
 def _entries(policy: WrittenPolicy) -> Iterator[tuple[str, int, Pattern]]:
-    for place, text in enumerate(policy.trigger):
-        yield policy.id, place, pattern(text)
+    for place, made in _closest_first(policy):
+        yield policy.id, place, made
     for text in policy.safety:
         yield policy.id, _SAFETY, pattern(text)
+
+
+def triggered_by(policy: WrittenPolicy, path: str) -> str | None:
+    """The pattern for which a file counts as a trigger; None if it cannot trigger the policy."""
+    places = (place for place, made in _closest_first(policy) if made.match(path) is not None)
+    place = next(places, _EXPECTED)
+    return None if place == _EXPECTED else policy.trigger[place]
+
+
+def _closest_first(policy: WrittenPolicy) -> list[tuple[int, Pattern]]:
+    """The patterns that a file may count for, those with more fixed text first.
+
+    `a_test.go` is a `{path}_test.go` and no `{path}.go`, in whichever order they are written. So
+    what a pair expects is no trigger, although the pattern of that is wider (DW-015).
+    """
+    found = [(place, pattern(text)) for place, text in enumerate(policy.trigger)]
+    if policy.mode not in (Mode.SET, Mode.PAIR):
+        return found  # which of them it is makes no difference
+    if policy.mode is Mode.PAIR:
+        # One without variables expects itself at most.
+        expected = [made for made in map(pattern, policy.expects) if made.variables]
+        found += [(_EXPECTED, made) for made in expected if made.fixed > found[0][1].fixed]
+    return sorted(found, key=lambda one: -one[1].fixed)
 
 
 def changed_files(files: Iterable[ChangedFile]) -> dict[str, ChangedFile]:
@@ -155,6 +172,8 @@ class Correspondence:
     def find(self, hits: Hits) -> Finding | None:
         """What the policy finds; None if nothing triggers it."""
         triggered = hits.triggers.get(self.policy.id, ())
+        if self.policy.mode is Mode.PAIR:
+            triggered = [hit for hit in triggered if hit[1] != _EXPECTED]
         if self.policy.mode is Mode.CREATED:
             triggered = [hit for hit in triggered if is_new(hits.files[hit[0]])]
         if not triggered:
@@ -163,7 +182,7 @@ class Correspondence:
             return _compared(self._groups(triggered), hits.files)
         safe = hits.safety.get(self.policy.id, ())
         return Finding(
-            outcome=Result.SATISFIED if safe else Result.VIOLATED,
+            is_satisfied=bool(safe),
             trigger_files=_listed(path for path, _ in triggered),
             matched_files=_listed(safe),
         )
@@ -269,7 +288,7 @@ def _compared(groups: Iterable[_Group], files: Mapping[str, ChangedFile]) -> Fin
     counted = incomplete or groups
     wanted = {one: None for group in counted for one in group.expected()}
     return Finding(
-        outcome=Result.VIOLATED if incomplete else Result.SATISFIED,
+        is_satisfied=not incomplete,
         trigger_files=_listed(path for group in counted for path, _ in group.members),
         expected_files=_listed(map(_text, wanted)),
         matched_files=_listed(path for one in wanted for path in there.changed(one)),

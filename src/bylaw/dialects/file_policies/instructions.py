@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bylaw.model.visible import visible
+from bylaw.model.fact_paths import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,17 +19,19 @@ MAX_NAMED = 20  # files in a text; the lists beside it have all
 _PLACEHOLDER = re.compile("|".join(map(re.escape, (TRIGGER_FILE, TRIGGER_FILES, EXPECTED_FILES))))
 
 
-def instructions(body: str, trigger_files: Sequence[str], missing: Sequence[str]) -> str:
-    """The body with files in it; of those that are expected the ones that are missing."""
+def instructions(
+    body: str, trigger_files: Sequence[str], missing: Sequence[str], most: int = MAX_NAMED
+) -> str:
+    """The body with files in it, at most so many; of those expected the ones that are missing."""
     values = {
         TRIGGER_FILE: named(trigger_files, 1),
-        TRIGGER_FILES: named(trigger_files),
-        EXPECTED_FILES: named(missing),
+        TRIGGER_FILES: named(trigger_files, most),
+        EXPECTED_FILES: named(missing, most),
     }
     return _PLACEHOLDER.sub(lambda found: values[found[0]], body)
 
 
-def named(paths: Sequence[str], most: int = MAX_NAMED) -> str:
+def named(paths: Sequence[str], most: int) -> str:
     """Some paths for people, each on one line whatever its name is, and how many more."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
-    return ", ".join(visible(path) for path in paths[:most]) + more
+    return ", ".join(shown_path(path) for path in paths[:most]) + more

@@ -1,25 +1,24 @@
 """A policy × an event with its facts → where the policy stands.
 
-Nothing is asked for that a policy does not need: first the changes against its baseline, then, in
-one question, its open entries and the entry of what triggered it.
+Nothing is asked for that a policy does not need: first the changes against its baseline and what is
+open in the queue, one question for all policies, then the entry of what triggered it, if anything
+did. A policy that is about other files and waits for nothing is done with that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import UNSET, Struct, convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 
-from bylaw.dialects.file_policies.correspondence import (
-    Correspondence,
-    Finding,
-    Result,
-)
+from bylaw.dialects.file_policies.correspondence import Correspondence, Finding
 from bylaw.dialects.file_policies.promises import is_promised
-from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
-from bylaw.model.decision import OPEN_ENTRIES_OF, Match, Need, NeedName, Needs
+from bylaw.dialects.file_policies.trigger_hash import content_digest, looked_at, trigger_hash
+from bylaw.dialects.file_policies.written import CompareTo
+from bylaw.model.decision import OPEN_ENTRIES, Match, Need, NeedName
 from bylaw.model.errors import GuardError
 from bylaw.model.event import Message
 from bylaw.model.facts import ChangeSet, Entry
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.file_policies.correspondence import Sieve
     from bylaw.dialects.file_policies.written import WrittenPolicy
+    from bylaw.model.decision import Needs
     from bylaw.model.facts import ChangedFile
     from bylaw.model.rule import View
 
@@ -98,24 +98,110 @@ def bound_of(match: Match) -> Bound:
     return convert(match.values, Bound)
 
 
+# What every policy with this baseline has to know.
+NEEDS = {
+    name: (Need(NeedName.CHANGES, name.value), Need(NeedName.ENTRIES, OPEN_ENTRIES))
+    for name in CompareTo
+}
+
+
+class OpenEntries:
+    """The entries of the newest event, sorted once for all policies."""
+
+    def __init__(self) -> None:
+        self._last: tuple[object, dict[str, dict[str, Entry]]] = (None, {})
+
+    def of(self, policy: str, entries: Mapping[str, Entry | None]) -> Mapping[str, Entry]:
+        """Those of one policy by hash, in the order of the hashes."""
+        known = self._last
+        if known[0] is not entries:
+            known = self._last = (entries, _by_policy(entries))
+        return known[1].get(policy, _NO_ENTRIES)
+
+
+_NO_ENTRIES: dict[str, Entry] = {}
+
+
+def _by_policy(entries: Mapping[str, Entry | None]) -> dict[str, dict[str, Entry]]:
+    found: dict[str, dict[str, Entry]] = {}
+    for hash_, entry in sorted(entries.items(), key=itemgetter(0)):
+        if entry is not None:
+            found.setdefault(entry.policy, {})[hash_] = entry
+    return found
+
+
+class Standing(NamedTuple):
+    """In which state a policy is, if in any; its case, the entry of that, and what to finish."""
+
+    state: State | None = None
+    case: Case = NO_CASE
+    entry: Entry | None = None
+    closing: tuple[Closing, ...] = ()
+
+
+_IDLE = Standing()
+
+
 class Judge:
     """One policy, with what it found in the newest changes."""
 
-    def __init__(self, policy: WrittenPolicy, sieve: Sieve) -> None:
+    def __init__(self, policy: WrittenPolicy, sieve: Sieve, entries: OpenEntries) -> None:
         self.policy = policy
-        self.changes = Need(NeedName.CHANGES, policy.compare_to.value)
-        self._open = Need(NeedName.ENTRIES, f"{OPEN_ENTRIES_OF}{policy.id}")
+        self.needs = NEEDS[policy.compare_to]
         self._sieve = sieve
+        self._entries = entries
         self._correspondence = Correspondence(policy)
-        self._last: tuple[ChangeSet, Case] | None = None
+        self._case: tuple[object, Case] = (None, NO_CASE)
+        self._standing: tuple[object, Standing] = (None, _IDLE)
+
+    def standing(self, view: View) -> Standing:
+        """Where the policy stands at a stop; the rules for its states ask one after the other."""
+        facts, known = view.event.facts, self._standing
+        if known[0] is not facts:
+            known = self._standing = (facts, self._stands(view))
+        return known[1]
+
+    def _stands(self, view: View) -> Standing:
+        case = self.case(view)
+        closing = tuple(self._outdated(view, case))
+        if not case.hash:
+            return Standing(State.GONE, closing=closing) if closing else _IDLE
+        entry = view.fact(Need(NeedName.ENTRIES, case.hash))
+        assert entry is None or isinstance(entry, Entry)
+        state = self._state(case, entry) or (State.GONE if closing else None)
+        return Standing(state, case, entry, closing)
+
+    def _state(self, case: Case, entry: Entry | None) -> State | None:
+        settled = entry is not None and entry.digest == case.digest
+        if entry is not None and settled and entry.status not in OPEN_STATUSES:
+            return None
+        runs = self.policy.action is not None
+        failed = entry is not None and settled and entry.status is EntryStatus.FAILED
+        if runs and failed and not case.is_satisfied:
+            return State.FAILED  # also when the command deleted the files itself
+        nothing_to_run = runs and not case.existing
+        return State.SATISFIED if case.is_satisfied or nothing_to_run else State.VIOLATED
+
+    def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
+        """Queued entries about something that is no longer so (DW-A18)."""
+        for hash_, entry in self.open_entries(view).items():
+            if entry.status is EntryStatus.QUEUED and hash_ != case.hash:
+                yield Closing(hash_, EntryStatus.SKIPPED, OF_NOTHING, entry.shown, GONE)
 
     def case(self, view: View) -> Case:
         """What the policy finds in the changes of the event."""
-        changes = view.fact(self.changes)
+        changes = view.fact(self.needs[0])
         assert isinstance(changes, ChangeSet)
-        if self._last is None or self._last[0] is not changes:
-            self._last = (changes, self._found(changes))
-        return self._last[1]
+        known = self._case
+        if known[0] is not changes:
+            known = self._case = (changes, self._found(changes))
+        return known[1]
+
+    def open_entries(self, view: View) -> Mapping[str, Entry]:
+        """The entries of the policy that wait for something, by hash."""
+        entries = view.fact(self.needs[1])
+        assert isinstance(entries, dict)
+        return self._entries.of(self.policy.id, entries)
 
     def _found(self, changes: ChangeSet) -> Case:
         hits = self._sieve.hits(changes, self.policy.compare_to)
@@ -125,35 +211,22 @@ class Judge:
         return self._as_case(finding, hits.files, changes.ref)
 
     def _as_case(self, finding: Finding, files: Mapping[str, ChangedFile], baseline: str) -> Case:
-        digests = {path: files[path].digest for path in finding.paths if path in files}
+        command = self.policy.action.command if self.policy.action else ""
+        paths = looked_at(finding.paths, command)
+        digests = {path: files[path].digest for path in paths if path in files}
         there = [p for p in finding.trigger_files if files[p].status is not FileStatus.DELETED]
         return Case(
             hash=trigger_hash(self.policy.id, finding.trigger_files, baseline),
             baseline=baseline,
-            digest=content_digest(finding.paths, digests),
+            digest=content_digest(paths, digests, command),
             trigger_files=finding.trigger_files,
             expected_files=finding.expected_files,
             matched_files=finding.matched_files,
             missing=finding.missing,
             arrows=finding.arrows,
             existing=tuple(there),
-            is_satisfied=finding.outcome is Result.SATISFIED,
+            is_satisfied=finding.is_satisfied,
         )
-
-    def entry(self, view: View, case: Case) -> Entry | Needs | None:
-        """The entry of the case; together with it the open ones are asked for."""
-        need = Need(NeedName.ENTRIES, case.hash)
-        if getattr(view.event.facts, "entries", UNSET) is UNSET:
-            return Needs((self._open, need) if case.hash else (self._open,))
-        found = view.fact(need) if case.hash else None
-        assert found is None or isinstance(found, Entry)
-        return found
-
-    def open_entries(self, view: View) -> Mapping[str, Entry]:
-        """The entries of the policy that wait for something, by hash."""
-        found = view.fact(self._open)
-        assert isinstance(found, dict)
-        return found
 
 
 @dataclass(frozen=True)
@@ -165,12 +238,7 @@ class StandsSo:
 
     def test(self, view: View) -> Match | Needs | None:
         """What was found, if the policy is in that state."""
-        case = self.judge.case(view)
-        entry = self.judge.entry(view, case)
-        if isinstance(entry, Needs):
-            return entry
-        closing = tuple(self._outdated(view, case))
-        state = self._state(case, entry) or (State.GONE if closing else None)
+        state, case, entry, closing = self.judge.standing(view)
         if state is not self.state:
             return None
         # A finished entry begins a new life (DW-A19), in which nothing was shown yet.
@@ -181,25 +249,6 @@ class StandsSo:
             result=entry.result if entry is not None else "",
             closing=closing,
         ).as_match()
-
-    def _state(self, case: Case, entry: Entry | None) -> State | None:
-        if not case.hash:
-            return None
-        settled = entry is not None and entry.digest == case.digest
-        if entry is not None and settled and entry.status not in OPEN_STATUSES:
-            return None
-        runs = self.judge.policy.action is not None
-        failed = entry is not None and settled and entry.status is EntryStatus.FAILED
-        if runs and failed and not case.is_satisfied:
-            return State.FAILED  # also when the command deleted the files itself
-        nothing_to_run = runs and not case.existing
-        return State.SATISFIED if case.is_satisfied or nothing_to_run else State.VIOLATED
-
-    def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
-        """Queued entries about something that is no longer so (DW-A18)."""
-        for hash_, entry in sorted(self.judge.open_entries(view).items()):
-            if entry.status is EntryStatus.QUEUED and hash_ != case.hash:
-                yield Closing(hash_, EntryStatus.SKIPPED, OF_NOTHING, entry.shown, GONE)
 
 
 @dataclass(frozen=True)
@@ -216,9 +265,6 @@ class IsPromised:
         if not is_promised(event.text, (policy.id, policy.title)):
             return None
         case = self._case(view)
-        asked = self.judge.entry(view, NO_CASE)
-        if isinstance(asked, Needs):
-            return asked
         closing = tuple(self._settled(view, case))
         return Bound(case=case, closing=closing).as_match() if closing else None
 
@@ -230,7 +276,7 @@ class IsPromised:
             return NO_CASE
 
     def _settled(self, view: View, case: Case) -> Iterator[Closing]:
-        for hash_, entry in sorted(self.judge.open_entries(view).items()):
+        for hash_, entry in self.judge.open_entries(view).items():
             is_current = hash_ == case.hash
             digest = case.digest if is_current else entry.digest
             if entry.status is EntryStatus.FAILED:

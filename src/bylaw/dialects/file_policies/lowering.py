@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import BUILT_IN, Visit, uid_of
 from bylaw.dialects.file_policies.correspondence import Sieve
-from bylaw.dialects.file_policies.judging import IsPromised, Judge, StandsSo, State
+from bylaw.dialects.file_policies.judging import IsPromised, Judge, OpenEntries, StandsSo, State
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Guard, StepMaker
 
 NAME = "policies"
-GROUP = "policies"
+GROUP = NAME
 COMMANDS, PROMPTS = 1, 2
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),
@@ -66,8 +66,12 @@ _CAPTURES = Rule(
 
 def lowered(policies: Sequence[tuple[WrittenPolicy, RuleFile]]) -> Group:
     """The rules of all policies of a book; they share one look at the changed files."""
-    sieve = Sieve(policy for policy, _ in policies)
-    rules = [rule for policy, file in policies for rule in _Lowering(policy, file, sieve).rules()]
+    sieve, entries = Sieve(policy for policy, _ in policies), OpenEntries()
+    rules = [
+        rule
+        for policy, file in policies
+        for rule in _Lowering(policy, file, Judge(policy, sieve, entries)).rules()
+    ]
     if any(policy.compare_to is CompareTo.PROMPT for policy, _ in policies):
         rules.append(_CAPTURES)
     return Group(GROUP, Visit.FILE_POLICIES, PROCEDURE, tuple(rules))
@@ -76,10 +80,14 @@ def lowered(policies: Sequence[tuple[WrittenPolicy, RuleFile]]) -> Group:
 class _Lowering:
     """One policy on its way to rules."""
 
-    def __init__(self, policy: WrittenPolicy, file: RuleFile, sieve: Sieve) -> None:
+    def __init__(self, policy: WrittenPolicy, file: RuleFile, judge: Judge) -> None:
         self.policy = policy
-        self.file = file
-        self.judge = Judge(policy, sieve)
+        self.judge = judge
+        # Of all its rules, made once: a repository may have hundreds of policies.
+        self._uid = uid_of(NAME, file.path, policy.id)
+        self._origin = Origin(file.path, 1, 1, file.digest, policy.last_line)
+        self._about = _about(policy)
+        self._closes = Closes(policy)
 
     def rules(self) -> Iterator[Rule]:
         if self.policy.action is None:
@@ -94,7 +102,7 @@ class _Lowering:
     def _shown(self) -> Rule:
         queued = Writes(self.policy, EntryStatus.QUEUED, is_shown=True)
         steps = (
-            Closes(self.policy),
+            self._closes,
             Shows(self.policy),
             queued,
             Emits(self.policy, EntryStatus.QUEUED),
@@ -106,7 +114,7 @@ class _Lowering:
         """An entry is there before anything runs; what happens to it is written at the end."""
         plan = PlanForm(
             steps=(
-                Closes(self.policy),
+                self._closes,
                 Writes(self.policy, EntryStatus.QUEUED),
                 Runs(action),
                 Writes(self.policy, EntryStatus.PASSED, FAILURE),
@@ -119,19 +127,19 @@ class _Lowering:
         return self._rule(_FIRST, StandsSo(self.judge, State.VIOLATED), plan)
 
     def _failed(self) -> Rule:
-        steps = (Closes(self.policy), Emits(self.policy))
+        steps = (self._closes, Emits(self.policy))
         reason = TellsFailure(self.policy)
         return self._stands(State.FAILED, _LAST, steps, Judgement(Verdict.DENY, reason))
 
     def _satisfied(self) -> Rule:
-        steps = (Closes(self.policy), Skips(self.policy), Emits(self.policy, EntryStatus.SKIPPED))
+        steps = (self._closes, Skips(self.policy), Emits(self.policy, EntryStatus.SKIPPED))
         return self._stands(State.SATISFIED, _LAST, steps)
 
     def _gone(self) -> Rule:
-        return self._stands(State.GONE, _LAST, (Closes(self.policy), Emits(self.policy)))
+        return self._stands(State.GONE, _LAST, (self._closes, Emits(self.policy)))
 
     def _promised(self) -> Rule:
-        plan = PlanForm(steps=(Closes(self.policy), Emits(self.policy)))
+        plan = PlanForm(steps=(self._closes, Emits(self.policy)))
         return self._rule(_SAID, IsPromised(self.judge), plan)
 
     def _stands(
@@ -146,19 +154,18 @@ class _Lowering:
     def _rule(
         self, on: Trigger, guard: Guard, plan: PlanForm, judgement: Judgement | None = None
     ) -> Rule:
-        policy, file = self.policy, self.file
-        is_stop = Kind.AGENT_STOP in on.kinds
+        policy = self.policy
         return Rule(
-            uid=uid_of(NAME, file.path, policy.id),
+            uid=self._uid,
             id=policy.id,
-            origin=Origin(file.path, policy.line, 1, file.digest, policy.last_line),
+            origin=self._origin,
             on=on,
-            needs=(self.judge.changes,) if is_stop else (),
+            needs=() if on is _SAID else self.judge.needs,
             guard=guard,
             judgement=judgement,
             plan=plan,
             rank=PROMPTS if policy.action is None else COMMANDS,
-            about=_about(policy),
+            about=self._about,
         )
 
 

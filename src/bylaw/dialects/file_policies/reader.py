@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.action_reader import read_action
@@ -56,7 +55,9 @@ _TRAPS = {
 
 def policy_id(path: str) -> str:
     """The identifier of a policy: the name of its file without the ending (DW-111)."""
-    return PurePosixPath(path).stem
+    name = path.rpartition("/")[2]
+    stem, _, ending = name.rpartition(".")
+    return stem if stem and ending else name
 
 
 def read_policy(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:

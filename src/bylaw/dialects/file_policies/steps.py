@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,7 +22,8 @@ from bylaw.model.effects import (
     OutcomePart,
     PromptShow,
 )
-from bylaw.model.visible import clipped, visible
+from bylaw.model.fact_paths import shown_path
+from bylaw.model.visible import clipped, visible, visible_once
 from bylaw.model.vocabulary import EntryStatus, Op
 
 if TYPE_CHECKING:
@@ -197,16 +199,20 @@ class AsksForIt:
 
 @dataclass(frozen=True)
 class TellsFailure:
-    """The reason of a command that failed: what it said, and how to skip it."""
+    """The reason of a command that failed: what it said, how to skip it, how to try it again.
+
+    When its files change, it is tried again by itself.
+    """
 
     policy: WrittenPolicy
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
         """The finished text."""
         said = " ".join(bound_of(match).result.split())
-        what = visible(clipped(said, MAX_REASON_RESULT)) or "it did not say why"
+        what = visible_once(clipped(said, MAX_REASON_RESULT)) or "it did not say why"
         how = f"mend it, or say {promise_of(self.policy.id)} to skip it"
-        return f"{self.policy.title}: the command failed: {what}; {how}"
+        again = f"`bylaw policies clear {quote(self.policy.id)}` lets it run again as it is"
+        return f"{self.policy.title}: the command failed: {what}; {how}; {again}"
 
 
 @dataclass(frozen=True)
@@ -246,4 +252,4 @@ def _entry(
 
 
 def _path(path: str) -> str:
-    return clipped(visible(path), MAX_REASON_PATH)
+    return clipped(shown_path(path), MAX_REASON_PATH)

@@ -46,6 +46,7 @@ class WrittenPolicy:
     """One policy. `trigger` are the patterns of its mode: the trigger's, the set's, the pair's one.
 
     `id` is the stem of its file, `title` what people read. Without an action the body is shown.
+    It begins at the first line of its file; `last_line` is where it ends.
     """
 
     id: str
@@ -57,7 +58,6 @@ class WrittenPolicy:
     action: CommandAction | None = None
     compare_to: CompareTo = CompareTo.BASE
     body: str = ""
-    line: int = 1
     last_line: int = 1
 
 

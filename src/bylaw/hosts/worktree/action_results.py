@@ -55,7 +55,7 @@ def outcome_of(ran: Ran, step: CommandRun) -> StepOutcome:
         **(results[-1].as_json() if results else {}),
         "runs": len(results),
         "changed": [*ran.changed[:MAX_NAMED]],
-        "changed_again": [*ran.again[:MAX_NAMED]],
+        "changed_again": [*ran.changed_again[:MAX_NAMED]],
         "touched": [*ran.touched[:MAX_NAMED]],
     }
     if not failure:

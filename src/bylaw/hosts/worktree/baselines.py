@@ -2,17 +2,14 @@
 
     .deepwork/tmp/policy/baselines/prompt_1705406400.json
 
-Each prompt has a file of its own; the latest is the one that counts. Nobody writes to a file that
-exists, so sessions that capture at once do not meet.
+Each prompt has a file of its own; of those that count for a session (see `prompt_files`) the latest
+does. Nobody writes to a file that exists, so sessions that capture at once do not meet.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from datetime import UTC, datetime
-from itertools import count
-from time import time_ns
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, MsgspecError, Struct, json
@@ -23,7 +20,17 @@ from bylaw.hosts.worktree.policy_folders import (
     existing_policy_folder,
     policy_folder,
 )
+from bylaw.hosts.worktree.prompt_files import (
+    SHARED,
+    next_file,
+    outdated,
+    prompt_files,
+    those_that_count,
+    times_of_others,
+)
 from bylaw.model.errors import BylawError
+from bylaw.runtime.brief_lock import wait_for_lock
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
 from bylaw.runtime.writing import remove, write_beside
@@ -31,18 +38,20 @@ from bylaw.runtime.writing import remove, write_beside
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bylaw.hosts.worktree.prompt_files import PromptFile
+
 MAX_BASELINE_BYTES = 64 << 20
 MAX_TRIED = 4  # of those that cannot be read
-_NS = 1_000_000_000
+MAX_REMOVED = 100  # with one capture
+_FOLDER = f"{POLICY}/{PolicyFolder.BASELINES}"
 
-_NAME = re.compile(r"prompt_([0-9]{1,12})(?:-([0-9]{1,6}))?\.json")
 
-
-class Baseline(Struct, frozen=True, kw_only=True):
+class Baseline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The work tree when a prompt was submitted.
 
     `commit` is empty if there was none. `digests` are those of all files that were not as in the
-    commit, the empty text for one that was gone (DW-A39).
+    commit, the empty text for one that was gone (DW-A39); `staged` those of what the index had and
+    the work tree had not.
     """
 
     timestamp: Annotated[str, Meta(pattern=r"\A[0-9]{4}-[0-9:T-]{14}Z\Z")]
@@ -50,6 +59,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     staged_files: list[str]
     untracked_files: list[str]
     digests: dict[str, str]
+    staged: dict[str, str] = {}
 
 
 def write_baseline(
@@ -59,38 +69,49 @@ def write_baseline(
     staged: Iterable[str],
     untracked: Iterable[str],
     digests: dict[str, str],
+    staged_alone: dict[str, str],
     now: float | None = None,
+    owner: str = SHARED,
 ) -> str:
     """Keep what the work tree is now; gives the path of the file from the root. BylawError."""
     with policy_folder(root, PolicyFolder.BASELINES) as folder:
         try:
-            # Where the clock was set back, the new one is the latest all the same.
-            moment = time_ns() // _NS if now is None else int(now)
-            second = max(moment, *_latest(folder.descriptor))
+            wait_for_lock(folder.descriptor, _FOLDER)  # it goes with the descriptor
+            moment = now_ms() // 1_000 if now is None else int(now)
+            new = next_file(_files(folder.descriptor), owner, moment)
             baseline = Baseline(
-                timestamp=f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%SZ}",
+                timestamp=new.timestamp,
                 commit=commit,
                 staged_files=sorted(staged),
                 untracked_files=sorted(untracked),
                 digests=dict(sorted(digests.items())),
+                staged=dict(sorted(staged_alone.items())),
             )
-            name = _write(folder.descriptor, second, json.encode(baseline))
+            _write(folder.descriptor, new.name, json.encode(baseline))
+            _tidy(folder.descriptor, new.second)
         except OSError as wrong:
             raise BylawError(f"cannot keep a baseline: {in_plain_words(wrong)}") from None
-    return f"{POLICY}/{PolicyFolder.BASELINES}/{name}"
+    return f"{_FOLDER}/{new.name}"
 
 
-def latest_baseline(root: str, notes: list[str]) -> Baseline | None:
+def latest_baseline(root: str, notes: list[str], owner: str = SHARED) -> Baseline | None:
     """That of the last prompt; None if there is none. What cannot be read is noted."""
     with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
         if folder is None:
             return None
-        for name in _names(folder.descriptor)[:MAX_TRIED]:
-            baseline = _read(folder.descriptor, name)
+        for file in those_that_count(_files(folder.descriptor), owner)[:MAX_TRIED]:
+            baseline = _read(folder.descriptor, file.name)
             if baseline is not None:
                 return baseline
-            notes.append(f"the baseline `{name}` cannot be read: an older one counts")
+            notes.append(f"the baseline `{file.name}` cannot be read: an older one counts")
     return None
+
+
+def prompts_of_others(root: str, owner: str) -> frozenset[str]:
+    """The times of prompts with which only other sessions compare."""
+    with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
+        found = [] if folder is None else _files(folder.descriptor)
+    return times_of_others(found, owner)
 
 
 def read_baseline(root: str, path: str) -> Baseline:
@@ -102,22 +123,18 @@ def read_baseline(root: str, path: str) -> Baseline:
     return found
 
 
-def _write(folder: int, second: int, data: bytes) -> str:
-    names = (f"prompt_{second}{'' if n == 1 else f'-{n}'}.json" for n in count(1))
-    temporary = write_beside(folder, f"prompt_{second}", data)
+def _write(folder: int, name: str, data: bytes) -> None:
+    temporary = write_beside(folder, name, data)
     try:
         # What has another name at once is there whole, and only if nothing was.
-        return next(name for name in names if _is_linked(folder, temporary, name))
+        os.link(as_bytes(temporary), as_bytes(name), src_dir_fd=folder, dst_dir_fd=folder)
     finally:
         remove(folder, temporary)
 
 
-def _is_linked(folder: int, old: str, new: str) -> bool:
-    try:
-        os.link(as_bytes(old), as_bytes(new), src_dir_fd=folder, dst_dir_fd=folder)
-    except FileExistsError:
-        return False
-    return True
+def _tidy(folder: int, now: int) -> None:
+    for file in islice(outdated(_files(folder), now), MAX_REMOVED):
+        remove(folder, file.name)
 
 
 def _read(folder: int, name: str) -> Baseline | None:
@@ -128,18 +145,5 @@ def _read(folder: int, name: str) -> Baseline | None:
         return None
 
 
-def _latest(folder: int) -> tuple[int, ...]:
-    names = _names(folder)
-    return (_order(names[0])[0],) if names else (0,)
-
-
-def _names(folder: int) -> list[str]:
-    """The files, the latest first."""
-    found = (name for name in os.listdir(folder) if _NAME.fullmatch(name))
-    return sorted(found, key=_order, reverse=True)
-
-
-def _order(name: str) -> tuple[int, int]:
-    found = _NAME.fullmatch(name)
-    assert found is not None
-    return int(found[1]), int(found[2] or 1)
+def _files(folder: int) -> list[PromptFile]:
+    return prompt_files(os.listdir(folder))

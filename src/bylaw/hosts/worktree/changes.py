@@ -20,6 +20,7 @@ from bylaw.hosts.worktree.baselines import write_baseline
 from bylaw.hosts.worktree.git import Git
 from bylaw.hosts.worktree.look import Look
 from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.prompt_files import SHARED
 from bylaw.hosts.worktree.repository import find_repository
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
@@ -56,9 +57,9 @@ class WorkTree:
         """What was compared where it is not what one would expect."""
         return tuple(self._look.notes) if "_look" in self.__dict__ else ()
 
-    def changes(self, wanted: Collection[CompareTo]) -> Changes:
-        """The files that differ from these baselines."""
-        return self._look.changes(wanted) if wanted else Changes()
+    def changes(self, wanted: Collection[CompareTo], owner: str = SHARED) -> Changes:
+        """The files that differ from these baselines; `owner` says whose prompt counts."""
+        return self._look.changes(wanted, owner) if wanted else Changes()
 
     def dirty(self) -> dict[str, str]:
         """Digests of all files that are not as in HEAD, by path; the empty text for what is gone.
@@ -67,7 +68,7 @@ class WorkTree:
         """
         return self._look.digests()
 
-    def capture(self, now: float | None = None) -> str:
+    def capture(self, now: float | None = None, owner: str = SHARED) -> str:
         """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
         status = self._look.status
         return write_baseline(
@@ -76,7 +77,9 @@ class WorkTree:
             staged=map(fact_path, status.staged()),
             untracked=map(fact_path, status.untracked()),
             digests=self._look.digests(),
+            staged_alone=self._look.staged(),
             now=now,
+            owner=owner,
         )
 
     def forget(self) -> None:

@@ -2,7 +2,11 @@
 
 HEAD stands between them: a file was what HEAD has, unless the two differ, and it is what HEAD has,
 unless it is dirty. Only where both is so, or the index is yet another, the content decides: a
-commit that is reverted in the work tree changes nothing.
+commit that is reverted changes nothing.
+
+What is in the index is in the next commit, whatever the work tree holds. So where the work tree
+differs from the index and not from the baseline, the index counts: to undo a commit in the work
+tree alone is not to undo it.
 """
 
 from __future__ import annotations
@@ -43,6 +47,23 @@ class Comparison:
         todo = sorted((path, digest) for path, digest in digests.items() if not is_ours(path))
         found = (self._since(path, digest) for path, digest in todo)
         return [change for change in found if change is not None]
+
+    def only_in_index(
+        self, differences: Mapping[bytes, Difference], known: Mapping[bytes, str]
+    ) -> list[ChangedFile]:
+        """The files whose version in the index is neither that of the commit nor in the work tree.
+
+        `known` are digests of what was staged so before, and is no change.
+        """
+        found = []
+        for path, dirty in self._dirty.items():
+            if not dirty.is_not_as_in_index:
+                continue
+            then = differences[path].old if path in differences else dirty.head
+            digest = staged_digest(dirty)
+            if dirty.index != then and known.get(path) != digest:
+                found.append(_change(path, is_new=then is None, digest=digest))
+        return found
 
     def _since(self, path: bytes, then: str) -> ChangedFile | None:
         now = self._contents.of(path).digest
@@ -91,6 +112,14 @@ def _change(path: bytes, *, is_new: bool, digest: str) -> ChangedFile:
     return ChangedFile(path=fact_path(path), status=status, digest=digest)
 
 
-def in_order(files: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
-    """By path, as facts have them."""
-    return tuple(sorted(files, key=lambda file: file.path))
+def staged_digest(dirty: Dirty) -> str:
+    """The digest of what is staged; the empty text for a removal."""
+    return "" if dirty.index is None else committed_digest(dirty.index)
+
+
+def in_order(
+    files: Iterable[ChangedFile], staged: Iterable[ChangedFile] = ()
+) -> tuple[ChangedFile, ...]:
+    """By path, as facts have them; of one that is also staged, the work tree counts."""
+    by_path = {file.path: file for file in (*staged, *files)}
+    return tuple(by_path[path] for path in sorted(by_path))

@@ -43,6 +43,12 @@ def write_entry(commands: PolicyCommands, due: Due, event: Event) -> StepOutcome
     return StepOutcome(EffectStatus.OK, {"result": written.file_name})
 
 
+def was_written(outcome: StepOutcome) -> bool:
+    """Whether a step that ended so has changed its entry."""
+    said = outcome.result if isinstance(outcome.result, dict) else {}
+    return outcome.status is EffectStatus.OK and said.get("note") != UNCHANGED
+
+
 def _as_it_is(queue: Queue, step: EntryWrite) -> StepOutcome:
     """Nothing is to be written; what there is, is told."""
     current = queue.find(step.hash)

@@ -12,30 +12,35 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
+from bylaw.hosts.worktree.baselines import prompts_of_others
 from bylaw.hosts.worktree.changes import WorkTree
-from bylaw.hosts.worktree.entry_writes import write_entry
+from bylaw.hosts.worktree.entry_writes import was_written, write_entry
 from bylaw.hosts.worktree.policy_commands import PolicyCommands
 from bylaw.hosts.worktree.policy_state import write_policy_state
+from bylaw.hosts.worktree.prompt_files import owner_of
 from bylaw.hosts.worktree.queue import Queue
-from bylaw.model.decision import OPEN_ENTRIES_OF, NeedName
-from bylaw.model.effects import OutcomePart, PromptShow
+from bylaw.hosts.worktree.stable_runs import no_words
+from bylaw.model.decision import OPEN_ENTRIES, NeedName
+from bylaw.model.effects import EntryWrite, OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import WorkFacts
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.policy_settings import read_policy_settings
-from bylaw.runtime.run_command import CommandRunner
+from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due
     from bylaw.model.decision import Need
     from bylaw.model.event import Event
     from bylaw.model.facts import Changes, Entry, Facts
+    from bylaw.runtime.answer import Answer
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performer, Performers
     from bylaw.runtime.policy_settings import OutputMode
@@ -43,34 +48,44 @@ if TYPE_CHECKING:
     from bylaw.runtime.trust import Trust
 
 
+# A person who trusts a policy trusts the script that it names, as it is then.
+BOUNDS = {NAME: Bounds(scripts=True, tidy=True)}
+
+
 class FilePolicies:
     """Policies at work in the repository of a folder.
 
-    `note` is told what a person should know. `shown` is what was to be shown since somebody last
-    took it away.
+    `note` is told what a person should know, `show` how far commands are. `shown` is what was to
+    be shown since somebody last took it away, `unknown` why facts could not be had, if so.
     """
 
-    def __init__(self, start: str, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, start: str, note: Callable[[str], None], show: Callable[[str], None] = no_words
+    ) -> None:
         self.tree = WorkTree(start)
         self.shown: list[PromptShow] = []
+        self.unknown = ""
         self._note = note
+        self._show_progress = show
         self._told: set[str] = set()
         self._wanted: frozenset[CompareTo] = frozenset()
+        self._policies: dict[str, str] = {}
 
-    def under(
+    def put_in_force(
         self,
         rules: RuleSet,
         settings: CommandSettings,
         trust: Callable[[], Trust],
         redacted: Callable[[str], str] = str,
     ) -> None:
-        """The rules and settings under which policies work from now on.
+        """From now on these rules and settings count, in place of earlier ones.
 
         `redacted` takes secrets out of what is kept of the output of commands (DW-135).
         """
-        needs = (need for rule in rules.rules() for need in rule.needs)
-        keys = {need.key for need in needs if need.name is NeedName.CHANGES}
+        policies = [rule for rule in rules.rules() if any(map(_is_of_policy, rule.needs))]
+        keys = {need.key for rule in policies for need in rule.needs}
         self._wanted = frozenset(one for one in CompareTo if one in keys)
+        self._policies = {rule.id: rule.uid for rule in policies}
         self._settings = settings
         self._trust = trust
         self._redacted = redacted
@@ -99,7 +114,6 @@ class FilePolicies:
         except (BylawError, OSError, ValueError) as problem:
             self._tell(f"cannot write the summary: {problem}")
 
-    @property
     def output_mode(self) -> OutputMode:
         """How an agent is told of policies here."""
         return read_policy_settings(self.tree.root).output_mode
@@ -109,6 +123,12 @@ class FilePolicies:
         taken, self.shown = self.shown, []
         return taken
 
+    def take_back(self, answer: Answer, rules: Container[str]) -> None:
+        """These rules, by uid, were let through at a stop: what they were to show was not shown."""
+        for due, outcome in answer.steps():
+            if due.plan.uid in rules and isinstance(due.step, EntryWrite) and was_written(outcome):
+                self.queue.take_back(due.step)
+
     @cached_property
     def queue(self) -> Queue:
         """The queue of the repository."""
@@ -116,8 +136,8 @@ class FilePolicies:
 
     @cached_property
     def _commands(self) -> PolicyCommands:
-        runner = CommandRunner(self.tree.root, self._settings, self._trust)
-        return PolicyCommands(self.tree, self.queue, runner, self._redacted)
+        runner = CommandRunner(self.tree.root, self._settings, self._trust, BOUNDS)
+        return PolicyCommands(self.tree, self.queue, runner, self._redacted, self._show_progress)
 
     def _gather_changes(self, event: Event, need: Need) -> Facts | None:
         facts = event.facts
@@ -127,16 +147,19 @@ class FilePolicies:
         if known is not UNSET and getattr(known, need.key) is not UNSET:
             return facts
         try:
-            return replace(facts, changes=self._changes(need, is_first=known is UNSET))
+            changes = self._changes(event, need, is_first=known is UNSET)
+            return replace(facts, changes=changes)
         except BylawError as problem:
-            self._tell(str(problem))
+            self.unknown = str(problem)
+            self._tell(self.unknown)
             return None
 
-    def _changes(self, need: Need, *, is_first: bool) -> Changes:
+    def _changes(self, event: Event, need: Need, *, is_first: bool) -> Changes:
         """Against all baselines that any policy has: git is asked once for them together."""
         if is_first:
             self.tree.forget()
-        found = self.tree.changes(self._wanted | {CompareTo(need.key)})
+        wanted = self._wanted | {CompareTo(need.key)}
+        found = self.tree.changes(wanted, owner_of(event.session))
         for note in self.tree.notes:
             self._tell(note)
         return found
@@ -147,18 +170,33 @@ class FilePolicies:
             return None
         known = {} if facts.entries is UNSET else facts.entries
         try:
-            return replace(facts, entries={**known, **dict(self._entries(need.key))})
+            is_open = need.key == OPEN_ENTRIES
+            found = self._open_entries(event, facts) if is_open else self._entry(need.key)
+            return replace(facts, entries={**known, **found})
         except BylawError as problem:
-            self._tell(str(problem))
+            self.unknown = str(problem)
+            self._tell(self.unknown)
             return None
 
-    def _entries(self, key: str) -> Iterator[tuple[str, Entry | None]]:
-        if not key.startswith(OPEN_ENTRIES_OF):
-            found = self.queue.find(key)
-            yield key, None if found is None else found.fact
-            return
-        for hash_, entry in self.queue.open_entries(key.removeprefix(OPEN_ENTRIES_OF)).items():
-            yield hash_, entry.fact
+    def _entry(self, hash_: str) -> dict[str, Entry | None]:
+        found = self.queue.find(hash_)
+        return {hash_: None if found is None else found.fact}
+
+    def _open_entries(self, event: Event, facts: WorkFacts) -> dict[str, Entry]:
+        """Of all policies that are in force and not switched off, in one look at the queue.
+
+        What another session was shown since its prompt is for that session to answer.
+        """
+        off = frozenset(facts.disabled or ())
+        asking = {name for name, uid in self._policies.items() if uid not in off}
+        found = [one for one in self.queue.open_entries() if one.policy_name in asking]
+        theirs = self._prompts_of_others(event) if found else frozenset()
+        return {one.trigger_hash: one.fact for one in found if one.baseline_ref not in theirs}
+
+    def _prompts_of_others(self, event: Event) -> frozenset[str]:
+        if CompareTo.PROMPT not in self._wanted:
+            return frozenset()
+        return prompts_of_others(self.tree.root, owner_of(event.session))
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
         return write_entry(self._commands, due, event)
@@ -177,13 +215,18 @@ class FilePolicies:
 
     def _capture(self, _due: Due, event: Event) -> StepOutcome:
         self.tree.forget()
-        return StepOutcome(EffectStatus.OK, {"result": self.tree.capture(event.at / 1000)})
+        path = self.tree.capture(event.at / 1000, owner_of(event.session))
+        return StepOutcome(EffectStatus.OK, {"result": path})
 
     def _tell(self, what: str) -> None:
         """What is so at every event is told once."""
         if what not in self._told:
             self._told.add(what)
             self._note(what)
+
+
+def _is_of_policy(need: Need) -> bool:
+    return need.name is NeedName.CHANGES
 
 
 def _told_plainly(perform: Performer) -> Performer:

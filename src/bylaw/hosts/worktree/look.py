@@ -13,14 +13,14 @@ from msgspec import UNSET
 
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.hosts.worktree.baselines import latest_baseline
-from bylaw.hosts.worktree.comparing import Comparison, in_order
+from bylaw.hosts.worktree.comparing import Comparison, in_order, staged_digest
 from bylaw.hosts.worktree.contents import Contents
 from bylaw.hosts.worktree.path_text import fact_path, file_bytes
 from bylaw.hosts.worktree.records import read_differences, read_status
 from bylaw.model.facts import Changes, ChangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from bylaw.hosts.worktree.baselines import Baseline
     from bylaw.hosts.worktree.git import Git
@@ -51,17 +51,19 @@ class Look:
         self._repository = repository
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
+        self._prompts: dict[str, Baseline | None] = {}
 
     @cached_property
     def status(self) -> Status:
         """The work tree and the index against HEAD."""
         return read_status(self._git.output(self._repository.root, *_STATUS))
 
-    def changes(self, wanted: Collection[CompareTo]) -> Changes:
+    def changes(self, wanted: Collection[CompareTo], owner: str) -> Changes:
         """The work tree against baselines; BylawError if git cannot tell."""
-        commits = {name: self._commit(name) for name in CompareTo if name in wanted}
+        prompt = self._prompt(owner) if CompareTo.PROMPT in wanted else None
+        commits = {name: self._commit(name, prompt) for name in CompareTo if name in wanted}
         self._load(set(commits.values()))
-        sets = {name: self._change_set(name, commit) for name, commit in commits.items()}
+        sets = {name: self._change_set(name, commit, prompt) for name, commit in commits.items()}
         return Changes(
             base=sets.get(CompareTo.BASE, UNSET),
             default_tip=sets.get(CompareTo.DEFAULT_TIP, UNSET),
@@ -75,21 +77,30 @@ class Look:
             for path, dirty in self.status.files.items()
         }
 
-    @cached_property
-    def _prompt(self) -> Baseline | None:
-        found = latest_baseline(self._repository.root, self.notes)
-        if found is None:
-            self.notes.append("no prompt was captured: `prompt` is compared with HEAD")
-        return found
+    def staged(self) -> dict[str, str]:
+        """What the next commit has and the work tree has not; the empty text for a removal."""
+        return {
+            fact_path(path): staged_digest(dirty)
+            for path, dirty in self.status.files.items()
+            if dirty.is_staged_alone
+        }
+
+    def _prompt(self, owner: str) -> Baseline | None:
+        if owner not in self._prompts:
+            found = latest_baseline(self._repository.root, self.notes, owner)
+            if found is None:
+                self.notes.append("no prompt was captured: `prompt` is compared with HEAD")
+            self._prompts[owner] = found
+        return self._prompts[owner]
 
     @cached_property
     def _comparison(self) -> Comparison:
         return Comparison(self.status, self._contents)
 
-    def _commit(self, name: CompareTo) -> str:
+    def _commit(self, name: CompareTo, prompt: Baseline | None) -> str:
         """What a baseline stands for; the empty text for no commit at all."""
         if name is CompareTo.PROMPT:
-            return self.status.commit if self._prompt is None else self._prompt.commit
+            return self.status.commit if prompt is None else prompt.commit
         return self._anchors.base if name is CompareTo.BASE else self._anchors.tip
 
     @cached_property
@@ -116,17 +127,21 @@ class Look:
         first = self._git.output(self._repository.root, *question).decode().strip()
         return _Anchors(first, first)
 
-    def _change_set(self, name: CompareTo, commit: str) -> ChangeSet:
+    def _change_set(self, name: CompareTo, commit: str, prompt: Baseline | None) -> ChangeSet:
         compare = self._comparison
-        if name is not CompareTo.PROMPT or self._prompt is None:
+        if name is not CompareTo.PROMPT or prompt is None:
             ref = commit or self._repository.empty_tree
-            return ChangeSet(ref=ref, files=in_order(compare.changed(self._known[commit])))
-        then = {file_bytes(path): digest for path, digest in self._prompt.digests.items()}
+            known = self._known[commit]
+            return ChangeSet(
+                ref=ref, files=in_order(compare.changed(known), compare.only_in_index(known, {}))
+            )
+        then, staged = _by_file(prompt.digests), _by_file(prompt.staged)
         if commit not in self._known:
             self.notes.append("the commit of the last prompt is gone: HEAD counts in its place")
-        since = compare.changed(self._known.get(commit, {}), without=then)
-        files = in_order([*since, *compare.changed_since(then)])
-        return ChangeSet(ref=self._prompt.timestamp, files=files)
+        known = self._known.get(commit, {})
+        since = (*compare.changed(known, without=then), *compare.changed_since(then))
+        files = in_order(since, compare.only_in_index(known, staged))
+        return ChangeSet(ref=prompt.timestamp, files=files)
 
     def _load(self, commits: set[str]) -> None:
         """How HEAD differs from all of these, in one process."""
@@ -154,3 +169,7 @@ class Look:
             return self._repository.empty_tree
         written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")
         return commit if written.exit_code else written.output.decode().strip()
+
+
+def _by_file(digests: Mapping[str, str]) -> dict[bytes, str]:
+    return {file_bytes(path): digest for path, digest in digests.items()}

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
+from bylaw.model.fact_paths import file_path
 from bylaw.model.visible import visible
 from bylaw.runtime.paths import as_bytes, as_text
 
 _UNFIT = re.compile(r"[\ud800-\udfff]|\\u\{")
-_WRITTEN_OUT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
 def fact_path(path: bytes) -> str:
@@ -22,11 +22,6 @@ def fact_path(path: bytes) -> str:
     return visible(text) if _UNFIT.search(text) else text
 
 
-def file_path(path: str) -> str:
-    """The path of the file, for the system; the reverse of `fact_path`."""
-    return _WRITTEN_OUT.sub(lambda found: chr(int(found[1], 16)), path)
-
-
 def file_bytes(path: str) -> bytes:
-    """The same as git has it."""
+    """The path of a file as git has it; the reverse of `fact_path`."""
     return as_bytes(file_path(path))

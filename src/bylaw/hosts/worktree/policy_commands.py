@@ -18,7 +18,7 @@ from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.worktree.action_results import action_result, outcome_by_another, outcome_of
 from bylaw.hosts.worktree.entry_file import QueueEntry
 from bylaw.hosts.worktree.present_digest import present_digest
-from bylaw.hosts.worktree.stable_runs import Ran, run_until_stable
+from bylaw.hosts.worktree.stable_runs import Ran, no_words, policy_words, run_until_stable
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
@@ -64,12 +64,16 @@ def own_entry(plan: Plan) -> EntryWrite | None:
 
 @dataclass(slots=True)
 class PolicyCommands:
-    """Runs commands in the work tree; `redacted` takes secrets out of what they say."""
+    """Runs commands in the work tree; `redacted` takes secrets out of what they say.
+
+    `show` is told how far they are.
+    """
 
     tree: WorkTree
     queue: Queue
     runner: CommandRunner
     redacted: Callable[[str], str] = str
+    show: Callable[[str], None] = no_words
     _key: PlanKey | None = None
     _found: Found = ""
 
@@ -93,12 +97,13 @@ class PolicyCommands:
     def _run_all(self, plan: Plan, event: Event) -> Found:
         wanted = own_entry(plan)
         steps = [step for step in plan.steps if isinstance(step, CommandRun)]
+        self.show(f"{policy_words(plan.uid)}: waiting for other processes")
         try:
             with alone(self.tree.root):
                 entry = None if wanted is None else self.queue.find(wanted.hash)
                 if entry is not None and entry.status is not EntryStatus.QUEUED:
                     return entry
-                ran = run_until_stable(steps, plan.uid, self.runner, self._look)
+                ran = run_until_stable(steps, plan.uid, self.runner, self._look, self.show)
                 # Nobody has evaluated what nobody trusts: it waits.
                 if wanted is not None and not ran.untrusted:
                     self._close(wanted, ran, event)
@@ -111,10 +116,13 @@ class PolicyCommands:
         return self.tree.dirty()
 
     def _close(self, wanted: EntryWrite, ran: Ran, event: Event) -> None:
-        touched = {*ran.changed, *ran.again}
+        touched = {*ran.changed, *ran.changed_again}
         step = replace(
             wanted,
             status=EntryStatus.FAILED if ran.failed else EntryStatus.PASSED,
             digest=present_digest(self.tree.root, event, wanted, touched),
         )
-        self.queue.write(step, action_result(wanted.command, ran, self.redacted), event.at)
+        result = action_result(wanted.command, ran, self.redacted)
+        if self.queue.find(step.hash) is None:  # a command can remove the queue while it runs
+            self.queue.write(replace(step, status=EntryStatus.QUEUED), result, event.at)
+        self.queue.write(step, result, event.at)

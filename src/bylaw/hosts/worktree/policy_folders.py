@@ -1,7 +1,9 @@
 """A root → the open folders in which file policies keep their state, for this user alone.
 
     .deepwork/tmp/.gitignore                          `*`: nothing in it is for git (DW-A36)
-    .deepwork/tmp/policy/queue, baselines, cache      mode 700 (DW-120, DW-133)
+    .deepwork/tmp/policy/queue, baselines             mode 700 (DW-120, DW-133)
+
+The `cache` of DW-120 stays empty, so there is none: git is asked once a check.
 
 They are opened part by part, and no link leads out of the root.
 """
@@ -18,13 +20,13 @@ from typing import TYPE_CHECKING
 from bylaw.model.errors import BylawError
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.policy_settings import TRANSIENT
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TRANSIENT = ".deepwork/tmp"
 POLICY = f"{TRANSIENT}/policy"
 
 MAX_TRIES = 20
@@ -39,7 +41,6 @@ class PolicyFolder(StrEnum):
 
     QUEUE = "queue"
     BASELINES = "baselines"
-    CACHE = "cache"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from bylaw.dialects.file_policies.trigger_hash import content_digest
-from bylaw.hosts.worktree.path_text import file_path
+from bylaw.dialects.file_policies.trigger_hash import content_digest, looked_at
+from bylaw.model.fact_paths import file_path
 from bylaw.model.facts import ChangeSet, WorkFacts
 from bylaw.runtime.file_digests import FileDigests
 
@@ -32,10 +32,11 @@ def present_digest(root: str, event: Event, step: EntryWrite, touched: Collectio
         return step.digest
     recorded = {file.path: file.digest for file in changes.files}
     files = FileDigests(root)
-    paths = {*step.trigger_files, *step.expected_files, *step.matched_files}
+    own = (*step.trigger_files, *step.expected_files, *step.matched_files)
+    paths = looked_at(own, step.command)
     now = {path: files.of(file_path(path)) for path in paths & {*recorded, *touched}}
     kept = {path: digest for path, digest in recorded.items() if digest.startswith(_NO_CONTENT)}
-    return content_digest(paths, now | kept)
+    return content_digest(paths, now | kept, step.command)
 
 
 def _change_set(event: Event, ref: str) -> ChangeSet | None:

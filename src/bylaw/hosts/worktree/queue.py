@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 from shutil import rmtree
 from stat import S_IMODE
-from time import time_ns
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from bylaw.hosts.worktree.entry_file import (
     HASH,
@@ -46,8 +47,6 @@ MAX_TRIES = 20
 FILE_MODE = 0o600
 _PENDING = ".new"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-# A folder that changed just now may change again without that its time does.
-_SETTLED_NS = 100_000_000
 
 _T = TypeVar("_T")
 
@@ -58,8 +57,6 @@ class Queue:
     def __init__(self, root: str, note: Note) -> None:
         self._folder = QueueFolder(root, note)
         self._note = note
-        self._open: dict[str, dict[str, QueueEntry]] = {}
-        self._listed: tuple[int, int] | None = None
 
     def find(self, hash_: str) -> QueueEntry | None:
         """The entry of a hash; looks at no other file (DW-074)."""
@@ -67,13 +64,13 @@ class Queue:
             return None
         return self._looking(lambda folder: self._find(folder, hash_), None)
 
-    def open_entries(self, policy: str) -> dict[str, QueueEntry]:
-        """What is queued or failed of a policy, by hash; no other file is read."""
-        return self._looking(lambda folder: self._by_policy(folder).get(policy, {}), {})
+    def open_entries(self) -> list[QueueEntry]:
+        """Everything that is queued or failed; files of other entries are not read."""
+        return self._looking(lambda folder: self._in_one_state(folder, OPEN_STATUSES), [])
 
     def all_entries(self) -> list[QueueEntry]:
         """Everything, by the names of the files."""
-        return self._looking(lambda folder: list(self._read_all(folder)), [])
+        return self._looking(lambda folder: self._in_one_state(folder, [*EntryStatus]), [])
 
     def counts(self) -> dict[EntryStatus, int]:
         """How many entries there are in each state, by the names of their files."""
@@ -104,10 +101,20 @@ class Queue:
             new = next_entry(current, step, result, now)
             if new is not None:
                 _put(folder, current.file_name if current else "", new)
-                self._listed = None
             return new
 
         return self._changing(change)
+
+    def take_back(self, step: EntryWrite) -> None:
+        """Count one showing less, if the entry still is as the step left it."""
+
+        def change(folder: int) -> None:
+            current = self._find(folder, step.hash)
+            as_shown = (EntryStatus.QUEUED, step.digest, step.shown)
+            if current and step.shown and current.standing == as_shown:
+                _put(folder, current.file_name, replace(current, shown=step.shown - 1))
+
+        self._looking(change, None)
 
     def remove(self, hash_: str) -> None:
         """Forget an entry, in whatever state."""
@@ -116,7 +123,6 @@ class Queue:
         )
 
         def forget(folder: int) -> None:
-            self._listed = None
             for name in names:
                 remove(folder, name)
 
@@ -180,7 +186,6 @@ class Queue:
     def _discard(self, folder: int, name: str, why: str) -> None:
         """DW-128: tell, remove; the next look at the work tree detects it anew."""
         self._note(f"`{QUEUE}/{name}` was corrupt and is removed: {why}")
-        self._listed = None
         try:
             os.unlink(name, dir_fd=folder)
         except IsADirectoryError:
@@ -188,21 +193,12 @@ class Queue:
         except FileNotFoundError:
             pass
 
-    def _by_policy(self, folder: int) -> dict[str, dict[str, QueueEntry]]:
-        """The open entries; listed anew only if something was written or renamed."""
-        found = os.fstat(folder)
-        stamp = (found.st_ino, found.st_mtime_ns)
-        if self._listed != stamp:
-            settled = time_ns() - found.st_mtime_ns > _SETTLED_NS
-            self._open = {}
-            for entry in self._read_all(folder, OPEN_STATUSES):
-                self._open.setdefault(entry.policy_name, {})[entry.trigger_hash] = entry
-            self._listed = stamp if settled else None
-        return self._open
+    def _in_one_state(self, folder: int, states: Collection[EntryStatus]) -> list[QueueEntry]:
+        entries = list(self._read_all(folder, states))
+        # One that also is in another state counts in none, see `_find`.
+        return [one for one in entries if self._find(folder, one.trigger_hash) == one]
 
-    def _read_all(
-        self, folder: int, states: Collection[EntryStatus] = frozenset(EntryStatus)
-    ) -> Iterator[QueueEntry]:
+    def _read_all(self, folder: int, states: Collection[EntryStatus]) -> Iterator[QueueEntry]:
         for name in _names(folder):
             match = NAME.fullmatch(name.removesuffix(_PENDING))
             if match is None:

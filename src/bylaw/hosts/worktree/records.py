@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.hosts.worktree.policy_folders import TRANSIENT
 from bylaw.hosts.worktree.policy_state import PATH as POLICY_STATE
+from bylaw.runtime.policy_settings import TRANSIENT
 from bylaw.runtime.state_folder import STATE
 
 if TYPE_CHECKING:
@@ -42,6 +42,17 @@ class Dirty:
     is_there: bool
     as_in_index: bool = False
     is_untracked: bool = False
+    is_unmerged: bool = False
+
+    @property
+    def is_not_as_in_index(self) -> bool:
+        """Whether the next commit has the file as the work tree does not."""
+        return not (self.as_in_index or self.is_unmerged)
+
+    @property
+    def is_staged_alone(self) -> bool:
+        """Whether the next commit changes the file to what the work tree does not have."""
+        return self.index != self.head and self.is_not_as_in_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,8 @@ def _unmerged(record: bytes) -> tuple[bytes, Dirty]:
     there = now.decode() != _NOTHING
     head = _version(ours, name)
     # All of its versions together are what is staged.
-    return path, Dirty(head, Version("", ""), now.decode() if there else "", is_there=there)
+    staged, mode = Version("", ""), now.decode() if there else ""
+    return path, Dirty(head, staged, mode, is_there=there, is_unmerged=True)
 
 
 def _untracked(path: bytes) -> tuple[bytes, Dirty]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
+from bylaw.hosts.worktree.stable_runs import no_words
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
 from bylaw.model.decision import TraceResult
 from bylaw.model.diagnostic import has_errors
@@ -18,6 +18,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Role
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_root
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from bylaw.runtime.loading import Library, LoadedBook
 
 COMMAND = "command"
-_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,15 @@ class PolicyRun:
 
     `entries` are those that it was about; `shown` is what an agent has to be told, failed
     commands included; `diagnostics` what is wrong with policies that do not load. `refused` are
-    policies whose commands were not run.
+    policies whose commands were not run. `policies` are the names of all that are in force.
     """
 
     root: str
-    entries: tuple[QueueEntry, ...]
-    shown: tuple[PromptShow, ...]
-    diagnostics: tuple[Diagnostic, ...]
+    entries: tuple[QueueEntry, ...] = ()
+    shown: tuple[PromptShow, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     refused: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
 
     @property
     def needs_attention(self) -> bool:
@@ -63,10 +64,15 @@ class PolicyRun:
 
 
 def run_policies(
-    start: str, said: str | None, note: Callable[[str], None], *, trust: bool
+    start: str,
+    said: str | None,
+    note: Callable[[str], None],
+    show: Callable[[str], None] = no_words,
+    *,
+    trust: bool,
 ) -> PolicyRun:
     """Check a work tree as if its agent stopped, having `said` this; BylawError if nobody can."""
-    host = WorkTreeHost(start, note)
+    host = WorkTreeHost(start, note, show)
     root = host.tree.root
     library = load_root(root)
     with ExitStack() as stack:
@@ -76,9 +82,11 @@ def run_policies(
     entries = [entry for hash_ in hashes if (entry := host.queue.find(hash_))]
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
     shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
-    host.summarise(sorted(desk.titles), time_ns() // _MS)
+    policies = tuple(sorted(desk.titles))
+    host.summarise(policies, now_ms())
     refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
-    return PolicyRun(root, tuple(entries), shown, tuple(about_policies(library)), refused)
+    findings = tuple(about_policies(library))
+    return PolicyRun(root, tuple(entries), shown, findings, refused, policies)
 
 
 def _books(library: Library) -> list[LoadedBook]:
@@ -107,8 +115,9 @@ class _Desk:
             return Trust.for_one_run() if trust else is_trusted(root, library, configuration)
 
         settings = trusted().in_force(configuration.settings)
-        host.under(rules, settings.command, trusted, journal.redactor.text)
+        host.put_in_force(rules, settings.command, trusted, journal.redactor.text)
         self._switches = Switchboard([one.book for one in books], read_switches(root).disabled)
+        self._host = host
         self._loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
         self.titles = {rule.id: rule.about.get("title", rule.id) for rule in rules.rules()}
 
@@ -116,15 +125,16 @@ class _Desk:
         (answer,) = self._loop.take([self._switches.stamp(event)])
         if answer.problem:
             raise BylawError(answer.problem)
-        _refuse_unjudged(answer)
+        _refuse_unjudged(answer, self._host.unknown)
         return answer
 
 
-def _refuse_unjudged(answer: Answer) -> None:
+def _refuse_unjudged(answer: Answer, unknown: str) -> None:
     """BylawError if a policy could not be looked at: then nobody knows that all is well."""
     for line in (answer.again or answer).decision.trace:
         if line.result is TraceResult.GUARD_ERROR:
-            raise BylawError(f"`{line.uid.rpartition('#')[2]}` cannot be checked: {line.detail}")
+            policy = line.uid.rpartition("#")[2]
+            raise BylawError(f"`{policy}` cannot be checked: {unknown or line.detail}")
 
 
 def _hashes(answer: Answer) -> Iterator[str]:

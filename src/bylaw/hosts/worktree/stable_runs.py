@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from bylaw.hosts.worktree.path_text import file_path
+from bylaw.model.fact_paths import file_path
+from bylaw.model.visible import clipped, visible
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.watched.result import Cancellation, Refusal
 
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 1_000
 MAX_SIDE_BY_SIDE = 8
+MAX_NAME = 40  # characters of a policy in words about the progress: they stand on one line
 
 NOT_STARTED = "not started: another run took too long"
+NOT_THERE = "`{}` is not in the work tree; if it is staged, restore it or take it out of the index"
 TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
 
 
@@ -37,14 +40,14 @@ TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
 class Ran:
     """What became of the commands of a policy: of each its runs, none if it was not started.
 
-    `changed` are the files that the first run changed, `again` those that the second did. `gone`
-    are files that a command was to work on and that are not there any more. `refused` says why
-    nothing was run at all.
+    `changed` are the files that the first run changed, `changed_again` those that the second did.
+    `gone` are files that a command was to work on and that are not there any more. `refused` says
+    why nothing was run at all.
     """
 
     runs: Mapping[CommandRun, tuple[CommandResult, ...]]
     changed: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()
+    changed_again: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
     refused: str = ""
 
@@ -58,9 +61,10 @@ class Ran:
         gone = sorted(self.gone.intersection(step.files))
         if gone:
             return f"`{gone[0]}` is gone: the command removed or renamed it"
-        if self.again and step == self._restless():
-            more = f" and {len(self.again) - 1} more" if len(self.again) > 1 else ""
-            return f"`{self.again[0]}`{more} changed again when the command ran a second time"
+        if self.changed_again and step == self._restless():
+            first, *others = self.changed_again
+            more = f" and {len(others)} more" if others else ""
+            return f"`{first}`{more} changed again when the command ran a second time"
         return ""
 
     @property
@@ -78,12 +82,35 @@ class Ran:
     def touched(self) -> tuple[str, ...]:
         """What was changed beside the files that the commands were to work on (DW-A23)."""
         own = {path for step in self.runs for path in step.files}
-        return tuple(sorted({*self.changed, *self.again} - own))
+        return tuple(sorted({*self.changed, *self.changed_again} - own))
 
     def _restless(self) -> CommandRun:
         """Whose file it was that changed again; nobody knows who changed any other."""
-        found = (step for step in self.runs if set(self.again).intersection(step.files))
+        found = (step for step in self.runs if set(self.changed_again).intersection(step.files))
         return next(found, next(iter(self.runs)))
+
+
+def no_words(_: str) -> None:
+    """Nobody wants to know how far it is."""
+
+
+def policy_words(uid: str) -> str:
+    """Which policy is at work, for a line of words."""
+    return f"policy {clipped(visible(uid.rpartition('#')[2]), MAX_NAME)}"
+
+
+class _Count:
+    """Shows which of the runs begins, from any thread."""
+
+    def __init__(self, words: str, total: int, show: Callable[[str], None]) -> None:
+        self._words, self._total, self._show = words, total, show
+        self._begun = 0
+        self._lock = Lock()
+
+    def one_begins(self) -> None:
+        with self._lock:
+            self._begun += 1
+            self._show(f"{self._words}: {self._begun:,} of {self._total:,}")
 
 
 def run_until_stable(
@@ -91,33 +118,39 @@ def run_until_stable(
     uid: str,
     runner: CommandRunner,
     look: Callable[[], Mapping[str, str]],
+    show: Callable[[str], None] = no_words,
 ) -> Ran:
     """Run the commands of the rule with that uid; `look` gives digests of the work tree by path."""
-    steps = tuple(dict.fromkeys(steps))
+    steps, words = tuple(dict.fromkeys(steps)), policy_words(uid)
     if len(steps) > MAX_RUNS:
         return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
+    if absent := _absent(steps, runner.root):
+        return Ran(dict.fromkeys(steps, ()), refused=NOT_THERE.format(min(absent)))
+    if refused := runner.refusals(steps, uid):  # nothing can change, so nobody has to look
+        return Ran({step: (result,) for step, result in zip(steps, refused, strict=True)})
     before = look()
-    first = _side_by_side(steps, uid, runner)
+    first = _side_by_side(steps, uid, runner, _Count(words, len(steps), show))
+    show(f"{words}: looking at what it changed")
     between = look()
-    gone = frozenset(path for step in steps for path in step.files if _is_gone(runner.root, path))
     ran = Ran(
         {step: (result,) if result else () for step, result in zip(steps, first, strict=True)},
         changed=_differing(before, between),
-        gone=gone,
+        gone=_absent(steps, runner.root),
     )
     must_show_it = any(step.check_idempotent for step in steps)
     if ran.failed is not None or not ran.changed or not must_show_it:
         return ran
-    second = _side_by_side(steps, uid, runner)
+    count = _Count(f"{words}, once more", len(steps), show)
+    second = _side_by_side(steps, uid, runner, count)
     runs = {
         step: tuple(result for result in results if result)
         for step, *results in zip(steps, first, second, strict=True)
     }
-    return replace(ran, runs=runs, again=_differing(between, look()))
+    return replace(ran, runs=runs, changed_again=_differing(between, look()))
 
 
 def _side_by_side(
-    steps: Sequence[CommandRun], uid: str, runner: CommandRunner
+    steps: Sequence[CommandRun], uid: str, runner: CommandRunner, count: _Count
 ) -> list[CommandResult | None]:
     """Each once; None for what was not started because another one took too long."""
     cancellation = runner.cancellation or Cancellation()
@@ -132,6 +165,7 @@ def _side_by_side(
                 held.enter_context(locks[path])
             if too_long.is_set():
                 return None
+            count.one_begins()
             result = ours.run(_for_the_system(step), uid)
             if result.timed_out:
                 too_long.set()
@@ -160,5 +194,8 @@ def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str
     return tuple(sorted({path for path, _ in before.items() ^ after.items()}))
 
 
-def _is_gone(root: str, path: str) -> bool:
-    return not os.path.lexists(as_bytes(f"{root}/{file_path(path)}"))
+def _absent(steps: Sequence[CommandRun], root: str) -> frozenset[str]:
+    """The files to work on that are not there."""
+    paths = {path for step in steps for path in step.files}
+    there = os.path.lexists
+    return frozenset(path for path in paths if not there(as_bytes(f"{root}/{file_path(path)}")))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bylaw.hosts.worktree.file_policies import FilePolicies
-from bylaw.runtime.host_effects import WORKTREE
+from bylaw.runtime.effects import WORKTREE
 
-SESSION = "worktree"
+SESSION = WORKTREE
 
 
 class WorkTreeHost(FilePolicies):

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from bylaw.dialects.file_policies.correspondence import Result, changed_files, find, is_new
+from bylaw.dialects.file_policies.correspondence import (
+    changed_files,
+    find,
+    is_new,
+    triggered_by,
+)
 from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import pattern
@@ -151,20 +156,22 @@ class Explaining:
     ) -> tuple[Says, tuple[str, ...]]:
         lacking = tuple(wanted for file, wanted in finding.arrows if file == path)
         arrows = policy.mode in (Mode.SET, Mode.PAIR)
-        if finding.outcome is Result.SATISFIED or (arrows and not lacking):
+        if finding.is_satisfied or (arrows and not lacking):
             return Says.SATISFIED, finding.matched_files if policy.safety else ()
         entry = self._entry_of(trigger_hash(policy.id, finding.trigger_files, changes.ref))
         if entry is not None and entry.status not in OPEN_STATUSES:
             digests = {one: file.digest for one, file in (self._changed(policy) or {}).items()}
-            if entry.digest == content_digest(finding.paths, digests):
+            command = policy.action.command if policy.action else ""
+            if entry.digest == content_digest(finding.paths, digests, command):
                 return Says.SETTLED, (entry.status.value,)
         return Says.FIRES, lacking
 
 
 def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:
-    """The first pattern of each role that matches, as the policy itself looks for it."""
+    """The pattern of each role that matches, as the policy itself looks for it."""
+    trigger = triggered_by(policy, path)
     roles = {
-        Role.TRIGGER: policy.trigger,
+        Role.TRIGGER: () if trigger is None else (trigger,),
         Role.SAFETY: policy.safety,
         Role.EXPECTED: policy.expects,
     }

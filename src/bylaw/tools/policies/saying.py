@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.file_policies.correspondence import Result, find
+from bylaw.dialects.file_policies.correspondence import find
 from bylaw.dialects.file_policies.instructions import instructions
-from bylaw.model.visible import visible
+from bylaw.model.visible import visible_once
 from bylaw.tools.printers.policies import arrow
 
 if TYPE_CHECKING:
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def lines_of(policy: WrittenPolicy, changes: ChangeSet) -> list[str]:
     """The arrows of a correspondence and the instructions; nothing if it is satisfied."""
     finding = find(policy, changes)
-    if finding is None or finding.outcome is Result.SATISFIED:
+    if finding is None or finding.is_satisfied:
         return []
     arrows = [arrow(*pair) for pair in finding.arrows]
-    body = instructions(policy.body, finding.trigger_files, finding.missing)
-    told = [visible(line) for line in body.split("\n")] if body else []
+    every = max(len(finding.trigger_files), len(finding.missing))
+    body = instructions(policy.body, finding.trigger_files, finding.missing, every)
+    told = [visible_once(line) for line in body.split("\n")] if body else []
     return [*arrows, *([""] if arrows and told else []), *told]
