@@ -2,6 +2,7 @@
 
 # a comment; right above a rule it is what the rule is about
 deny tool shell if count_calls('shell') >= 2 because twice is enough
+deny file because files stay as they are
 on turn.start if turn_index == 3 say three turns
 on tool.after set seen = count_calls('shell')
 on agent.stop run make test
@@ -51,7 +52,7 @@ BAD_LINE = Code("bad-line", "a line that is no rule", "", "", _EXAMPLE)
 UNKNOWN_KIND = Code("unknown-kind", "no such kind of event", "", "", _EXAMPLE)
 
 _MARKS = re.compile(r"(?:(?:off|core) )*")
-_DENY = re.compile(r"deny tool (?P<tool>\S+)(?: if (?P<guard>.+?))? because (?P<text>.+)")
+_DENY = re.compile(r"deny (?:tool (?P<tool>\S+)|file)(?: if (?P<guard>.+?))? because (?P<text>.+)")
 _ON = re.compile(r"on (?P<kind>\S+)(?: if (?P<guard>.+?))? (?P<verb>say|set|run) (?P<rest>.+)")
 _SET = re.compile(r"(?P<name>[a-z]\w*) = (?P<value>.+)")
 _VARIABLE = re.compile(r"^on .* set ([a-z]\w*) = ", re.MULTILINE)
@@ -174,8 +175,8 @@ class _File:
 
     def _deny(self, rule, found, place):
         return rule(
-            on=Trigger(kinds=(Kind.TOOL_BEFORE,)),
-            filter=Filter(tools=(found["tool"],)),
+            on=Trigger(kinds=(Kind.TOOL_BEFORE if found["tool"] else Kind.FILE,)),
+            filter=Filter(tools=(found["tool"],) if found["tool"] else ()),
             guard=self._guard(found, place, "guard"),
             judgement=Judgement(Verdict.DENY, FixedReason(found["text"])),
         )

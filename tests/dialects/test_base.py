@@ -17,7 +17,7 @@ from bylaw.model.decision import Match
 from bylaw.model.diagnostic import error
 from bylaw.model.errors import BylawError
 from bylaw.model.event import ToolBefore
-from bylaw.model.facts import Facts
+from bylaw.model.facts import ToolFacts
 from bylaw.model.procedure import Book, Flow, Group, SortKey
 from bylaw.model.rule import Limits
 from bylaw.model.session import Firing, Session
@@ -95,7 +95,7 @@ def test_no_switch_takes_a_stand_in_away():
         dialect="lines", path="z", files=("z",), digest="",
         groups=close([group("")], "lines", [broken]),
     )  # fmt: skip
-    event = ToolBefore(tool="shell", seq=1, at=1, facts=Facts(disabled=(broken.uid,)))
+    event = ToolBefore(tool="shell", seq=1, at=1, facts=ToolFacts(disabled=(broken.uid,)))
 
     assert decide(RuleSet([book]), Session(), event).verdict is Verdict.DENY
 

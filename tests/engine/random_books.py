@@ -32,7 +32,7 @@ from bylaw.model.event import (
     TurnEnd,
     TurnStart,
 )
-from bylaw.model.facts import Facts, LawFacts, ScriptResult, WorkFacts
+from bylaw.model.facts import Facts, LawFacts, ScriptResult, ToolFacts, WorkFacts
 from bylaw.model.fold import fold
 from bylaw.model.procedure import (
     Book,
@@ -394,7 +394,7 @@ def thrown_event(dice):
     }
     call = {
         **common,
-        "facts": Facts(**facts),
+        "facts": ToolFacts(**facts),
         "tool": dice.pick(["shell", "edit", "ls"]),
         "also": dice.pick([(), ("mcp",)]),
         "args": dice.pick([{}, {"n": 2}, {"n": "x"}, {"n": [1]}]),

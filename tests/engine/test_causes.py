@@ -31,7 +31,7 @@ from bylaw.model.event import (
     ToolBefore,
     TurnStart,
 )
-from bylaw.model.facts import Approval, Changes, Facts, LawFacts, Party, WorkFacts
+from bylaw.model.facts import Approval, Changes, LawFacts, Party, ToolFacts, WorkFacts
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import ApprovalState, EffectStatus, Op, Role
 
@@ -113,7 +113,7 @@ class TestCausedEvent:
 
         message = caused_event(event, due(MessageInsert(role=Role.USER, text="x")))
         assert message.facts == WorkFacts(**kept)
-        assert caused_event(event, due(ToolCall(tool="x"))).facts == Facts(**kept)
+        assert caused_event(event, due(ToolCall(tool="x"))).facts == ToolFacts(**kept)
 
 
 class TestChain:

@@ -35,8 +35,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def clock(monkeypatch):
     now = [BEGIN]
-    for name in ("recording", "journal.store", "journal.keeping"):
-        monkeypatch.setattr(f"bylaw.runtime.{name}.time_ns", lambda: now[0] * 1_000_000)
+    monkeypatch.setattr("bylaw.runtime.clock.time_ns", lambda: now[0] * 1_000_000)
     return now
 
 

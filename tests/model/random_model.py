@@ -110,6 +110,14 @@ work_facts = st.builds(
         )
     ),
     entries=known(st.dictionaries(texts, st.none() | entries, max_size=2)),
+    withheld=texts,
+)
+protected = st.lists(st.builds(facts.Protected, path=texts, why=texts), max_size=2).map(tuple)
+tool_facts = st.builds(
+    facts.ToolFacts,
+    **common_facts,
+    protected=protected,
+    changed=protected,
 )
 law_facts = st.builds(
     facts.LawFacts,
@@ -149,10 +157,10 @@ events = st.one_of(
     st.builds(event.Prompt, **_common(work_facts), text=texts),
     st.builds(event.TurnStart, **_common()),
     st.builds(event.Message, **_common(work_facts), role=st.sampled_from(Role), text=texts),
-    st.builds(event.ToolBefore, **_common(), **tool_fields),
+    st.builds(event.ToolBefore, **_common(tool_facts), **tool_fields),
     st.builds(
         event.ToolAfter,
-        **_common(),
+        **_common(tool_facts),
         **tool_fields,
         status=st.sampled_from(CallStatus),
         result=values,
@@ -160,7 +168,7 @@ events = st.one_of(
         ms=ms,
     ),
     st.builds(event.TurnEnd, **_common(), text=texts, response=words),
-    st.builds(event.AgentStop, **_common(work_facts), text=texts),
+    st.builds(event.AgentStop, **_common(work_facts), text=texts, each=st.booleans()),
     st.builds(
         event.File,
         **_common(law_facts) | {"actor": st.sampled_from(ActorHint)},

@@ -18,7 +18,8 @@ COMMON_NAMES = {
     "disabled",
     "unknown",
 }
-WORK_NAMES = {"changes", "entries"}
+WORK_NAMES = {"changes", "entries", "withheld"}
+TOOL_NAMES = {"protected", "changed"}
 OF_THE_HOST = {"outside", "unreadable", "duplicate", "withdrawn"}
 LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode", *OF_THE_HOST}
 
@@ -28,9 +29,9 @@ def test_which_facts_a_kind_can_carry(kind):
     facts = EVENT_CLASSES[kind].__annotations__.get("facts")
     names = set(facts.__struct_fields__) if facts else COMMON_NAMES
 
-    assert names - COMMON_NAMES == (
-        WORK_NAMES if kind in WORK else LAW_NAMES if kind in LAW else set()
-    )
+    own = dict.fromkeys(WORK, WORK_NAMES) | dict.fromkeys(LAW, LAW_NAMES)
+    own |= dict.fromkeys((Kind.TOOL_BEFORE, Kind.TOOL_AFTER), TOOL_NAMES)
+    assert names - COMMON_NAMES == own.get(kind, set())
 
 
 def test_null_is_an_answer_and_absence_is_none():

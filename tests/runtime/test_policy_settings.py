@@ -111,8 +111,9 @@ class TestWrong:
 
     def test_a_folder_that_is_not_there(self, root):
         read = settings(root, "policy: {policies_dir: rulse}")
-        assert told(read) == [("warning", "no-rule-files", "rulse")]
-        assert policies(root) == []
+        assert told(read) == [("error", "no-rule-files", "rulse")]
+        assert (read.policies_dir, read.missing_dir) == (POLICIES_DIR, "rulse")
+        assert policies(root) == [f"{POLICIES_DIR}/here.md"]
 
     @pytest.mark.parametrize("made", ["folder", "pipe", "bytes", "away", "nowhere", "large"])
     def test_a_file_that_cannot_be_read(self, root, made, tmp_path_factory):

@@ -6,7 +6,7 @@ import pytest
 
 import bylaw
 from bylaw.model.event import ToolBefore, TurnStart
-from bylaw.model.facts import Facts
+from bylaw.model.facts import ToolFacts
 
 RULES = """\
 deny tool shell because no
@@ -134,7 +134,7 @@ class TestTheRecord:
     def test_every_event_says_what_is_off(self, engine, monkeypatch):
         engine.disable("line-1")
         record = Submitted(engine, monkeypatch)
-        engine.decide(ToolBefore(tool="shell", facts=Facts(disabled=(HELLO, SHELL))))
+        engine.decide(ToolBefore(tool="shell", facts=ToolFacts(disabled=(HELLO, SHELL))))
         engine.decide(TurnStart())
 
         assert [event.facts.disabled for event in record.events] == [(HELLO, SHELL), (SHELL,)]

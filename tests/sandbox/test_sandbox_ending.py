@@ -91,6 +91,44 @@ class TestOutput:
         assert result.exit_code == 4
 
 
+class TestTidy:
+    """A flood, or what is left behind, is a fault only of a command that was to be tidy."""
+
+    @pytest.mark.parametrize(
+        ("script", "error"),
+        [
+            ("sleep 600 & exit 0", "left 1 process behind, which was ended"),
+            (
+                "sleep 600 & (setsid sleep 600 &) ; true",
+                "left 2 processes behind, which were ended",
+            ),
+            ("head -c 10000001 /dev/zero", "wrote more than 10,000,000 bytes"),
+            ("head -c 10000000 /dev/zero >&2; echo", "wrote more than 10,000,000 bytes"),
+            ("sleep 600 & exit 3", "exit code 3"),
+        ],
+    )
+    def test_what_is_a_fault(self, commands, script, error):
+        untidy = commands.run("sh", "-c", script, tidy=True)
+        usual = commands.run("sh", "-c", script)
+
+        assert (untidy.ok, untidy.error) == (False, error)
+        assert usual.error == (error if "exit code" in error else "")
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            "sleep 0.2 & true",
+            "(sleep 0.2 &) ; true",
+            "sleep 9 & kill $!",
+            "head -c 10000000 /dev/zero",
+        ],
+    )
+    def test_what_is_none(self, commands, script):
+        result = commands.run("sh", "-c", script, tidy=True)
+
+        assert (result.ok, result.left) == (True, 0)
+
+
 class TestTime:
     """LD-087, DW-A26"""
 

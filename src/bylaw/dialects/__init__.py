@@ -28,12 +28,15 @@ BUILT_IN: dict[str, str] = {
     "policies": "bylaw.dialects.file_policies",
     "toml": "bylaw.dialects.toml_rules",
 }
+# What hosts add of their own: nobody writes it, so it stands in no listing.
+OF_HOSTS = {"hooks": "bylaw.dialects.hook_rules"}
 
 
 def dialect_named(name: str) -> Dialect | None:
     """The language of that name; None if there is none."""
-    if name in BUILT_IN:
-        return _built_in(name, BUILT_IN[name])
+    module = BUILT_IN.get(name) or OF_HOSTS.get(name)
+    if module is not None:
+        return _built_in(name, module)
     entry = _installed().get(name)
     return None if entry is None else _load(entry)
 
@@ -41,6 +44,12 @@ def dialect_named(name: str) -> Dialect | None:
 def dialect_names() -> list[str]:
     """All languages, the built-in ones first."""
     return [*BUILT_IN, *(name for name in sorted(_installed()) if name not in BUILT_IN)]
+
+
+def book_order(name: str) -> tuple[int, str]:
+    """Sorts the names of languages as their books are listed, without looking for others."""
+    known = [*BUILT_IN, *OF_HOSTS]
+    return known.index(name) if name in known else len(known), name
 
 
 def dialects_for(path: str) -> list[Dialect]:

@@ -38,6 +38,7 @@ MAX_HEADLINE = 300  # characters of a finding in a reason
 class Visit(IntEnum):
     """The order in which the groups of all languages are visited; it never changes a verdict."""
 
+    HOOKS = 0
     CONTEXT_COMMANDS = 1
     CONTEXT_CHECKS = 2
     CHATMD_POLICY = 3
@@ -134,11 +135,15 @@ class Startable(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Start:
-    """One thing that a rule can start: a command line, the name of a tool, an address."""
+    """One thing that a rule can start: a command line, the name of a tool, an address.
+
+    `script` is the program of a command line that is a file of the repository, by its path.
+    """
 
     what: Startable
     name: str
     uid: str
+    script: str = ""
 
 
 @runtime_checkable

@@ -35,8 +35,8 @@ class Findings(Struct):
     denied: set[tuple[int, str]] = set()
 
     def note(self, rule: Rule, result: TraceResult, detail: str = "") -> None:
-        """One line of the trace."""
-        if self.tracing:
+        """One line of the trace; a question has none."""
+        if self.tracing and not self.needs:
             self.trace.append(TraceLine(uid=rule.uid, result=result, detail=detail))
 
     def collapse(self, begun: int) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.engine.index import Bucket, Candidates, RuleSet
-    from bylaw.model.decision import TraceLine
+    from bylaw.model.decision import Need, TraceLine
     from bylaw.model.event import Event
     from bylaw.model.session import Session
 
@@ -99,6 +99,7 @@ class _Deliberation:
         self.disabled = frozenset(view.event.facts.disabled or ())
         self.halted = False
         self.visited: list[Visited] | None = None
+        self.lacking: dict[int, bool] = {}
 
     def read(self, candidates: Candidates) -> None:
         """Read one group, once or line by line; the first halt ends it."""
@@ -146,9 +147,8 @@ class _Deliberation:
         try:
             if rule.gates and (closed := closed_gates(rule, self.view)):
                 return self._pass_over(rule, TraceResult.GATED, describe(closed), closed)
-            for need in rule.needs:
-                self.view.fact(need)
-            match = self.ask(rule, self.view)
+            lacks = rule.needs and self._lacks(rule.needs)
+            match = None if lacks else self.ask(rule, self.view)
         except MissingFact as missing:
             self.findings.need(missing.needs)
             match = None
@@ -163,6 +163,20 @@ class _Deliberation:
         except MissingFact as missing:
             self.findings.need(missing.needs)
             return TraceResult.GUARD_FALSE
+
+    def _lacks(self, needs: tuple[Need, ...]) -> bool:
+        """Whether facts are missing, all of which are then asked for.
+
+        Many rules of one language have the same needs, so that it is looked once.
+        """
+        lacks = self.lacking.get(id(needs))
+        if lacks is None:
+            missing = self.view.lacking(needs)
+            if missing and isinstance(problem := self.view.missing(missing), GuardError):
+                raise problem
+            self.findings.need(missing)
+            lacks = self.lacking[id(needs)] = bool(missing)
+        return lacks
 
     def _pass_over(
         self, rule: Rule, result: TraceResult, detail: str = "", closed: tuple[Gate, ...] = ()

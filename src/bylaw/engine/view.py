@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import UNSET, Struct
 
 from bylaw.model.codes.engine import FACT_MISSING, FACT_UNKNOWN
-from bylaw.model.decision import OPEN_ENTRIES_OF, NeedName
+from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.errors import GuardError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class MissingFact(Exception):  # noqa: N818 - a question, not an error: decide a
     """A fact has to be gathered before this rule can be judged."""
 
     def __init__(self, needs: tuple[Need, ...]) -> None:
-        super().__init__(", ".join(f"{need.name}:{need.key}" for need in needs))
+        super().__init__(needs)
         self.needs = needs
 
 
@@ -53,6 +53,11 @@ class View(Struct):
             return found
         raise self.missing((need,))
 
+    def lacking(self, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+        """Those of these facts that nobody gathered."""
+        facts = self.event.facts
+        return tuple(one for one in needs if _READERS[one.name](facts, one.key) is UNSET)
+
     def missing(self, needs: tuple[Need, ...]) -> MissingFact | GuardError:
         """The question for facts, or why it makes no sense to ask."""
         unknown = self.event.facts.unknown
@@ -72,10 +77,10 @@ def _read_changes(facts: object, key: str) -> object:
 
 def _read_entry(facts: object, key: str) -> object:
     entries = getattr(facts, "entries", UNSET)
-    if entries is UNSET or not key.startswith(OPEN_ENTRIES_OF):
-        return UNSET if entries is UNSET else entries.get(key, UNSET)
-    policy = key.removeprefix(OPEN_ENTRIES_OF)
-    return {hash_: entry for hash_, entry in entries.items() if entry and entry.policy == policy}
+    # Open ones are asked for first, so that they are among any entries at all.
+    if entries is UNSET or key == OPEN_ENTRIES:
+        return entries
+    return entries.get(key, UNSET)
 
 
 def _read_approvals(facts: object, _key: str) -> object:

@@ -20,8 +20,8 @@ class NeedName(StrEnum):
     SCRIPTS = "scripts"
 
 
-# The key of a need for all open entries of a policy, beside those for one entry by its hash.
-OPEN_ENTRIES_OF = "policy:"
+# The key of the need for all open entries of the policies in force; others are hashes of one.
+OPEN_ENTRIES = "open"
 
 
 class ScriptCall(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, TypeAlias, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from bylaw.model.facts import Facts, LawFacts, WorkFacts
+from bylaw.model.facts import Facts, LawFacts, ToolFacts, WorkFacts
 from bylaw.model.history import Said
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import ActorHint, CallStatus, Change, EffectStatus, Kind, Op, Role
@@ -14,6 +14,7 @@ UNSTAMPED = -1
 
 DEFAULT_SESSION = "default"
 NO_FACTS = Facts()
+NO_TOOL_FACTS = ToolFacts()
 NO_WORK_FACTS = WorkFacts()
 NO_LAW_FACTS = LawFacts()
 
@@ -86,6 +87,7 @@ class ToolBefore(Common, frozen=True, kw_only=True, tag="tool.before"):
     also: tuple[str, ...] = ()
     args: dict[str, JSON] = {}
     call: str = ""
+    facts: ToolFacts = NO_TOOL_FACTS
 
 
 class ToolAfter(Common, frozen=True, kw_only=True, tag="tool.after"):
@@ -100,6 +102,7 @@ class ToolAfter(Common, frozen=True, kw_only=True, tag="tool.after"):
     result: JSON = None
     error: str = ""
     ms: Count | None = None
+    facts: ToolFacts = NO_TOOL_FACTS
 
 
 class TurnEnd(Common, frozen=True, kw_only=True, tag="turn.end"):
@@ -117,10 +120,14 @@ class TurnEnd(Common, frozen=True, kw_only=True, tag="turn.end"):
 
 
 class AgentStop(Common, frozen=True, kw_only=True, tag="agent.stop"):
-    """The agent wants to hand control back."""
+    """The agent wants to hand control back.
+
+    With `each` every violation is counted for itself; in older records all of a stop are one.
+    """
 
     kind: ClassVar[Kind] = Kind.AGENT_STOP
     text: str = ""
+    each: bool = False
     facts: WorkFacts = NO_WORK_FACTS
 
 

@@ -97,11 +97,30 @@ class Facts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     unknown: tuple[str, ...] = ()
 
 
+class Protected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file that an agent must not change, and why."""
+
+    path: str
+    why: str
+
+
+class ToolFacts(Facts, frozen=True, kw_only=True):
+    """What is known of a call: which protected files it would change, and which it changed."""
+
+    protected: tuple[Protected, ...] = ()
+    changed: tuple[Protected, ...] = ()
+
+
 class WorkFacts(Facts, frozen=True, kw_only=True):
-    """What file policies read on `prompt`, `message` and `agent.stop`."""
+    """What file policies read on `prompt`, `message` and `agent.stop`.
+
+    `withheld` is why the output of the turn should not have been released, where the client had
+    shown it before anybody was asked.
+    """
 
     changes: Changes | UnsetType = UNSET
     entries: dict[str, Entry | None] | UnsetType = UNSET
+    withheld: str = ""
 
 
 class LawFacts(Facts, frozen=True, kw_only=True):

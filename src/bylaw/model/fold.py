@@ -26,7 +26,7 @@ from bylaw.model.event import (
     TurnStart,
 )
 from bylaw.model.session import Firing, Session
-from bylaw.model.stops import blocks_stop, stop_digest
+from bylaw.model.stops import MAX_AS_ONE, MAX_BLOCKED, blocks_stop, violations
 from bylaw.model.values import as_text
 from bylaw.model.verdict import Verdict
 
@@ -104,7 +104,8 @@ def _changed(history: History, event: HistoryChanged) -> History:
 
 def _settle(session: Session, effect: EffectDone) -> Session:
     deferred, due = session.deferred.settle(effect)
-    session = replace(session, notices=session.notices.settle(effect), deferred=deferred)
+    notices, blocked = session.notices.settle(effect), session.blocked.take_back(effect)
+    session = replace(session, notices=notices, deferred=deferred, blocked=blocked)
     return session if due is None else _take_effect(session, due.step, due.uid, due.rule)
 
 
@@ -184,7 +185,8 @@ def _conclude(session: Session, event: Event, decision: Decision) -> Session:
             event.round == 1 and decision.comes_again
         ):
             # Counted in the last round, so that one stop never counts twice.
-            blocked = session.blocked.add(stop_digest(event, decision))
+            most = MAX_BLOCKED if event.each else MAX_AS_ONE
+            blocked = session.blocked.add(violations(event, decision), most)
             return replace(session, blocked=blocked)
     return session
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from bylaw.model.decision import OnFailure, TraceResult
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
     from bylaw.model.slate import Slate
     from bylaw.model.verdict import Verdict
-    from bylaw.model.vocabulary import Authority, CallStatus, Change, Kind, Op
+    from bylaw.model.vocabulary import Authority, CallStatus, Change, DeliverAt, Kind, Op
 
 
 class View(Protocol):
@@ -89,6 +89,15 @@ class StepMaker(Protocol):
 
     def make(self, view: View, match: Match) -> Sequence[Step]:
         """The finished steps; NotNeeded if there is nothing to do, which the trace then says."""
+
+
+@runtime_checkable
+class NoticeMaker(Protocol):
+    """A step maker whose step is a notice."""
+
+    @property
+    def deliver_at(self) -> DeliverAt:
+        """When the notice will be due: known at load."""
 
 
 class ReasonMaker(Protocol):

@@ -1,19 +1,33 @@
-"""Blocked stops, told apart by what blocked them, so that nothing blocks for ever."""
+"""Blocked stops, told apart by what blocked them, so that nothing blocks for ever.
 
+Each violation is counted for itself: one that changes does not make the others new.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from bylaw.model.decision import Decision
+from bylaw.model.decision import Decision, Reason
 from bylaw.model.effects import EntryWrite
-from bylaw.model.event import AgentStop
+from bylaw.model.event import AgentStop, EffectDone
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import OPEN_STATUSES
+from bylaw.model.vocabulary import OPEN_STATUSES, EffectStatus, Op
+
+if TYPE_CHECKING:
+    from bylaw.model.facts import Entry
 
 # Older violations were mended or given up long ago.
-MAX_BLOCKED = 64
+MAX_BLOCKED = 512
+MAX_AS_ONE = 64  # where all violations of a stop are counted as one
+# Of one stop; all further ones are counted as one, so that none pushes another out.
+MAX_EACH = 256
+UNANSWERED = "unanswered"
+_VIOLATIONS = "violations"
+_VIOLATION = "violation"  # in older records: all violations of a stop as one
 
 
 def blocks_stop(decision: Decision) -> bool:
@@ -21,35 +35,69 @@ def blocks_stop(decision: Decision) -> bool:
     return decision.verdict >= Verdict.ASK
 
 
-def stop_digest(event: AgentStop, decision: Decision) -> str:
-    """The same digest means the same violation: agent, reasons and open entries are unchanged."""
-    reasons = [(r.uid, r.text) for r in decision.reasons if r.verdict >= Verdict.ASK]
-    found = sorted(_open_entries(event, decision).items())
-    return sha256(msgspec.json.encode((event.agent, reasons, found))).hexdigest()
+def violations(event: AgentStop, decision: Decision) -> dict[str, Sequence[Reason]]:
+    """What blocks a stop, by digest, each with its reasons.
 
-
-def _open_entries(event: AgentStop, decision: Decision) -> dict[str, str]:
-    """The entries that keep a stop from ending, each with the digest of what it is about.
-
-    An entry is as this decision writes it: when a stop is first blocked, it is not there yet. How
-    often it was shown grows with every block and says nothing about it.
+    The same digest means the same violation: agent, reason and open entries are unchanged.
     """
-    entries = event.facts.entries or {}
-    known = {key: one.digest for key, one in entries.items() if one and one.status in OPEN_STATUSES}
-    steps = (step for _, _, step in decision.numbered_steps())
-    written = {
-        step.hash: step.digest
-        for step in steps
-        if isinstance(step, EntryWrite) and step.status in OPEN_STATUSES
-    }
-    return known | written
+    if not event.each:
+        reasons = [one for group in _told_apart(decision) for one in group]
+        return {_digest_as_one(event, decision, reasons): reasons}
+    entries = list(_open_entries(event, decision))
+    return {_digest(event.agent, one, entries): one for one in _told_apart(decision)}
+
+
+def _told_apart(decision: Decision) -> list[list[Reason]]:
+    reasons = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
+    apart = [[one] for one in reasons[:MAX_EACH]]
+    # A verdict without a reason blocks, too.
+    return [*apart, reasons[MAX_EACH:]] if reasons[MAX_EACH:] or not apart else apart
+
+
+def _digest(agent: str, reasons: list[Reason], entries: list[tuple[str, str, str]]) -> str:
+    rules = {one.rule for one in reasons}
+    said = [(one.uid, one.text) for one in reasons]
+    found = sorted((key, digest) for policy, key, digest in entries if policy in rules)
+    return _sha256(agent, said, found)
+
+
+def _digest_as_one(event: AgentStop, decision: Decision, reasons: list[Reason]) -> str:
+    """As older versions did: a record folds to what it folded to when it was made."""
+    known = (event.facts.entries or {}).items()
+    found = {key: one.digest for key, one in known if one and one.status in OPEN_STATUSES}
+    for _, _, step in decision.numbered_steps():
+        if isinstance(step, EntryWrite) and step.status in OPEN_STATUSES:
+            found[step.hash] = step.digest
+    said = [(one.uid, one.text) for one in reasons]
+    return _sha256(event.agent, said, sorted(found.items()))
+
+
+def _sha256(agent: str, said: list[tuple[str, str]], found: list[tuple[str, str]]) -> str:
+    return sha256(msgspec.json.encode((agent, said, found))).hexdigest()
+
+
+def _open_entries(event: AgentStop, decision: Decision) -> Iterator[tuple[str, str, str]]:
+    """The entries that keep a stop from ending: policy, hash, digest of what it is about.
+
+    An entry is as this decision writes it: when a stop is first blocked, it is not there yet, and
+    one that is closed is gone at the next. How often it was shown grows with every block and says
+    nothing about it.
+    """
+    entries: dict[str, Entry | EntryWrite | None] = {**(event.facts.entries or {})}
+    for _, _, step in decision.numbered_steps():
+        if isinstance(step, EntryWrite):
+            entries[step.hash] = step
+    for key, one in entries.items():
+        if one and one.status in OPEN_STATUSES:
+            yield one.policy, key, one.digest
 
 
 class BlockedStop(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How often one violation blocked a stop."""
+    """How often one violation blocked a stop, and whether it was ever let through."""
 
     digest: str
     times: int
+    let_through: bool = False
 
 
 class BlockedStops(Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,12 +105,56 @@ class BlockedStops(Struct, frozen=True, forbid_unknown_fields=True):
 
     stops: tuple[BlockedStop, ...] = ()
 
-    def times(self, digest: str) -> int:
-        """How often this violation has blocked."""
-        return next((stop.times for stop in self.stops if stop.digest == digest), 0)
+    def find(self, digest: str) -> BlockedStop:
+        """What is known of this violation."""
+        known = (stop for stop in self.stops if stop.digest == digest)
+        return next(known, BlockedStop(digest=digest, times=0))
 
-    def add(self, digest: str) -> Self:
-        """It blocked once more."""
-        others = tuple(stop for stop in self.stops if stop.digest != digest)
-        newest = BlockedStop(digest=digest, times=self.times(digest) + 1)
-        return type(self)((*others[1 - MAX_BLOCKED :], newest))
+    def add(self, digests: Collection[str], most: int) -> Self:
+        """They blocked once more, together; at most so many are kept."""
+        others = [stop for stop in self.stops if stop.digest not in digests]
+        known = [self.find(digest) for digest in digests]
+        newest = [replace(stop, times=stop.times + 1) for stop in known]
+        return type(self)((*others, *newest)[-most:])
+
+    def take_back(self, effect: EffectDone) -> Self:
+        """Those that a record says were let through the last time: that was no block."""
+        let_through = _released(effect, _VIOLATIONS)
+        gone = let_through | _released(effect, _VIOLATION)
+        if not gone:
+            return self
+        stops = (
+            replace(
+                stop,
+                times=stop.times - (stop.digest in gone),
+                let_through=stop.let_through or stop.digest in let_through,
+            )
+            for stop in self.stops
+        )
+        return type(self)(tuple(stop for stop in stops if stop.times > 0))
+
+
+def released(stop: AgentStop, digests: Sequence[str], blocks: int) -> EffectDone:
+    """The record of violations that stand, blocked so often and were let through at a stop."""
+    return EffectDone(
+        session=stop.session,
+        agent=stop.agent,
+        of=stop.seq,
+        step=0,
+        op=Op.ANSWER,
+        status=EffectStatus.RELEASED,
+        result={"note": f"{UNANSWERED}: {times_blocked(blocks)}", _VIOLATIONS: list(digests)},
+    )
+
+
+def _released(effect: EffectDone, key: str) -> set[str]:
+    """Which violations were let through, if that is what the record says."""
+    if effect.status is not EffectStatus.RELEASED or not isinstance(effect.result, dict):
+        return set()
+    found = effect.result.get(key)
+    return {one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)}
+
+
+def times_blocked(blocks: int) -> str:
+    """In words."""
+    return "it blocked once" if blocks == 1 else f"it blocked {blocks} times"

@@ -73,7 +73,7 @@ def read_json(text: str) -> JSON:
     except ValueError:
         raise flaw_in(text) from None
     if _HALF.search(text):
-        _Walk(text).whole()
+        Walk(text).whole()
     return value
 
 
@@ -110,7 +110,7 @@ def refuse_duplicate_keys(text: str) -> None:
 def flaw_in(text: str) -> JsonError:
     """The first flaw of a text that a reader refused."""
     try:
-        _Walk(text).whole()
+        Walk(text).whole()
     except JsonError as flaw:
         return flaw
     return JsonError(Flaw.SYNTAX, "it cannot be read", Span(0, min(1, len(text))))
@@ -118,7 +118,7 @@ def flaw_in(text: str) -> JsonError:
 
 def place_of(text: str, path: tuple[str | int, ...]) -> Span | None:
     """Where a text that is JSON writes a key, or begins an element, that these steps lead to."""
-    walk = _Walk(text, path)
+    walk = Walk(text, path)
     with suppress(_Found):
         walk.whole()
     return walk.found
@@ -133,8 +133,11 @@ class _Found(Exception):  # noqa: N818 - ends a walk early, never seen outside
     """The place that was sought."""
 
 
-class _Walk:
-    """Goes through a text once; stops at the first flaw and remembers one place."""
+class Walk:
+    """Goes through a text once; stops at the first flaw and remembers one place.
+
+    A reader of a wider form says what is blank (`peek`) and where a list goes on (`goes_on`).
+    """
 
     def __init__(self, text: str, sought: tuple[str | int, ...] = ()) -> None:
         self.text = text

@@ -22,7 +22,7 @@ _UNSEEN = (
     "\U000e0000-\U000e0fff"  # tags and further variation selectors
 )
 _HIDDEN = re.compile(rf"[{_UNSEEN}]|\\(?=u\{{)")
-_HIDDEN_IN_JSON = re.compile(f"[{_UNSEEN}]")
+_UNSEEN_ONLY = re.compile(f"[{_UNSEEN}]")
 
 _JAMO_THAT_JOIN = range(0x1160, 0x1200)
 
@@ -34,9 +34,14 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_written_out, text)
 
 
+def visible_once(text: str) -> str:
+    """The same for a text in which names are written out already: these stay as they are."""
+    return _UNSEEN_ONLY.sub(_written_out, text)
+
+
 def visible_in_json(encoded: str) -> str:
     """JSON without a line break, with unseen characters as JSON escapes: the same value."""
-    return _HIDDEN_IN_JSON.sub(_json_escape, encoded)
+    return _UNSEEN_ONLY.sub(_json_escape, encoded)
 
 
 def clipped(text: str, limit: int) -> str:

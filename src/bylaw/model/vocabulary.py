@@ -192,3 +192,16 @@ class Authority(StrEnum):
 
     HUMAN = "human"
     ANTIGRAVITY = "antigravity"
+
+
+class Moment(StrEnum):
+    """What a hook of a coding agent is about, whatever the client calls it."""
+
+    SESSION_START = "session start"
+    PROMPT = "prompt"
+    BEFORE_TOOL = "before tool"
+    AFTER_TOOL = "after tool"
+    STOP = "stop"
+    SUBAGENT_STOP = "subagent stop"
+    SESSION_END = "session end"
+    OTHER = "other"

@@ -18,6 +18,7 @@ from bylaw.model.event import (
     EVENT_CLASSES,
     NO_FACTS,
     NO_LAW_FACTS,
+    NO_TOOL_FACTS,
     NO_WORK_FACTS,
     Event,
 )
@@ -37,7 +38,8 @@ from bylaw.model.visible import brief
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
-_NO_FACTS = {type(facts): facts for facts in (NO_FACTS, NO_WORK_FACTS, NO_LAW_FACTS)}
+_EMPTY = (NO_FACTS, NO_TOOL_FACTS, NO_WORK_FACTS, NO_LAW_FACTS)
+_NO_FACTS = {type(facts): facts for facts in _EMPTY}
 
 _CODES = {
     Flaw.SYNTAX: EVENT_SYNTAX,

@@ -1,4 +1,4 @@
-"""A command → what became of it: the one place that starts any process.
+"""A command → what became of it: the one place that starts any other program.
 
 No process sees a shell, our environment, our folder or our open files. `Process` is for programs
 of our own that are talked to; `run` is for all others: looked at right before they start, watched
@@ -19,7 +19,7 @@ import sys
 import time
 import weakref
 from contextlib import suppress
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 AT_ONCE = 1 << 16
 ERRORS_ARE_READ = PIPE
+ERRORS_ARE_OUTPUT = STDOUT
 _MS = 1000
 
 
@@ -47,7 +48,7 @@ class Process:
     It has a session of its own, which is killed as a whole: when it is told to, when nobody holds
     the process any more, and when the interpreter ends. With `patience` it ends itself in that many
     seconds when its input ends, and only then is killed, with all that it started. `keep` are
-    descriptors that it is given, `variables` what it sees beside `ENVIRONMENT`.
+    descriptors that it is given, `variables` what it sees beside `ENVIRONMENT`, `cwd` its folder.
     """
 
     def __init__(
@@ -58,11 +59,12 @@ class Process:
         keep: tuple[int, ...] = (),
         patience: float = 0.0,
         variables: Mapping[str, str] = NO_VARIABLES,
+        cwd: str = "/",
     ) -> None:
         # What must be closed is held by the finalizer alone, which runs once.
         process = Popen(  # noqa: S603 - an argument list, and no shell
             list(argv), stdin=PIPE, stdout=PIPE, stderr=errors, bufsize=0, close_fds=True,
-            pass_fds=keep, cwd="/", env={**ENVIRONMENT, **variables}, start_new_session=True,
+            pass_fds=keep, cwd=cwd, env={**ENVIRONMENT, **variables}, start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None

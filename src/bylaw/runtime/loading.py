@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from bylaw.dialects import dialect_named, dialect_names, dialects_for
+from bylaw.dialects import book_order, dialect_named, dialects_for
 from bylaw.dialects.base import RuleFile, close, stand_in
 from bylaw.model.codes.books import UNKNOWN_DIALECT, UNRECOGNISED_FILE
 from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order
@@ -149,7 +149,7 @@ class _Shelf:
             self._texts.setdefault(dialect.name, []).append(text)
 
     def books(self, say: Callable[[str], None]) -> Iterator[LoadedBook]:
-        for name in sorted(self._texts, key=dialect_names().index):
+        for name in sorted(self._texts, key=book_order):
             dialect, texts = dialect_named(name), self._texts[name]
             assert dialect is not None
             cache = CheckCache(dialect, self._root)

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
+from bylaw.runtime.brief_lock import wait_for_lock
 from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, real_path
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
@@ -85,6 +86,18 @@ def open_own(folder: str, name: str, at_most: int) -> int:
         file = os.open(name, flags, 0o600, dir_fd=inside)
         _remove_oldest(inside, "", at_most)
     return file
+
+
+@contextmanager
+def locked_own(folder: str, what: str) -> Iterator[None]:
+    """While this lasts no other process has the lock of that folder; OSError, or BylawError.
+
+    BylawError says that another one has been changing `what` for too long.
+    """
+    _make(folder, 3)
+    with _opened(folder, to_ourselves=True) as inside:
+        wait_for_lock(inside, what)
+        yield
 
 
 def forget_own(folder: str, name: str) -> bool:

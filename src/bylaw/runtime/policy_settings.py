@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 CONFIG = ".deepwork/config.yml"
 POLICIES_DIR = ".deepwork/policies"
+TRANSIENT = ".deepwork/tmp"  # what policies keep for themselves
 LEGACY = ".deepwork.policy.yml"
 POLICY_KEY = "policy"
 KEYS = ("enabled", "policies_dir", "output_mode")
@@ -51,12 +52,16 @@ class OutputMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The settings in force, and what is wrong with the file; without a file, the defaults."""
+    """The settings in force, and what is wrong with the file; without a file, the defaults.
+
+    `missing_dir` is a folder that was named and is not there: then the default counts.
+    """
 
     enabled: bool = True
     policies_dir: str = POLICIES_DIR
     output_mode: OutputMode = OutputMode.BATCHED
     findings: tuple[Diagnostic, ...] = ()
+    missing_dir: str = ""
 
 
 def read_policy_settings(root: str) -> PolicySettings:
@@ -87,13 +92,15 @@ def _settings(root: str, node: Node, findings: Findings) -> PolicySettings:
         return PolicySettings(findings=tuple(findings.told()))
     policy.closed((), KEYS)
     enabled = policy.flag("enabled")
-    policies_dir = _policies_dir(root, policy)
+    folder = _policies_dir(policy) or POLICIES_DIR
+    is_missing = _refuse_missing(root, folder, policy)
     output_mode = policy.choice("output_mode", OutputMode)
     return PolicySettings(
         enabled=enabled is not False,
-        policies_dir=policies_dir or POLICIES_DIR,
+        policies_dir=POLICIES_DIR if is_missing else folder,
         output_mode=output_mode or OutputMode.BATCHED,
         findings=tuple(findings.told()),
+        missing_dir=folder if is_missing else "",
     )
 
 
@@ -123,7 +130,7 @@ def _refuse_misspelt(file: Fields) -> None:
             file.findings.refuse(UNKNOWN_SETTING, headline, pair.key.span, help_)
 
 
-def _policies_dir(root: str, policy: Fields) -> str | None:
+def _policies_dir(policy: Fields) -> str | None:
     """A folder inside of the repository (DW-117)."""
     written = policy.text("policies_dir")
     if written is None:
@@ -133,7 +140,14 @@ def _policies_dir(root: str, policy: Fields) -> str | None:
         headline = f"`{brief(written)}` does not lie inside of the repository"
         help_ = f"name a folder from the top of the repository, such as `{POLICIES_DIR}`"
         policy.findings.refuse(UNUSABLE_SETTING, headline, span, help_)
-    elif folder != POLICIES_DIR and not is_folder(f"{root}/{folder}"):
-        headline = f"there is no folder `{brief(written)}`, so there are no policies"
-        policy.findings.doubt(NO_RULE_FILES, headline, span, "check the spelling")
     return folder
+
+
+def _refuse_missing(root: str, folder: str, policy: Fields) -> bool:
+    """A misspelt name must not switch all policies off."""
+    if folder == POLICIES_DIR or is_folder(f"{root}/{folder}"):
+        return False
+    headline = f"there is no folder `{brief(folder)}`; policies are looked for in `{POLICIES_DIR}`"
+    help_ = "check the spelling, or make the folder"
+    policy.findings.refuse(NO_RULE_FILES, headline, policy.span("policies_dir"), help_)
+    return True

@@ -6,7 +6,6 @@ stamp → observe → decide (facts that are missing are gathered in between) �
 from __future__ import annotations
 
 from itertools import count
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,10 +15,10 @@ from bylaw.engine.decide import decide_observed
 from bylaw.engine.plan import Due, next_step
 from bylaw.model.decision import Decision, Needs
 from bylaw.model.fold import conclude, fold, is_told_again, observe
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.journal.store import Entry
 from bylaw.runtime.needs import Asking, decide_with_facts
 from bylaw.runtime.owner import this_process
-from bylaw.runtime.performing import MS
 
 if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
@@ -54,7 +53,7 @@ class Recorder:
     def preview(self, event: Event) -> Decision:
         """What would be decided now; nothing is recorded, and it may be otherwise in a moment."""
         session = self._journal.session(event.session)
-        stamped = replace(event, seq=session.seq + 1, at=max(session.at, time_ns() // MS))
+        stamped = replace(event, seq=session.seq + 1, at=max(session.at, now_ms()))
         return decide_with_facts(self._law[0], session, stamped, self._gatherers)[1]
 
     def record(
@@ -65,7 +64,7 @@ class Recorder:
         With it goes what has to be recorded next because of it, and what it makes good.
         """
         # Once: a script that reads the time must not be another one with each try.
-        event = replace(event, at=time_ns() // MS)
+        event = replace(event, at=now_ms())
         asking, seen = Asking(), -1
         for tries in count(1):
             rules, in_force = self._law

@@ -46,6 +46,11 @@ def find_root(folder: str = ".") -> str:
     return configured or next((one for one in above if _has_git(one)), start)
 
 
+def work_tree(folder: str) -> str:
+    """The top of the git work tree of a folder; the folder itself where there is none."""
+    return next((one for one in _upwards(folder) if _has_git(one)), folder)
+
+
 def is_root(folder: str) -> bool:
     """Whether a folder is the top of something that is governed as a whole."""
     return _has_git(folder) or _is_configured(folder)
@@ -59,6 +64,11 @@ def read_configuration(root: str) -> Configuration:
     if project is not None:
         raise LoadError([two_configurations(project)])
     return read_settings(read_regular_file(f"{root}/{CONFIGURATION}", CONFIGURATION), ())
+
+
+def holds_settings(folder: str) -> bool:
+    """Whether `pyproject.toml` of a folder holds settings of ours."""
+    return _project(folder) is not None
 
 
 def _upwards(folder: str) -> Iterator[str]:

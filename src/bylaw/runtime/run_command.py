@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from bylaw.engine.outcome import StepOutcome
 from bylaw.model.effects import CommandRun
 from bylaw.model.vocabulary import EffectStatus
-from bylaw.runtime.trusted_command import command_in, run_if_trusted
+from bylaw.runtime.trusted_command import command_in, refusal, run_if_trusted
 from bylaw.runtime.watched.result import Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from bylaw.engine.plan import Due
     from bylaw.model.event import Event
@@ -30,11 +30,15 @@ _STATUSES = {
 class Bounds:
     """What a language lets its commands do: which programs (None: any), and where.
 
-    In the folders that `[command] roots` names, or anywhere in the root.
+    In the folders that `[command] roots` names, or anywhere in the root. With `scripts` an
+    executable file of the root is a program, too. With `tidy` a command that floods, or leaves
+    processes behind, has failed.
     """
 
     programs: frozenset[str] | None = None
+    scripts: bool = False
     in_roots: bool = False
+    tidy: bool = False
 
 
 NO_BOUNDS = Bounds()
@@ -63,6 +67,12 @@ class CommandRunner:
         """What becomes of the command of a step when it is run once, for the rule of that uid."""
         return run_if_trusted(self._command(step, uid), self.trust, self.cancellation)
 
+    def refusals(self, steps: Sequence[CommandRun], uid: str) -> list[CommandResult]:
+        """What becomes of commands if nobody trusts them now; nothing if somebody does."""
+        trust = self.trust()
+        found = (refusal(self._command(step, uid), trust) for step in steps)
+        return [one for one in found if one is not None]
+
     def _command(self, step: CommandRun, uid: str) -> Command:
         bounds = self.languages.get(uid.partition(":")[0], NO_BOUNDS)
         command = command_in(self.root, self.settings, step.argv)
@@ -73,6 +83,8 @@ class CommandRunner:
             cwd="" if step.cwd.startswith("/") else f"{self.root}/{step.cwd}",
             roots=tuple(folders) if bounds.in_roots else command.roots,
             timeout_s=min(step.timeout_s or command.timeout_s, command.timeout_s),
+            scripts=bounds.scripts,
+            tidy=bounds.tidy,
             allow=_both(bounds.programs, command.allow),
         )
 

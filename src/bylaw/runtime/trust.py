@@ -1,9 +1,9 @@
 """Books and settings of a root → whether a person has trusted them, and what they ask for.
 
 Nothing in a repository starts a process, or is laxer than the defaults, before somebody trusted
-exactly that: the digests of the books that can start something, and the settings that stand beside
-them. Whatever changes is untrusted again. What a trusted command runs in turn, such as a script of
-the repository, is not looked at.
+exactly that: the digests of the books that can start something, of the scripts of the repository
+that they start, and the settings that stand beside them. Whatever changes is untrusted again. What
+a trusted command or script runs in turn is not looked at.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
+from bylaw.runtime.file_digests import FileDigests
+from bylaw.runtime.paths import name_from, real_path
+from bylaw.runtime.root import work_tree
 from bylaw.runtime.settings import for_trust, restrained
 from bylaw.runtime.trust_record import VERSION, Record, StartRecord, read_record, root_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from bylaw.runtime.configuration import Configuration
     from bylaw.runtime.loading import Library, LoadedBook
@@ -67,19 +70,29 @@ class Trust:
 class Request:
     """What books and settings ask a person for.
 
-    `books` are those that can start something, by name with their digests; `lax` whether a
-    setting would not count without trust. All texts are visible ones.
+    `books` are those that can start something, by name with their digests, `scripts` the files of
+    the repository that they start, by path; `lax` says whether a setting would not count without
+    trust. All texts are visible ones.
     """
 
     books: Mapping[str, str]
     starts: tuple[StartRecord, ...]
+    scripts: Mapping[str, str]
     settings: Mapping[str, Mapping[str, Any]]
     lax: bool
 
     def granted(self, root: str, at: str) -> Record:
         """The record of somebody who agrees."""
         settings = {name: dict(values) for name, values in self.settings.items()}
-        return Record(VERSION, root_name(root), at, dict(self.books), self.starts, settings)
+        return Record(
+            version=VERSION,
+            root=root_name(root),
+            at=at,
+            books=dict(self.books),
+            starts=self.starts,
+            settings=settings,
+            scripts=dict(self.scripts),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +102,7 @@ class Changes:
     new: tuple[StartRecord, ...]
     gone: tuple[StartRecord, ...]
     books: tuple[str, ...]
+    scripts: tuple[str, ...]
     settings: tuple[str, ...]
 
 
@@ -106,9 +120,11 @@ def request_of(library: Library, configuration: Configuration) -> Request:
         for start in starts
     }
     settings = configuration.settings
+    scripts = {start.script for _, starts in found for start in starts if start.script}
     return Request(
         books={_name(one): one.book.digest for one, starts in found if starts},
         starts=tuple(sorted(starts)),
+        scripts=_digests(library.search.root, scripts),
         settings=for_trust(settings),
         lax=restrained(settings) != settings,
     )
@@ -125,7 +141,7 @@ def judged(root: str, request: Request) -> Trust:
     if record is None:
         return Trust(TrustState.UNTRUSTED, "nobody has trusted it; see `bylaw trust`")
     changed = changes_since(record, request)
-    what = [*changed.books, *changed.settings]
+    what = [*changed.books, *changed.scripts, *changed.settings]
     if what:
         more = f" and {len(what) - 1} more" if len(what) > 1 else ""
         why = f"`{what[0]}`{more} changed since it was trusted; see `bylaw trust`"
@@ -135,14 +151,26 @@ def judged(root: str, request: Request) -> Trust:
 
 def changes_since(record: Record, request: Request) -> Changes:
     """What is different; a book that is gone asks for nothing."""
-    books = [name for name, digest in request.books.items() if record.books.get(name) != digest]
     before, after = set(record.starts), set(request.starts)
     return Changes(
         new=tuple(sorted(after - before)),
         gone=tuple(sorted(before - after)),
-        books=tuple(sorted(books)),
+        books=tuple(_changed(record.books, request.books)),
+        scripts=tuple(_changed(record.scripts, request.scripts)),
         settings=tuple(_different(record.settings, request.settings)),
     )
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    return sorted(name for name, digest in after.items() if before.get(name) != digest)
+
+
+def _digests(root: str, scripts: Iterable[str]) -> dict[str, str]:
+    """What these files of the repository hold now, also behind links; nothing if it is no file."""
+    files = FileDigests(work_tree(root))
+    real = {script: real_path(f"{files.top}/{script}") for script in scripts}
+    names = {script: name_from(files.top, path) for script, path in real.items()}
+    return {visible(script): name and files.of(name) for script, name in names.items()}
 
 
 def _different(

@@ -1,6 +1,7 @@
 """What a person trusted of a root: one small file in the user's own state folder.
 
-    {"version": 1, "root": …, "at": …, "books": {NAME: DIGEST}, "starts": […], "settings": {…}}
+    {"version": 1, "root": …, "at": …, "books": {NAME: DIGEST}, "starts": […], "settings": {…},
+     "scripts": {PATH: DIGEST}}
 
 A file that cannot be read, or that another user could have written, is no trust.
 """
@@ -28,8 +29,11 @@ class StartRecord(Struct, frozen=True, order=True, forbid_unknown_fields=True):
     uid: str
 
 
-class Record(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was trusted, and when: books by name with their digests, and what was shown of them."""
+class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was trusted, and when: books by name with their digests, and what was shown of them.
+
+    `scripts` are files of the repository that are started, by path with their digests.
+    """
 
     version: Literal[1]
     root: str
@@ -37,6 +41,7 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True):
     books: dict[str, str]
     starts: tuple[StartRecord, ...]
     settings: dict[str, dict[str, Any]]
+    scripts: dict[str, str] = {}
 
 
 def read_record(root: str) -> Record | None:

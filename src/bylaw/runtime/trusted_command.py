@@ -37,10 +37,12 @@ def run_if_trusted(
     command: Command, trust: Callable[[], Trust], cancellation: Cancellation | None = None
 ) -> CommandResult:
     """Run a command to its end; `trust` finds out whether a person trusts it, as of now."""
-    found = trust()
-    if found.state is TrustState.NOT_NEEDED:
+    return refusal(command, trust()) or run(command, cancellation)
+
+
+def refusal(command: Command, trust: Trust) -> CommandResult | None:
+    """Why a command is not run, if nobody trusts it."""
+    if trust.state is TrustState.NOT_NEEDED:
         why = "no book said that it starts programs, so nobody could trust it"
         return CommandResult.refused(command, Refusal.UNTRUSTED, why)
-    if not found:
-        return CommandResult.refused(command, Refusal.UNTRUSTED, found.why)
-    return run(command, cancellation)
+    return None if trust else CommandResult.refused(command, Refusal.UNTRUSTED, trust.why)

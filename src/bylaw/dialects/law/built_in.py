@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.actions import asks
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
+from bylaw.dialects.questions import Question, Said, said
 from bylaw.expr.paths import normalise_foreign
 from bylaw.model.approvals import message_field
-from bylaw.model.decision import Match
 from bylaw.model.effects import BusWrite
 from bylaw.model.event import Bus, File
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rule, Trigger
@@ -25,34 +25,13 @@ from bylaw.model.vocabulary import ApprovalState, Authority, Channel, Kind, Op
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bylaw.model.decision import Match
     from bylaw.model.effects import Step
     from bylaw.model.facts import Approval
     from bylaw.model.rule import View
 
 NAME = "law"
-_TEXT = "text"
 _DECIDED = {ApprovalState.GRANTED: "approved", ApprovalState.REVOKED: "rejected"}
-
-
-@dataclass(frozen=True)
-class Question:
-    """A check that gives a text, or nothing if there is nothing to say."""
-
-    ask: Callable[[View], str]
-
-    def test(self, view: View) -> Match | None:
-        """The text for reason and evidence."""
-        text = self.ask(view)
-        return Match({_TEXT: text}) if text else None
-
-
-@dataclass(frozen=True)
-class Said:
-    """The answer as the reason."""
-
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The text."""
-        return str(match.values[_TEXT])
 
 
 @dataclass(frozen=True)
@@ -64,7 +43,7 @@ class Recorded:
 
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
         """The evidence."""
-        return (BusWrite(channel=self.channel, text=str(match.values[_TEXT])),)
+        return (BusWrite(channel=self.channel, text=said(match)),)
 
 
 def built_in(

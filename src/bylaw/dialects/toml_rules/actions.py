@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Match
     from bylaw.model.effects import Step
     from bylaw.model.rule import StepMaker, View
+    from bylaw.model.vocabulary import DeliverAt
 
 
 def step_maker(action: Action, space: str) -> StepMaker:
@@ -49,6 +50,11 @@ class Notifies:
     text: TextForm
     op: Op = Op.NOTIFY
 
+    @property
+    def deliver_at(self) -> DeliverAt:
+        """When it will be due."""
+        return self.action.deliver_at
+
     def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
         """The notice with its text; one without would be inserted as an empty message."""
         action, text = self.action, self.text.make(view)
@@ -59,7 +65,7 @@ class Notifies:
                 text=text,
                 category=action.category,
                 priority=action.priority,
-                deliver_at=action.deliver_at,
+                deliver_at=self.deliver_at,
             ),
         )
 

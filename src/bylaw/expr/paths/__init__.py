@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.expr.paths.matcher import matcher
-from bylaw.expr.paths.parts import MAX_PATH, Literal, Token, Wildcard, joined
+from bylaw.expr.paths.parts import MAX_PATH, Literal, Token, Wildcard, joined, texts_of
 from bylaw.expr.paths.syntax import read_pattern
 from bylaw.model.codes.patterns import DIFFERENT_VARIABLES, UNRESOLVED_VARIABLE
 from bylaw.model.diagnostic import Diagnostic, error
@@ -59,6 +59,11 @@ class Pattern:
             isinstance(t, Literal) or (isinstance(t, Wildcard) and t.name) for t in self.tokens
         )
         return not all(known)
+
+    @cached_property
+    def fixed(self) -> int:
+        """How many characters it gives at least: of two that match a path, more fit it closer."""
+        return sum(min(map(len, texts_of(token)), default=0) for token in self.tokens)
 
     @property
     def literal(self) -> str | None:

@@ -56,11 +56,13 @@ class _Filing:
     """Where shapes would be filed by one sort of text, and how crowded it would be there."""
 
     def __init__(self, choices: Choices, shapes: Sequence[_Shape]) -> None:
-        self._uses = Counter(text for shape in shapes for text in _texts(shape, choices))
-        self._places = {shape: self._best_places(shape, choices) for shape in shapes}
+        offered = {shape: [choices(one) for one in shape.spellings] for shape in shapes}
+        self._uses = Counter(text for each in offered.values() for text in _texts(each))
+        self._places = {shape: self._best_places(each) for shape, each in offered.items()}
 
-    def _best_places(self, shape: _Shape, choices: Choices) -> frozenset[str]:
-        best = [min(choices(one), key=self._rank, default=None) for one in shape.spellings]
+    def _best_places(self, offered: Iterable[Sequence[frozenset[str]]]) -> frozenset[str]:
+        """The least crowded ones, of what each spelling offers."""
+        best = [min(places, key=self._rank, default=None) for places in offered]
         found = [texts for texts in best if texts is not None]
         # A spelling without a place would be overlooked, so then there is none for the shape.
         return frozenset().union(*found) if len(found) == len(best) else frozenset()
@@ -69,7 +71,7 @@ class _Filing:
         return self._count(texts), -sum(map(len, texts)), sorted(texts)
 
     def _count(self, texts: frozenset[str]) -> int:
-        return sum(self._uses[text] for text in texts)
+        return sum([self._uses[text] for text in texts])
 
     def crowd(self, shape: _Shape) -> float:
         """How many shapes a path may meet beside this one; infinite if it has no place."""
@@ -141,8 +143,8 @@ def _word_choices(spelling: str) -> list[frozenset[str]]:
     return [frozenset((key,)) for key in keys_of_spelling(spelling)]
 
 
-def _texts(shape: _Shape, choices: Choices) -> set[str]:
-    return {text for one in shape.spellings for texts in choices(one) for text in texts}
+def _texts(offered: Iterable[Sequence[frozenset[str]]]) -> set[str]:
+    return {text for places in offered for texts in places for text in texts}
 
 
 def _shapes(patterns: Sequence[Pattern]) -> list[_Shape]:

@@ -64,6 +64,13 @@ class Wildcard:
 Token = Literal | Alternatives | Wildcard
 
 
+def texts_of(token: Token) -> tuple[str, ...]:
+    """The texts that a part may be; none if it may be any."""
+    if isinstance(token, Literal):
+        return (token.text,)
+    return token.texts if isinstance(token, Alternatives) else ()
+
+
 def variable(name: str) -> Wildcard:
     """The wildcard of a name: only `path` crosses folders."""
     return Wildcard(Kind.PARTS if name == PATH_VARIABLE else Kind.PART, name)

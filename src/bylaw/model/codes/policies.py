@@ -124,6 +124,15 @@ POLICY_PLACEHOLDER = Code(
     "Use the placeholder that the help line names.",
     _command("ruff format {files}"),
 )
+POLICY_PROGRAM = Code(
+    "policy-program",
+    "the command of a policy begins with something that is never started",
+    "Commands run at the top of the repository, without a shell. The program is a name such as "
+    "`ruff`, an absolute path, or an executable file of the repository such as "
+    "`scripts/tidy.sh`. `~`, `..`, `NAME=value` and words of shells such as `cd` are none.",
+    "Begin with a program, or with a script of the repository by its path from the top.",
+    _command("~/tidy.sh {file}"),
+)
 POLICY_NOTHING_EXPECTED = Code(
     "policy-nothing-expected",
     "the body names `{expected_files}`, and the policy expects none",

@@ -2,6 +2,15 @@
 
 from bylaw.model.codes import Code, Example
 
+POLICIES_NOT_CHECKED = Code(
+    "policies-not-checked",
+    "nobody can tell what the policies of a folder say",
+    "Policies are about what changed in a git repository. Without one, or when git or the journal "
+    "cannot be read, nothing was checked: that is not the same as nothing to do.",
+    "Call it inside of a repository, or name one with `--root`; the message says what is wrong.",
+    Example("policies-run", "an empty folder"),
+)
+
 LEGACY_POLICIES = Code(
     "legacy-policies",
     "a file of the former policy system is there, and is not read",

@@ -6,9 +6,9 @@ Days are whole ones of UTC: a payload is erased on the day after it has been kep
 from __future__ import annotations
 
 from contextlib import suppress
-from time import time_ns
 from typing import TYPE_CHECKING
 
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.purge import Purge
 from bylaw.runtime.journal.sources import NO_RULES
@@ -16,7 +16,6 @@ from bylaw.runtime.journal.sources import NO_RULES
 if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
 
-MS = 1_000_000
 DAY_MS = 24 * 60 * 60 * 1_000
 _OLDEST = """
     SELECT r.at FROM payloads p CROSS JOIN records r USING (seq)
@@ -26,7 +25,7 @@ _OLDEST = """
 
 def kept_from(keep_days: int) -> int:
     """The time in milliseconds from which on payloads are kept."""
-    today = time_ns() // MS // DAY_MS
+    today = now_ms() // DAY_MS
     return (today - keep_days) * DAY_MS
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import RLock
-from time import time_ns
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
 
 from bylaw.model.fold import fold
 from bylaw.model.wire import encode_event
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.journal.chain import GENESIS, Header, digest, link
 from bylaw.runtime.journal.connection import Connection
 from bylaw.runtime.journal.errors import corrupt_journal
@@ -42,7 +42,6 @@ Head: TypeAlias = tuple[int, bytes]
 BEGINNING: Head = (0, GENESIS)
 # The owner of plans that were open when a journal was met for the first time.
 ADOPTED = ""
-MS = 1_000_000
 
 
 # A decision and the number of a step of it that causes an event; 0 is a denied call's answer.
@@ -186,7 +185,7 @@ class Journal:
 
     def _purge_entry(self, wanted: Purge, purged: Purged, seq: int) -> Entry:
         session = self._sessions.read(PURGES)
-        event = purge_event(wanted, purged, seq, max(session.at, time_ns() // MS))
+        event = purge_event(wanted, purged, seq, max(session.at, now_ms()))
         return Entry(event, QUIET, fold(session, event, QUIET))
 
     def _begin(self) -> None:

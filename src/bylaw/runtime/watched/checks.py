@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.visible import brief, visible
 from bylaw.runtime.command import COMMAND_PATH
-from bylaw.runtime.paths import as_bytes, as_text, lies_in
+from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
 from bylaw.runtime.watched.result import Refusal, RefusedError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Checked:
 def checked(command: Command) -> Iterator[Checked]:
     """What a command may be run with, as long as this lasts; RefusedError if it may not be."""
     argv = _arguments(command.argv)
-    program = _allowed_program(command.argv[0], command.allow)
+    program = _allowed_program(command)
     with ExitStack() as stack:
         top = _opened(command.top, stack)
         found = [_opened(root, stack) for root in command.roots]
@@ -73,10 +73,29 @@ def checked(command: Command) -> Iterator[Checked]:
         yield Checked(program, argv, cwd, tuple(roots))
 
 
+def is_from_somewhere(program: str) -> bool:
+    """Whether it is named by a path that is not absolute."""
+    return "/" in program and not program.startswith("/")
+
+
+def find_script(top: str, name: str) -> str:
+    """The real path of an executable file of `top`, by its path from there."""
+    shown, top = brief(visible(name)), real_path(top)
+    path = real_path(f"{top}/{name}")
+    if ".." in name.split("/") or not lies_in(path, top):
+        raise RefusedError(Refusal.OUTSIDE, f"`{shown}` leads out of the repository")
+    if not _is_file(path):
+        raise RefusedError(Refusal.NOT_FOUND, f"there is no script `{shown}` in the repository")
+    if not os.access(as_bytes(path), os.X_OK, effective_ids=True):
+        why = f"`{shown}` is not executable; `chmod +x` makes it so"
+        raise RefusedError(Refusal.NOT_EXECUTABLE, why)
+    return path
+
+
 def find_program(name: str) -> str:
     """The path of a program; only an absolute path or a name without a folder is looked for."""
     shown = brief(visible(name))
-    if "/" in name and not name.startswith("/"):
+    if is_from_somewhere(name):
         why = f"`{shown}` is a path from somewhere; name the program, or its absolute path"
         raise RefusedError(Refusal.NOT_ALLOWED, why)
     folders = [""] if name.startswith("/") else [f"{folder}/" for folder in COMMAND_PATH.split(":")]
@@ -107,15 +126,22 @@ def _arguments(argv: Sequence[str]) -> tuple[bytes, ...]:
     return words
 
 
-def _allowed_program(name: str, allow: frozenset[str] | None) -> str:
+def _allowed_program(command: Command) -> str:
+    name, allow = command.argv[0], command.allow
     if allow is None or name in allow:
-        return find_program(name)
+        return _program(command, name)
     with suppress(RefusedError):
-        program = find_program(name)
+        program = _program(command, name)
         if program in allow:
             return program
     why = f"`{brief(visible(name))}` is not among the programs that are allowed"
     raise RefusedError(Refusal.NOT_ALLOWED, why)
+
+
+def _program(command: Command, name: str) -> str:
+    if command.scripts and is_from_somewhere(name):
+        return find_script(command.top, name)
+    return find_program(name)
 
 
 def _is_file(path: str) -> bool:

@@ -34,6 +34,7 @@ def request(command: Command, ready: Checked, *, isolated: bool) -> bytes:
             "limits": _limits(command.max_processes),
             "processes": command.max_processes,
             "alone": isolated,
+            "tidy": command.tidy,
         }
     )
     return len(told).to_bytes(LENGTH, "big") + told

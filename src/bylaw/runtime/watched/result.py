@@ -18,6 +18,8 @@ MAX_OUTPUT = 16 << 10  # bytes of each stream that are kept
 # More than a build with all cores of a large machine needs; threads count as well.
 MAX_PROCESSES = 8192
 MAX_FILE = 4 << 30  # bytes
+# Of both streams together: no report for people is as long, however much a build has to say.
+MAX_WRITTEN = 10_000_000
 
 
 class Ending(StrEnum):
@@ -62,8 +64,9 @@ class Command:
     """What to run, where and within which bounds; all paths are absolute.
 
     `cwd` must really lie in one of the `roots`, which must really lie in `top`. `allow` are
-    programs by name, or by absolute path; None is any. `env` are names of variables that it may see
-    beside the usual ones.
+    programs by name, or by absolute path; None is any. With `scripts` a program may also be a file
+    of `top`, by its path from there. `env` are names of variables that it may see beside the usual
+    ones. With `tidy` it has failed if it wrote a flood, or left processes behind.
     """
 
     argv: tuple[str, ...]
@@ -72,6 +75,8 @@ class Command:
     timeout_s: float
     top: str = "/"
     allow: frozenset[str] | None = None
+    scripts: bool = False
+    tidy: bool = False
     env: tuple[str, ...] = ()
     max_output: int = MAX_OUTPUT
     max_processes: int = MAX_PROCESSES
@@ -111,6 +116,11 @@ class Output:
     cut: int = 0
 
     @property
+    def size(self) -> int:
+        """How many bytes were printed."""
+        return len(self.head) + len(self.tail) + self.cut
+
+    @property
     def text(self) -> str:
         """For people and records: what is not UTF-8 is replaced, and what is lost is told."""
         if not self.cut:
@@ -121,7 +131,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
-    """How a command ended. `program` is what was started, `cwd` where, both without links."""
+    """How a command ended. `program` is what was started, `cwd` where, both without links.
+
+    `left` are the processes that had to be ended after it, counted only if it was to be tidy.
+    """
 
     command: Command
     ending: Ending
@@ -131,6 +144,7 @@ class CommandResult:
     signal: int | None = None
     stdout: Output = field(default_factory=Output)
     stderr: Output = field(default_factory=Output)
+    left: int = 0
     ms: int = 0
     isolation: Isolation = NOT_STARTED
     refusal: Refusal | None = None
@@ -144,7 +158,7 @@ class CommandResult:
     @property
     def ok(self) -> bool:
         """It ran to its end and says that all is well."""
-        return self.ending is Ending.EXITED and self.exit_code == 0
+        return self.ending is Ending.EXITED and self.exit_code == 0 and not self._untidy
 
     @property
     def timed_out(self) -> bool:
@@ -161,7 +175,7 @@ class CommandResult:
         """What went wrong, in words; empty if nothing did."""
         match self.ending:
             case Ending.EXITED:
-                return f"exit code {self.exit_code}" if self.exit_code else ""
+                return f"exit code {self.exit_code}" if self.exit_code else self._untidy
             case Ending.KILLED:
                 return f"killed by {_signal_name(self.signal)}"
             case Ending.TIMED_OUT:
@@ -172,6 +186,16 @@ class CommandResult:
                 return "cancelled"
             case Ending.REFUSED:
                 return self.why
+
+    @property
+    def _untidy(self) -> str:
+        if self.left:
+            if self.left == 1:
+                return "left 1 process behind, which was ended"
+            return f"left {self.left:,} processes behind, which were ended"
+        if self.command.tidy and self.stdout.size + self.stderr.size > MAX_WRITTEN:
+            return f"wrote more than {MAX_WRITTEN:,} bytes"
+        return ""
 
     def as_json(self) -> dict[str, JSON]:
         """As it stands in a record; `result` is what was printed."""
@@ -194,6 +218,7 @@ class CommandResult:
                 "output": self.command.max_output,
                 "processes": self.command.max_processes,
                 "file": MAX_FILE,
+                **({"written": MAX_WRITTEN} if self.command.tidy else {}),
             },
         }
 

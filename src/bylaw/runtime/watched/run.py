@@ -78,6 +78,7 @@ def _run(
         signal=ended.signal,
         stdout=watch.stdout.output(),
         stderr=watch.stderr.output(),
+        left=watch.left,
         ms=round((ended.at - begun) * _MS),
         isolation=how,
     )

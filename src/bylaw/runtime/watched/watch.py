@@ -95,6 +95,7 @@ class Watch:
         for descriptor in self._readers:
             self._poll.register(descriptor, select.POLLIN)
         self._line, self._request, self._group = b"", b"", 0
+        self.left = 0
         self._ended: Ended | None = None
         self._deadline = time.monotonic() + START_SECONDS
 
@@ -145,6 +146,8 @@ class Watch:
                 self._process.send(self._request, self._deadline)
         elif not self._group:
             self._begin(word, more)
+        elif word == watcher.LEFT:
+            self.left = _number(more, _MAX_PID)
         elif word == watcher.EXITED:
             self._set(Ending.EXITED, exit_code=_number(more, _MAX_CODE))
         elif word == watcher.KILLED:

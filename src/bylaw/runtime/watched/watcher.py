@@ -6,6 +6,7 @@ Run by its path in a process of its own, by an interpreter that loads little els
     ready                 it waits for the request
     refused ERRNO WHAT    nothing was started: `folder`, `program` or `process` was the reason
     started PID           the command leads a group of processes
+    left NUMBER           it is about to be told as exited, but that many processes of it go on
     exited CODE           or `killed SIGNAL`, or `crowded`: it had too many processes
 
 When standard input ends, so does everything. Inside bubblewrap this is process 1: nobody in there
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 READY = b"ready"
 REFUSED = b"refused"
 STARTED = b"started"
+LEFT = b"left"
 EXITED = b"exited"
 KILLED = b"killed"
 CROWDED = b"crowded"
@@ -42,6 +44,8 @@ LENGTH = 8
 GRACE_SECONDS = 0.5
 SWEEP_SECONDS = 3.0
 LOOK_SECONDS = 0.1
+# For what ends by itself just after its command, such as the other end of a pipe.
+LINGER_SECONDS = 1.0
 
 # What is asked of prctl(2), and the value.
 _NO_NEW_PRIVILEGES = (38, 1)
@@ -84,7 +88,7 @@ class Watcher:
             return
         try:
             self.say(STARTED, self._child)
-            self._follow(request["processes"])
+            self._follow(request["processes"], tidy=request["tidy"])
         finally:
             self._end(alone=request["alone"])
 
@@ -105,13 +109,13 @@ class Watcher:
         request: dict[str, Any] = marshal.loads(data)  # noqa: S302 - from whoever started us
         return request
 
-    def _follow(self, most: int) -> None:
+    def _follow(self, most: int, *, tidy: bool) -> None:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
         # The system does not limit how many processes root has.
         look = LOOK_SECONDS * 1000 if os.geteuid() == 0 else None
-        while not self._has_ended():
+        while not self._has_ended(most, tidy=tidy):
             ready = [descriptor for descriptor, _ in poll.poll(look)]
             if self._control in ready:
                 return
@@ -122,16 +126,38 @@ class Watcher:
                 _kill_group(self._child, signal.SIGKILL)
                 return
 
-    def _has_ended(self) -> bool:
+    def _has_ended(self, most: int, *, tidy: bool) -> bool:
         """Whether the command has; it stays a zombie, so that its group is still its own."""
         while (found := os.waitid(os.P_ALL, 0, _ENDED)) is not None:
             if found.si_pid != self._child:
                 os.waitpid(found.si_pid, 0)
                 continue
             word = EXITED if found.si_code == os.CLD_EXITED else KILLED
+            # Said first: whoever kills us meanwhile has not ended well.
+            ended_well = word == EXITED and found.si_status == 0
+            if tidy and ended_well and (left := self._left_behind(most)):
+                self.say(LEFT, left)
             self.say(word, found.si_status)
             return True
         return False
+
+    def _left_behind(self, most: int) -> int:
+        """How many processes go on although they were given time to end; a crowd gets none."""
+        deadline = time.monotonic() + LINGER_SECONDS
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        while left := self._others():
+            ready = [descriptor for descriptor, _ in poll.poll(LOOK_SECONDS * 1000)]
+            if self._control in ready or left > most or time.monotonic() >= deadline:
+                break
+            if self._wake in ready:
+                os.read(self._wake, 1 << 16)
+        return left
+
+    def _others(self) -> int:
+        """How many processes there are beside the command."""
+        return sum(pid != self._child and not _is_over(pid) for pid in below(os.getpid()))
 
     def _end(self, *, alone: bool) -> None:
         if os.waitid(os.P_PID, self._child, _ENDED) is None:
@@ -161,6 +187,14 @@ def below(top: int) -> list[int]:
     for pid in found:
         found += children.get(pid, ())
     return found
+
+
+def _is_over(pid: int) -> bool:
+    """Whether a child of ours has ended; what has another parent is that one's."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
 
 
 def kill(pids: list[int]) -> None:

@@ -1,0 +1,123 @@
+"""What hooks of coding agents demand by themselves, as rules, so that nothing is hidden.
+
+Nobody writes this language: its one text is empty, and it stands in no listing. The host puts its
+book beside the others and stamps the facts that these rules read.
+
+    protect   a call would change a file that is protected         deny
+    changed   a protected file was changed while a call ran        warn
+    output    the output of the turn should have been withheld     deny (of the stop)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BUILT_IN, Loaded, Visit, WhenBroken, uid_of
+from bylaw.dialects.questions import Question, Said
+from bylaw.model.event import AgentStop, ToolAfter, ToolBefore
+from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
+from bylaw.model.rule import Judgement, Origin, Rule, Trigger
+from bylaw.model.verdict import Verdict
+from bylaw.model.visible import visible
+from bylaw.model.vocabulary import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.dialects.base import RuleFile, Start
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.facts import Protected
+    from bylaw.model.procedure import Book
+    from bylaw.model.rule import View
+    from bylaw.model.source import SourceFile
+
+name = "hooks"
+spec = "the rules of Bylaw's own hooks"
+suffixes: tuple[str, ...] = ()
+common_ending = False
+one_book_per_file = False
+GROUP = "hooks"
+when_broken = WhenBroken(group=GROUP, kinds=(Kind.TOOL_BEFORE,), verdict=Verdict.DENY)
+MAX_NAMED = 5  # files in a reason
+
+
+def _protected(view: View) -> str:
+    event = view.event
+    if not isinstance(event, ToolBefore) or not event.facts.protected:
+        return ""
+    return f"protected from agents: {_named(event.facts.protected)}; a person can change it"
+
+
+def _changed(view: View) -> str:
+    event = view.event
+    if not isinstance(event, ToolAfter) or not event.facts.changed:
+        return ""
+    named = _named(event.facts.changed)
+    return f"changed while `{visible(event.tool)}` ran, though it is protected: {named}"
+
+
+def _named(found: Sequence[Protected]) -> str:
+    named = ", ".join(f"`{visible(one.path)}` ({one.why})" for one in found[:MAX_NAMED])
+    return f"{named} and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else named
+
+
+def _withheld(view: View) -> str:
+    return view.event.facts.withheld if isinstance(view.event, AgentStop) else ""
+
+
+def _rule(
+    rule_id: str, kind: Kind, ask: Callable[[View], str], verdict: Verdict = Verdict.DENY
+) -> Rule:
+    return Rule(
+        uid=uid_of(name, BUILT_IN, rule_id),
+        id=rule_id,
+        origin=Origin(BUILT_IN, 1, 1, ""),
+        on=Trigger(kinds=(kind,)),
+        guard=Question(ask),
+        judgement=Judgement(verdict, Said()),
+        free=True,
+        core=True,
+    )
+
+
+_PROCEDURE = Procedure(
+    order=(SortKey.SOURCE,),
+    flow=Flow.ALL,
+    guard_error=GuardFault.DENY,
+    failed_step=StepFault.RECORD,
+)
+_RULES = (
+    _rule("protect", Kind.TOOL_BEFORE, _protected),
+    _rule("changed", Kind.TOOL_AFTER, _changed, Verdict.WARN),
+    _rule("output", Kind.AGENT_STOP, _withheld),
+)
+
+
+def load(files: Sequence[RuleFile]) -> Loaded:  # noqa: ARG001 - nothing is written
+    """The rules."""
+    return Loaded(groups=(Group(GROUP, Visit.HOOKS, _PROCEDURE, _RULES),))
+
+
+def detect(source: SourceFile) -> bool:  # noqa: ARG001 - nothing is written
+    """No text is of this language."""
+    return False
+
+
+def rule_text(source: SourceFile) -> str:
+    """All of it."""
+    return source.text
+
+
+def in_own_words(finding: Diagnostic) -> Diagnostic:
+    """There is nothing to find."""
+    return finding
+
+
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - nothing is written
+    """Never."""
+    return False
+
+
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - nothing is written
+    """Nothing."""
+    return ()

@@ -1,0 +1,146 @@
+"""Calls of agents × what people approve in files → which of these approvals count.
+
+An approval must come from outside of the agent. One that comes while a call of an agent runs may be
+its own, so it does not count until a person confirms it, as `bylaw approve` does. What takes an
+approval back counts whoever wrote it.
+
+A token is told by the time of its last change, which a process cannot set; a line of a file has no
+such time, so the lines are noted when a call begins.
+"""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.runtime.state_folder import existing_state_folder, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+FILE = "approvals-watched.json"
+MAX_BYTES = 16 << 20
+MAX_DOUBTED = 10_000
+MAX_CONFIRMED = 1_000
+MAX_OPEN = 1_000
+# The clock of files stands still for a moment, and ours goes on.
+_BEHIND_NS = 50_000_000
+
+
+class Mark(NamedTuple):
+    """By what an approval is known: `changed_ns` is None for a line; `where` is for people."""
+
+    key: str
+    changed_ns: int | None
+    msg_id: str = ""
+    where: str = ""
+
+
+class Begun(Struct, frozen=True, array_like=True):
+    """A call that runs: when it began, and the lines that stood there."""
+
+    at_ns: int
+    lines: list[str] = []
+
+    def saw_come(self, mark: Mark) -> bool:
+        """Whether an approval was not there before."""
+        if mark.changed_ns is None:
+            return mark.key not in self.lines
+        return mark.changed_ns >= self.at_ns
+
+
+class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
+    """What is known: calls that run, approvals that do not count, and those that do in any case.
+
+    If `nothing_counts`, there is too much of it to tell.
+    """
+
+    running: dict[str, Begun] = {}
+    doubted: list[str] = []
+    confirmed: list[str] = []
+    nothing_counts: bool = False
+
+    def counts(self, mark: Mark) -> bool:
+        """Whether an approval is one that a person gave."""
+        if mark.key in self.confirmed:
+            return True
+        if self.nothing_counts or mark.key in self.doubted:
+            return False
+        return not any(call.saw_come(mark) for call in self.running.values())
+
+    def after(self, ended: Iterable[str], marks: Iterable[Mark]) -> ApprovalWatch:
+        """Calls have ended: what came meanwhile is doubted from now on."""
+        names = set(ended)
+        calls = [call for name, call in self.running.items() if name in names]
+        came = [one.key for one in marks if any(call.saw_come(one) for call in calls)]
+        new = [key for key in came if key not in {*self.doubted, *self.confirmed}]
+        doubted = [*self.doubted, *new]
+        return ApprovalWatch(
+            {name: call for name, call in self.running.items() if name not in names},
+            doubted[:MAX_DOUBTED],
+            self.confirmed,
+            self.nothing_counts or len(doubted) > MAX_DOUBTED,
+        )
+
+
+def approval_watch(root: str) -> ApprovalWatch:
+    """What is known in a root; what cannot be read lets nothing count."""
+    try:
+        with existing_state_folder(root) as folder:
+            return ApprovalWatch() if folder is None else _decoded(folder.read(FILE, MAX_BYTES))
+    except (OSError, ValueError):
+        return ApprovalWatch(nothing_counts=True)
+
+
+def call_began(root: str, name: str, marks: Iterable[Mark]) -> None:
+    """An agent's call begins, with these approvals there."""
+    present = list(marks)
+    lines = [one.key for one in present if one.changed_ns is None]
+    begun = Begun(time_ns() - _BEHIND_NS, lines)
+
+    def added(watch: ApprovalWatch) -> ApprovalWatch:
+        if len(watch.running) >= MAX_OPEN:
+            watch = watch.after([next(iter(watch.running))], present)
+        running = {**watch.running, name: begun}
+        return msgspec.structs.replace(watch, running=running)
+
+    _change(root, added)
+
+
+def calls_ended(root: str, start: str, marks: Iterable[Mark]) -> list[Mark]:
+    """Calls whose names begin so have ended; the approvals that came meanwhile and do not count."""
+    watch = approval_watch(root)
+    names = [name for name in watch.running if name.startswith(start)]
+    if not names:
+        return []
+    present = list(marks)
+    after = _change(root, lambda now: now.after(names, present))
+    return [one for one in present if one.key in after.doubted and one.key not in watch.doubted]
+
+
+def confirm(root: str, key: str) -> None:
+    """A person stands for an approval."""
+
+    def confirmed(watch: ApprovalWatch) -> ApprovalWatch:
+        return msgspec.structs.replace(watch, confirmed=[*watch.confirmed, key][-MAX_CONFIRMED:])
+
+    _change(root, confirmed)
+
+
+def _change(root: str, change: Callable[[ApprovalWatch], ApprovalWatch]) -> ApprovalWatch:
+    with state_folder(root) as folder, folder.locked(FILE):
+        before = _decoded(folder.read(FILE, MAX_BYTES))
+        after = change(before)
+        if after != before:
+            folder.write(FILE, msgspec.json.encode(after), lasting=False)
+        return after
+
+
+def _decoded(data: bytes | None) -> ApprovalWatch:
+    try:
+        return ApprovalWatch() if data is None else msgspec.json.decode(data, type=ApprovalWatch)
+    except msgspec.MsgspecError:
+        return ApprovalWatch(nothing_counts=True)

@@ -1,0 +1,268 @@
+"""A root, its rule files and settings → which paths an agent must not change, and why.
+
+An agent must not change the rules that it is under, nor what could switch them off.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import islice
+from stat import S_ISDIR, S_ISREG
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.model.errors import BylawError
+from bylaw.runtime.configuration import CONFIGURATION, PROJECT
+from bylaw.runtime.own_folder import user_cache, user_state
+from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, name_from, real_path
+from bylaw.runtime.policy_settings import CONFIG as POLICY_CONFIG
+from bylaw.runtime.protected_names import (
+    ANYWHERE,
+    BELONGS_TO_US,
+    DECIDES_GIT,
+    GIT,
+    GIT_SWITCHES,
+    HOLDS_HOOKS,
+    HOLDS_SETTINGS,
+    HOOK_FILES,
+    MOVED,
+    protected_by_name,
+)
+from bylaw.runtime.root import holds_settings
+from bylaw.runtime.state_folder import OURS
+from bylaw.runtime.switches import SWITCHES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from bylaw.runtime.discovery import Place
+    from bylaw.runtime.settings.tables import ProtectSettings
+
+MAX_DEEP = 6
+MAX_LOOKED = 2_000  # files of a folder
+_IN_FORCE = "it is in force"
+_RULES = "rules lie there"
+_NAMED = "the settings protect it"
+_APPROVALS = "approvals are given there"
+
+
+class Kept(NamedTuple):
+    """A path that is protected, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What is protected in a root: `files` by their paths, as of rules in force, and settings.
+
+    `places` are those where a new file would be a rule; `approvals` paths from the root in which
+    people approve, if there are rules that ask for it.
+    """
+
+    root: str
+    settings: ProtectSettings
+    files: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    approvals: tuple[str, ...] = ()
+
+    def why(self, location: str) -> str | None:
+        """Why a path from the top of the file system, without links, must not be changed."""
+        if not self.settings.enabled:
+            return None
+        folded = location.casefold()
+        for place, why in self._kept.items():
+            if lies_in(folded, place):
+                return why
+        # The root itself may lie below such a name.
+        return protected_by_name(self.shown(location)) or self._as_new_rule(folded)
+
+    def found(self, path: str) -> Kept | None:
+        """The same for any path: where it leads, and where it lies itself if it is a link."""
+        for location in _meant(path):
+            why = self.why(location)
+            if why is not None:
+                return Kept(self.shown(location), why)
+        return None
+
+    def found_below(self, path: str, names: Collection[str] = ()) -> Kept | None:
+        """What is protected in a folder, if anything is; if there are names, what is called so."""
+        if not self.settings.enabled:
+            return None
+        for folder in _meant(path):
+            folded = folder.casefold()
+            own = {f"{folder}/{name}": why for name, why in ANYWHERE if _exists(f"{folder}/{name}")}
+            for place, why in {**self._existing, **own}.items():
+                if lies_in(place.casefold(), folded) and _is_called(place, names):
+                    return Kept(self.shown(place), why)
+        return None
+
+    def found_ending(self, ending: str) -> Kept | None:
+        """What a path can be of which only the end is known; `ending` begins with a `/`."""
+        if not self.settings.enabled:
+            return None
+        why = protected_by_name(ending)
+        if why is not None:
+            return Kept(ending.strip("/"), why)
+        folded = ending.casefold().rstrip("/")
+        for place, why in self._kept.items():
+            if folded and place.endswith(folded):
+                return Kept(self.shown(place), why)
+        return None
+
+    def mentioned(self, text: str) -> Kept | None:
+        """What a text that nobody can read to its end speaks of."""
+        if not self.settings.enabled:
+            return None
+        folded = text.casefold()
+        for name, why in ANYWHERE:
+            if name.casefold() in folded:
+                return Kept(name, why)
+        for place, why in self._kept.items():
+            if place.rpartition("/")[2] in folded:
+                return Kept(self.shown(place), why)
+        return None
+
+    def watched(self) -> Iterator[str]:
+        """Files and folders that tell whether something protected was changed.
+
+        What Bylaw itself writes while an agent works is not among them.
+        """
+        yield from self.files
+        names = [CONFIGURATION, PROJECT, SWITCHES, POLICY_CONFIG, *self.approvals]
+        names += [*self.settings.paths, *(f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))]
+        yield from (f"{self._top}/{name}" for name in (*names, *HOOK_FILES))
+        for place in self.places:
+            yield from self._rules_in(place)
+        yield from (f"{top}/{name}" for top in list(self._tops())[1:] for name in HOOK_FILES)
+        yield from _moved()
+
+    def _rules_in(self, place: Place) -> Iterator[str]:
+        folder = f"{self._top}/{place.folder}".rstrip("/")
+        try:
+            names = [as_text(one) for one in os.listdir(as_bytes(folder))]  # noqa: PTH208 - bytes
+        except OSError:
+            return
+        yield from (f"{folder}/{one}" for one in sorted(names) if fnmatchcase(one, place.names))
+
+    def shown(self, location: str) -> str:
+        """A path as people know it."""
+        return name_from(self._top, location) or location
+
+    @cached_property
+    def _top(self) -> str:
+        return real_path(self.root)
+
+    @cached_property
+    def _existing(self) -> dict[str, str]:
+        """Everything of which the place is known, as it is written; and that is there."""
+        named = {f"{top}/{name}": why for top in self._tops() for name, why in ANYWHERE}
+        git = {f"{self._top}/{GIT}/{one}": DECIDES_GIT for one in GIT_SWITCHES}
+        return {
+            place: why
+            for place, why in {**git, **named, **self._places()}.items()
+            if _exists(place)
+        }
+
+    @cached_property
+    def _kept(self) -> dict[str, str]:
+        """The same, whether it is there or not, to be compared."""
+        return {place.casefold(): why for place, why in self._places().items()}
+
+    def _places(self) -> dict[str, str]:
+        kept = dict.fromkeys(_both(self.files), _IN_FORCE)
+        kept |= dict.fromkeys(self._from_root(self.settings.paths), _NAMED)
+        kept |= dict.fromkeys(self._from_root(self.approvals), _APPROVALS)
+        kept |= dict.fromkeys(self._from_root((OURS,)), BELONGS_TO_US)
+        kept |= dict.fromkeys(_both(_own_folders(self.root)), BELONGS_TO_US)
+        kept |= dict.fromkeys(_both(_moved()), HOLDS_HOOKS)
+        project = f"{self._top}/{PROJECT}"
+        if holds_settings(self._top):
+            kept |= dict.fromkeys(_both((project,)), HOLDS_SETTINGS)
+        return kept
+
+    def _from_root(self, names: Iterable[str]) -> Iterator[str]:
+        return _both(f"{self._top}/{name}".rstrip("/") for name in names)
+
+    def _tops(self) -> Iterator[str]:
+        yield self._top
+        home = os.environ.get("HOME", "")
+        if home.startswith("/"):
+            yield real_path(home)
+
+    def _as_new_rule(self, folded: str) -> str | None:
+        """A file that would be a rule from the next event on."""
+        name = folded.rpartition("/")[2]
+        for place in self.places:
+            folder = f"{self._top}/{place.folder}".rstrip("/").casefold()
+            if folder_of(folded) == folder and fnmatchcase(name, place.names.casefold()):
+                return _RULES
+        return None
+
+
+def _meant(path: str) -> Iterator[str]:
+    """Where a path leads; and where it lies, if it is a link itself."""
+    leads = real_path(path)
+    yield leads
+    folder, _, name = path.rstrip("/").rpartition("/")
+    if name not in {"", ".", ".."}:
+        lies = f"{real_path(folder or '/').rstrip('/')}/{name}"
+        if lies != leads:
+            yield lies
+
+
+def _both(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        yield path
+        leads = real_path(path)
+        if leads != path:
+            yield leads
+
+
+def _is_called(place: str, names: Collection[str]) -> bool:
+    """Whether a file, or one in a folder, has one of these names."""
+    if not names:
+        return True
+    files = islice(files_in(place, MAX_DEEP), MAX_LOOKED)
+    found = (file.rpartition("/")[2].casefold() for file in (place, *files))
+    return any(fnmatchcase(one, name.casefold()) for one in found for name in names)
+
+
+def files_in(path: str, deep: int) -> Iterator[str]:
+    """A file, or all files of a folder and of those in it, so many folders deep."""
+    try:
+        mode = os.stat(as_bytes(path)).st_mode  # noqa: PTH116 - a Path takes no bytes
+        if S_ISREG(mode):
+            yield path
+        elif S_ISDIR(mode) and deep:
+            for name in sorted(os.listdir(as_bytes(path)))[:MAX_LOOKED]:  # noqa: PTH208 - same
+                yield from files_in(f"{path}/{as_text(name)}", deep - 1)
+    except (OSError, ValueError):
+        return
+
+
+def _own_folders(root: str) -> Iterator[str]:
+    cache = user_cache(root)
+    if cache:
+        yield cache
+    try:
+        yield user_state(root)
+    except BylawError:
+        return  # there is no safe place, so nothing lies in it
+
+
+def _moved() -> Iterator[str]:
+    """The files of coding agents where a variable says that they lie."""
+    for variable, usual in MOVED.items():
+        folder = os.environ.get(variable, "")
+        if folder.startswith("/"):
+            for name in HOOK_FILES:
+                if name.startswith(f"{usual}/"):
+                    yield f"{folder.rstrip('/')}/{name.removeprefix(f'{usual}/')}"
+
+
+def _exists(path: str) -> bool:
+    return os.path.lexists(as_bytes(path))

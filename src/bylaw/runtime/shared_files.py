@@ -1,0 +1,274 @@
+"""`SHARED_CONTEXT.md` and the folder of tokens → the phase, and what people said of a message.
+
+Nothing that really lies in the bus counts, whatever links lead there (LD-004, LD-070). A file that
+cannot be read says nothing: the phase is unknown then, and nothing is approved.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from bylaw.dialects.law.shared_context import (
+    MAX_CHARS,
+    FoundApproval,
+    FoundPhase,
+    Token,
+    read_approvals,
+    read_phase,
+    read_token,
+)
+from bylaw.model.vocabulary import ApprovalState, Authority
+from bylaw.runtime.approval_watch import Mark, approval_watch, confirm
+from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
+from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
+from bylaw.runtime.writing import remove, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from bylaw.runtime.approval_watch import ApprovalWatch
+    from bylaw.runtime.beneath import Place
+
+SHARED_CONTEXT = "SHARED_CONTEXT.md"
+TOKENS = "runtime/approvals"
+
+MAX_CONTEXT_BYTES = MAX_CHARS
+MAX_TOKEN_BYTES = 16 * 1024
+MAX_TOKENS = 100_000  # files in the folder of tokens; with more of them none is looked for
+
+# The system's clock of files stands still that long: what was written less than this ago could
+# change once more and look the same.
+_SETTLED_NS = 100_000_000
+_AUTHORITIES = frozenset(Authority)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedContext:
+    """What `SHARED_CONTEXT.md` says: the phase or why it is unknown, and lines by message."""
+
+    phase: FoundPhase
+    lines: Mapping[str, tuple[FoundApproval, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFile:
+    """A token of an authority, and by what its file is known again: inode and time."""
+
+    name: str
+    authority: str
+    token: Token
+    text: str
+    file: tuple[int, int]
+    mark: Mark
+
+
+class SharedFiles:
+    """The files of one root in which people decide."""
+
+    def __init__(self, root: str, bus_path: str) -> None:
+        self._root = root
+        self._bus = f"{root}/{bus_path}"
+        self._context = _Kept[SharedContext]()
+        self._names = _Kept[dict[str, list[str]]]()
+
+    def context(self) -> SharedContext:
+        """The shared context as it is now; it is read again only if the file changed."""
+        try:
+            with (
+                self._outside_of_bus(SHARED_CONTEXT) as place,
+                open_regular(place.name, links=False, folder=place.folder) as file,
+            ):
+                stamp = _stamp(os.fstat(file))
+                return self._context.get(stamp) or self._context.put(stamp, _context(file))
+        except (OSError, ValueError) as wrong:
+            why = f"`{SHARED_CONTEXT}` cannot be read: {in_plain_words(wrong)}"
+            return SharedContext(FoundPhase(None, why))
+
+    def tokens(self, msg_id: str) -> tuple[TokenFile, ...]:
+        """The tokens for a message, in the order of their names."""
+        try:
+            with self._token_folder() as folder:
+                names = self._token_names(folder).get(msg_id, ())
+                found = [_token(folder, name) for name in names]
+        except (OSError, ValueError):
+            return ()
+        return tuple(one for one in found if one is not None)
+
+    def token_names(self, msg_id: str, authority: str) -> tuple[str, ...]:
+        """The files that have the name of a token of this authority, whatever they are."""
+        try:
+            with self._token_folder() as folder:
+                return _of(authority, self._token_names(folder).get(msg_id, ()))
+        except FileNotFoundError:
+            return ()
+
+    def write_token(self, msg_id: str, authority: str, text: str) -> str:
+        """Put a token in the place of all others of this authority; its path. OSError, ValueError.
+
+        Everybody may read it whom the user's umask lets: another user may run the bus.
+        """
+        name = f"{msg_id}.{authority}"
+        with self._token_folder(new=True) as folder:
+            write_whole(folder, name, text.encode(), mode=0o666)
+            # Whoever made us write it was asked who they are.
+            confirm(self._root, _token_mark(name, os.stat(name, dir_fd=folder)).key)
+            for old in _of(authority, _names(folder).get(msg_id, ())):
+                if old != name:
+                    remove(folder, old)
+        return f"{TOKENS}/{name}"
+
+    def grants(self) -> Iterator[Mark]:
+        """By what all approvals are known that lie there, whatever they are for."""
+        for found in self.context().lines.values():
+            yield from (line_mark(one) for one in found if one.state is ApprovalState.GRANTED)
+        with suppress(OSError, ValueError), self._token_folder() as folder:
+            for name in (name for names in _names(folder).values() for name in names):
+                with suppress(OSError):
+                    found_file = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    yield _token_mark(name, found_file)
+
+    def watch(self) -> ApprovalWatch:
+        """Which of them count."""
+        return approval_watch(self._root)
+
+    @contextmanager
+    def _outside_of_bus(self, path: str, *, new: bool = False) -> Iterator[Place]:
+        with beneath(self._root, path, new=new) as place:
+            if lies_in(f"{real_path(self._root)}/{place.path}", real_path(self._bus)):
+                raise ValueError("it lies in the bus")
+            yield place
+
+    @contextmanager
+    def _token_folder(self, *, new: bool = False) -> Iterator[int]:
+        with self._outside_of_bus(TOKENS, new=new) as place, ExitStack() as opened:
+            folder = place.folder
+            for part in (*place.missing, place.name):
+                if new:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=folder)
+                folder = os.open(part, _FOLDER, dir_fd=folder)
+                opened.callback(os.close, folder)
+            yield folder
+
+    def _token_names(self, folder: int) -> Mapping[str, list[str]]:
+        stamp = _stamp(os.fstat(folder))
+        kept = self._names.get(stamp)
+        return self._names.put(stamp, _names(folder)) if kept is None else kept
+
+
+class _Kept(Generic[T]):
+    """What was made of a file or a folder, as long as it does not change."""
+
+    def __init__(self) -> None:
+        # One value, so that threads see either all of it or nothing.
+        self._last: tuple[_Stamp, T] | None = None
+
+    def get(self, stamp: _Stamp) -> T | None:
+        last = self._last
+        return last[1] if last is not None and last[0] == stamp else None
+
+    def put(self, stamp: _Stamp, value: T) -> T:
+        settled = time.time_ns() - stamp[-1] > _SETTLED_NS
+        self._last = (stamp, value) if settled else None
+        return value
+
+
+# Device, inode, size, and when it was written and changed.
+_Stamp = tuple[int, int, int, int, int]
+
+
+def _stamp(found: os.stat_result) -> _Stamp:
+    return (
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_mtime_ns,
+        max(found.st_ctime_ns, found.st_mtime_ns),
+    )
+
+
+def _context(file: int) -> SharedContext:
+    text = _text(file, MAX_CONTEXT_BYTES)
+    return SharedContext(read_phase(text), _by_message(read_approvals(text)))
+
+
+def _by_message(lines: Iterable[FoundApproval]) -> dict[str, tuple[FoundApproval, ...]]:
+    found: dict[str, list[FoundApproval]] = {}
+    for line in lines:
+        found.setdefault(line.msg_id, []).append(line)
+    return {msg_id: tuple(of_one) for msg_id, of_one in found.items()}
+
+
+def _names(folder: int) -> dict[str, list[str]]:
+    """The names of tokens by message: `<msg_id>.<authority>`."""
+    found: dict[str, list[str]] = {}
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, MAX_TOKENS + 1)]
+    if len(names) > MAX_TOKENS:
+        return {}
+    for raw in sorted(names):
+        name = as_text(os.fsencode(raw))
+        msg_id, _, authority = name.partition(".")
+        if authority.lower() in _AUTHORITIES:
+            found.setdefault(msg_id, []).append(name)
+    return found
+
+
+def _of(authority: str, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.partition(".")[2].lower() == authority)
+
+
+def _token(folder: int, name: str) -> TokenFile | None:
+    try:
+        with open_regular(name, links=False, folder=folder) as file:
+            found = os.fstat(file)
+            text = _text(file, MAX_TOKEN_BYTES)
+    except (OSError, ValueError):
+        return None
+    authority = name.partition(".")[2].lower()
+    known_by = (found.st_ino, found.st_mtime_ns)
+    return TokenFile(name, authority, read_token(text), text, known_by, _token_mark(name, found))
+
+
+def is_confirmed(root: str, location: str) -> bool:
+    """Whether a file is a token for which a person stands."""
+    folder, _, name = location.rpartition("/")
+    if folder != f"{real_path(root)}/{TOKENS}":
+        return False
+    try:
+        found = os.stat(as_bytes(location), follow_symlinks=False)  # noqa: PTH116 - a Path takes no bytes
+    except (OSError, ValueError):
+        return False
+    return _token_mark(name, found).key in approval_watch(root).confirmed
+
+
+def line_mark(line: FoundApproval) -> Mark:
+    """By what a line is known."""
+    key = sha256(line.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return Mark(key, None, line.msg_id, f"{SHARED_CONTEXT}:{line.line}")
+
+
+def _token_mark(name: str, found: os.stat_result) -> Mark:
+    shown = as_text(os.fsencode(name)).encode("utf-8", "backslashreplace").decode()
+    key = f"{shown} {found.st_ino} {found.st_ctime_ns}"
+    return Mark(key, found.st_ctime_ns, shown.partition(".")[0], f"{TOKENS}/{shown}")
+
+
+def _text(file: int, at_most: int) -> str:
+    data = read_at_most(file, at_most)
+    if len(data) > at_most:
+        raise ValueError(f"it is larger than {at_most:,} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as wrong:
+        raise ValueError(f"it is not UTF-8 text: byte 0x{data[wrong.start]:02x}") from None
