@@ -1,0 +1,1 @@
+"""Coding agents: their hooks in, events of ours; our decisions, answers in their own words."""

@@ -1,0 +1,19 @@
+"""One module a client; nothing of a client is imported before it calls."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.effects import SPEECH
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.shape import Adapter
+
+
+def adapter_named(host: str) -> Adapter:
+    """The adapter of a client; KeyError if there is none."""
+    if host not in SPEECH:
+        raise KeyError(host)
+    adapter: Adapter = import_module(f"bylaw.hosts.hooks.adapters.{host}").ADAPTER
+    return adapter

@@ -1,0 +1,23 @@
+"""Claude Code: payloads in, answers out."""
+
+from __future__ import annotations
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters.claude_form import MOMENTS, ClaudeForm
+from bylaw.hosts.hooks.shape import Adapter
+from bylaw.runtime.effects import CLAUDE, SPEECH
+
+_FORM = ClaudeForm(
+    moments=MOMENTS,
+    sorts={
+        "Bash": tools.SHELL,
+        **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), tools.WRITE),
+        **dict.fromkeys(("Read", "Glob", "Grep", "LS", "NotebookRead"), tools.READ),
+        "WebFetch": tools.FETCH,
+        "WebSearch": tools.SEARCH,
+        **dict.fromkeys(("Agent", "Task"), tools.AGENT),
+    },
+    context=SPEECH[CLAUDE].for_model,
+)
+
+ADAPTER = Adapter(name=CLAUDE, moments=MOMENTS, read=_FORM.read, answer=_FORM.answer)

@@ -1,0 +1,157 @@
+"""The form that Claude Code began and others took over: how its payloads are read and answered.
+
+Clients differ in tool names and in what they take at which moment; that stands in their adapters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown, whole
+from bylaw.hosts.hooks.saying import context, in_json, refusal
+from bylaw.hosts.hooks.shape import Call, Heard, Output
+from bylaw.hosts.hooks.tool_names import our_names, server_and_tool
+from bylaw.model.vocabulary import CallStatus, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.tool_names import Sort
+    from bylaw.model.values import JSON
+
+FAILED = "PostToolUseFailure"
+MOMENTS: Mapping[str, Moment] = {
+    "SessionStart": Moment.SESSION_START,
+    "UserPromptSubmit": Moment.PROMPT,
+    "PreToolUse": Moment.BEFORE_TOOL,
+    "PostToolUse": Moment.AFTER_TOOL,
+    FAILED: Moment.AFTER_TOOL,
+    "Stop": Moment.STOP,
+    "SubagentStop": Moment.SUBAGENT_STOP,
+    "SessionEnd": Moment.SESSION_END,
+}
+WITHOUT_FAILURES = {name: moment for name, moment in MOMENTS.items() if name != FAILED}
+KNOWN = frozenset(
+    {
+        *("session_id", "transcript_path", "cwd", "hook_event_name", "prompt_id", "effort"),
+        *("permission_mode", "agent_id", "agent_type", "source", "model", "session_title"),
+        *("prompt", "tool_name", "tool_input", "tool_use_id", "mcp_server", "tool_response"),
+        *("duration_ms", "error", "is_interrupt", "stop_hook_active", "last_assistant_message"),
+        *("background_tasks", "session_crons", "agent_transcript_path", "reason"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudeForm:
+    """How one client differs: its events, tools, further fields, and where context is taken.
+
+    `separator` stands between server and tool in names of MCP tools, `tokens` is the field that
+    says how large the context is.
+    """
+
+    moments: Mapping[str, Moment]
+    sorts: Mapping[str, Sort]
+    context: frozenset[Moment]
+    known: frozenset[str] = KNOWN
+    separator: str = ""
+    tokens: str = ""
+
+    def read(self, name: str, payload: Payload) -> Heard:
+        """One event of the client."""
+        agent = text(payload, "agent_id")
+        moment = self.moments.get(name, Moment.OTHER)
+        if moment is Moment.OTHER or (moment is Moment.PROMPT and agent):
+            # What an agent is asked by another one is no prompt of a person.
+            known = name in self.moments
+            cwd = text(payload, "cwd")
+            return Heard(name=name, moment=Moment.OTHER, cwd=cwd, passed_over=known)
+        is_sub = moment is Moment.SUBAGENT_STOP
+        transcript = text(payload, "agent_transcript_path") if is_sub else ""
+        return Heard(
+            name=name,
+            moment=moment,
+            session=text(payload, "session_id"),
+            cwd=text(payload, "cwd"),
+            agent=agent or ("subagent" if is_sub else ""),
+            text=self._text(moment, payload),
+            call=self._call(name, moment, payload),
+            transcript=transcript or text(payload, "transcript_path"),
+            again=flag(payload, "stop_hook_active"),
+            tokens=whole(payload, self.tokens) if self.tokens else None,
+            unknown=unknown(payload, self.known),
+        )
+
+    def _text(self, moment: Moment, payload: Payload) -> str | None:
+        if moment is Moment.PROMPT:
+            return text(payload, "prompt")
+        return said(payload, "last_assistant_message")
+
+    def _call(self, name: str, moment: Moment, payload: Payload) -> Call | None:
+        if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
+            return None
+        tool, given = needed(payload, "tool_name"), mapping(payload, "tool_input")
+        servers = server_and_tool(tool, self.separator) if self.separator else ()
+        also, args = our_names(tool, given, self.sorts, servers)
+        return Call(
+            tool=tool,
+            also=also,
+            args=args,
+            # Without an id, calls and their ends are matched by tool, in their order: the same
+            # call made twice is two calls then, which an id made of its arguments would hide.
+            id=text(payload, "tool_use_id"),
+            status=_status(name, moment, payload),
+            result=result_for_model(payload.get("tool_response")),
+            error=text(payload, "error") if name == FAILED else "",
+            ms=whole(payload, "duration_ms"),
+        )
+
+    def answer(self, heard: Heard, told: Told) -> Output:
+        """What the client takes; nothing where there is nothing to say."""
+        said: dict[str, JSON] = {}
+        if told.for_person:
+            said["systemMessage"] = "\n".join(told.for_person)
+        if told.refused:
+            return refusal({**said, **self._refusal(heard, told.reason)}, told.reason)
+        own = self._own(heard, told)
+        if own:
+            said["hookSpecificOutput"] = {"hookEventName": heard.name, **own}
+        return Output(in_json(said) if said else "")
+
+    def _refusal(self, heard: Heard, reason: str) -> dict[str, JSON]:
+        if heard.moment is Moment.BEFORE_TOOL:
+            return {"hookSpecificOutput": _decided(heard.name, "deny", reason)}
+        return {"decision": "block", "reason": reason}
+
+    def _own(self, heard: Heard, told: Told) -> dict[str, JSON]:
+        own: dict[str, JSON] = {}
+        if told.asked:
+            own |= {"permissionDecision": "ask", "permissionDecisionReason": told.reason}
+        if told.for_model and heard.moment in self.context:
+            own["additionalContext"] = context(told)
+        return own
+
+
+def result_for_model(result: JSON) -> JSON:
+    """What a tool gave the model, without how it is shown to people."""
+    return result["llmContent"] if isinstance(result, dict) and "llmContent" in result else result
+
+
+def _decided(name: str, decision: str, reason: str) -> dict[str, JSON]:
+    return {
+        "hookEventName": name,
+        "permissionDecision": decision,
+        "permissionDecisionReason": reason,
+    }
+
+
+def _status(name: str, moment: Moment, payload: Payload) -> CallStatus | None:
+    if moment is Moment.BEFORE_TOOL:
+        return None
+    if name == FAILED:
+        return CallStatus.CANCELLED if flag(payload, "is_interrupt") else CallStatus.ERROR
+    result = payload.get("tool_response")
+    failed = isinstance(result, dict) and result.get("isError") is True
+    return CallStatus.ERROR if failed else CallStatus.OK

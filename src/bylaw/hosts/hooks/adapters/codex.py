@@ -1,0 +1,28 @@
+"""Codex CLI: the form of Claude Code, of which it takes only what its schemas name.
+
+An unknown key, `ask`, `allow` or an empty reason makes it drop the whole answer, and the tool runs.
+Every shell tool is shown as `Bash`, every patch as `apply_patch` with its text as `command`. How a
+command ended is not said; a patch that cannot be applied has no event after it.
+"""
+
+from __future__ import annotations
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters.claude_form import KNOWN, WITHOUT_FAILURES, ClaudeForm
+from bylaw.hosts.hooks.shape import Adapter
+from bylaw.runtime.effects import CODEX, SPEECH
+
+_FORM = ClaudeForm(
+    moments=WITHOUT_FAILURES,
+    sorts={
+        **dict.fromkeys(("Bash", "shell", "exec_command", "local_shell"), tools.SHELL),
+        "apply_patch": tools.PATCH,
+        "view_image": tools.READ,
+        "web_search": tools.SEARCH,
+        **dict.fromkeys(("spawn_agent", "multi_agent_v1spawn_agent"), tools.AGENT),
+    },
+    context=SPEECH[CODEX].for_model,
+    known=KNOWN | {"turn_id"},
+)
+
+ADAPTER = Adapter(name=CODEX, moments=WITHOUT_FAILURES, read=_FORM.read, answer=_FORM.answer)

@@ -1,0 +1,165 @@
+"""GitHub Copilot CLI: payloads in, answers out.
+
+An event has two names. Ours are installed by those in camelCase; by those in PascalCase it sends
+the same fields in snake_case and Claude Code's names of tools, also to hooks that it finds in
+`.claude/settings.json`. Both take the same answers: those of Claude Code would refuse, but lose
+their reason on the way.
+
+    in a subagent   a prompt and a stop of its own, with `agentId`, and then `subagentStop`
+
+Of these only the last is judged: the prompt is none of a person, and one stop counts once. Calls
+have no ids. A command that ends with an error is a success to it; the exit code stands at the end
+of what it printed. A blocked stop is announced as a prompt with the reason as its text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters import claude_form
+from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text
+from bylaw.hosts.hooks.saying import context, in_json, refusal
+from bylaw.hosts.hooks.shape import Adapter, Call, Heard, Output, PayloadError
+from bylaw.model.strict_json import JsonError, read_json
+from bylaw.model.values import as_text
+from bylaw.model.vocabulary import CallStatus, Moment
+from bylaw.runtime.effects import COPILOT, SPEECH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.tool_names import Sort
+    from bylaw.model.values import JSON
+
+_FAILED = "postToolUseFailure"
+_MOMENTS: Mapping[str, Moment] = {
+    "sessionStart": Moment.SESSION_START,
+    "userPromptSubmitted": Moment.PROMPT,
+    "preToolUse": Moment.BEFORE_TOOL,
+    "postToolUse": Moment.AFTER_TOOL,
+    _FAILED: Moment.AFTER_TOOL,
+    "agentStop": Moment.STOP,
+    "subagentStop": Moment.SUBAGENT_STOP,
+    "sessionEnd": Moment.SESSION_END,
+}
+_BY_EITHER_NAME: Mapping[str, Moment] = {**_MOMENTS, **claude_form.MOMENTS}
+_NOT_IN_SUBAGENTS = (Moment.PROMPT, Moment.STOP)
+_SORTS: Mapping[str, Sort] = {
+    **dict.fromkeys(("bash", "powershell", "Bash"), tools.SHELL),
+    **dict.fromkeys(("create", "edit", "Write", "Edit"), tools.WRITE),
+    **dict.fromkeys(("apply_patch", "ApplyPatch"), tools.PATCH),
+    **dict.fromkeys(("view", "grep", "glob", "rg", "Read", "Grep", "Glob"), tools.READ),
+    **dict.fromkeys(("web_fetch", "WebFetch"), tools.FETCH),
+    **dict.fromkeys(("web_search", "WebSearch"), tools.SEARCH),
+    **dict.fromkeys(("task", "Task", "Agent"), tools.AGENT),
+}
+_KNOWN = frozenset(
+    {
+        *("session_id", "timestamp", "cwd", "hook_event_name", "source", "initial_prompt"),
+        *("prompt", "tool_name", "tool_args", "tool_input", "tool_result", "error", "reason"),
+        *("transcript_path", "stop_reason", "stop_hook_active", "response"),
+        *("agent_id", "agent_type", "agent_name", "parent_agent_id", "last_assistant_message"),
+    }
+)
+_CAPITAL = re.compile(r"(?<=[a-z0-9])[A-Z]")
+_EXIT = re.compile(r"<shellId: \S+ completed with exit code (?P<code>-?\d+)>\s*\Z")
+_ENDS: Mapping[str, CallStatus] = {
+    "failure": CallStatus.ERROR,
+    "timeout": CallStatus.TIMEOUT,
+    "denied": CallStatus.DENIED,
+    "rejected": CallStatus.DENIED,
+}
+
+
+def read(name: str, payload: Payload) -> Heard:
+    """One event of the client."""
+    fields = {_snake(key): value for key, value in payload.items()}
+    agent, moment = text(fields, "agent_id"), _BY_EITHER_NAME.get(name, Moment.OTHER)
+    if moment is Moment.OTHER or (agent and moment in _NOT_IN_SUBAGENTS):
+        known = name in _BY_EITHER_NAME
+        return Heard(name=name, moment=Moment.OTHER, cwd=text(fields, "cwd"), passed_over=known)
+    return Heard(
+        name=name,
+        moment=moment,
+        # A subagent has a session of its own, which is no other one to us.
+        session=text(fields, "parent_agent_id") or text(fields, "session_id"),
+        cwd=text(fields, "cwd"),
+        agent=agent or ("subagent" if moment is Moment.SUBAGENT_STOP else ""),
+        text=_text(moment, fields),
+        call=_call(name, moment, fields),
+        transcript=text(fields, "transcript_path"),
+        again=flag(fields, "stop_hook_active"),
+        unknown=tuple(sorted(key for key in payload if _snake(key) not in _KNOWN)),
+    )
+
+
+def answer(heard: Heard, told: Told) -> Output:
+    """What the client takes; nothing where there is nothing to say."""
+    if told.refused and heard.moment is not Moment.BEFORE_TOOL:
+        return refusal({"decision": "block", "reason": told.reason}, told.reason)
+    if told.refused:
+        return refusal(_decided("deny", told.reason), told.reason)
+    words = _decided("ask", told.reason) if told.asked else {}
+    if told.for_model and heard.moment in SPEECH[COPILOT].for_model:
+        words["additionalContext"] = context(told)
+    return Output(in_json(words) if words else "")
+
+
+def _decided(decision: str, reason: str) -> dict[str, JSON]:
+    return {"permissionDecision": decision, "permissionDecisionReason": reason}
+
+
+def _snake(key: str) -> str:
+    return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", key)
+
+
+def _text(moment: Moment, fields: Payload) -> str | None:
+    if moment is Moment.PROMPT:
+        return text(fields, "prompt")
+    told = said(fields, "last_assistant_message")
+    return said(fields, "response") if told is None else told
+
+
+def _call(name: str, moment: Moment, fields: Payload) -> Call | None:
+    if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
+        return None
+    tool = needed(fields, "tool_name")
+    also, args = tools.our_names(tool, _given(fields), _SORTS, tools.server_and_tool(tool, "-"))
+    if moment is Moment.BEFORE_TOOL:
+        return Call(tool=tool, also=also, args=args)
+    if name in (_FAILED, claude_form.FAILED):
+        told, status = _message(fields.get("error")), CallStatus.ERROR
+        return Call(tool=tool, also=also, args=args, status=status, error=told)
+    # What is inside is named as the fields are.
+    result = {_snake(key): value for key, value in mapping(fields, "tool_result").items()}
+    said_to_model = text(result, "text_result_for_llm")
+    status = _status(also, text(result, "result_type"), said_to_model)
+    return Call(tool=tool, also=also, args=args, status=status, result=said_to_model)
+
+
+def _given(fields: Payload) -> dict[str, JSON]:
+    """The arguments, which were JSON in a text once."""
+    key = "tool_args" if "tool_args" in fields else "tool_input"
+    value = fields.get(key)
+    if not isinstance(value, str):
+        return mapping(fields, key)
+    try:
+        return mapping({key: read_json(value)}, key)
+    except JsonError as flaw:
+        raise PayloadError(f"`{key}` is not JSON: {flaw}") from None
+
+
+def _message(error: JSON) -> str:
+    return text(error, "message") if isinstance(error, dict) else as_text(error)
+
+
+def _status(also: tuple[str, ...], kind: str, said_to_model: str) -> CallStatus:
+    found = _EXIT.search(said_to_model) if also == tools.SHELL.also else None
+    failed = found is not None and int(found["code"]) != 0
+    return _ENDS.get(kind, CallStatus.ERROR if failed else CallStatus.OK)
+
+
+ADAPTER = Adapter(name=COPILOT, moments=_MOMENTS, read=read, answer=answer)

@@ -1,0 +1,138 @@
+"""Cursor: payloads in, answers out.
+
+One action fires several of its events, and a call must be judged and counted once:
+
+    a shell command   preToolUse, beforeShellExecution, …, afterShellExecution, postToolUse
+    an MCP tool       preToolUse, beforeMCPExecution, …, afterMCPExecution, postToolUse
+    reading a file    preToolUse, beforeReadFile (with what was read), postToolUse
+    writing a file    preToolUse, …, afterFileEdit, postToolUse
+
+Installed are preToolUse, postToolUse and postToolUseFailure, which say what belongs together by
+`tool_use_id`, and for MCP tools beforeMCPExecution instead of preToolUse, since only that names the
+server. The others are read, too, for whoever installs them by hand instead.
+
+Hooks that Cursor finds in Claude Code's settings come by the names of Claude Code's events. There
+is no beforeMCPExecution among them, so there `PreToolUse` judges MCP tools, by `mcp:/TOOL`.
+
+An exit code other than 0 takes the words out of our mouth, so there is none. `ask` before a tool
+is read and forgotten: the tool runs. A refused call is announced as one that failed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters import claude_form
+from bylaw.hosts.hooks.adapters.cursor_calls import call_of
+from bylaw.hosts.hooks.fields import said, text, unknown, whole
+from bylaw.hosts.hooks.saying import NOTHING, context, in_json, refusal
+from bylaw.hosts.hooks.shape import STOPS, Adapter, Heard, Output
+from bylaw.model.vocabulary import Moment
+from bylaw.runtime.effects import CURSOR, SPEECH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.model.values import JSON
+
+_MOMENTS: Mapping[str, Moment] = {
+    "sessionStart": Moment.SESSION_START,
+    "beforeSubmitPrompt": Moment.PROMPT,
+    "preToolUse": Moment.BEFORE_TOOL,
+    "beforeMCPExecution": Moment.BEFORE_TOOL,
+    "postToolUse": Moment.AFTER_TOOL,
+    "postToolUseFailure": Moment.AFTER_TOOL,
+    "stop": Moment.STOP,
+    "subagentStop": Moment.SUBAGENT_STOP,
+    "sessionEnd": Moment.SESSION_END,
+}
+_BY_HAND: Mapping[str, Moment] = {
+    "beforeShellExecution": Moment.BEFORE_TOOL,
+    "beforeReadFile": Moment.BEFORE_TOOL,
+    "afterShellExecution": Moment.AFTER_TOOL,
+    "afterMCPExecution": Moment.AFTER_TOOL,
+    "afterFileEdit": Moment.AFTER_TOOL,
+}
+_READ: Mapping[str, Moment] = {**_MOMENTS, **_BY_HAND, **claude_form.MOMENTS}
+_KNOWN = frozenset(
+    {
+        *("conversation_id", "generation_id", "session_id", "model", "model_id", "model_params"),
+        *("hook_event_name", "cursor_version", "workspace_roots", "user_email", "transcript_path"),
+        *("tool_name", "tool_input", "tool_use_id", "parent_tool_call_id", "cwd", "agent_message"),
+        *("tool_output", "duration", "error_message", "failure_type", "is_interrupt"),
+        *("command", "sandbox", "output", "url", "mcp_server_name", "mcp_server_url"),
+        *("result_json", "file_path", "content", "attachments", "edits", "prompt"),
+        *("composer_mode", "status", "loop_count", "input_tokens", "output_tokens"),
+        *("cache_read_tokens", "cache_write_tokens", "subagent_id", "subagent_type"),
+        *("duration_ms", "summary", "parent_conversation_id", "child_conversation_id"),
+        *("message_count", "tool_call_count", "modified_files", "git_branch", "task"),
+        *("description", "agent_transcript_path", "is_background_agent", "reason", "final_status"),
+    }
+)
+
+
+def read(name: str, payload: Payload) -> Heard:
+    """One event of the client."""
+    moment, cwd = _moment(name, payload), _cwd(payload)
+    if moment is Moment.OTHER:
+        return Heard(name=name, moment=moment, cwd=cwd, passed_over=name in _READ)
+    is_sub = moment is Moment.SUBAGENT_STOP
+    session = text(payload, "parent_conversation_id") if is_sub else ""
+    transcript = text(payload, "agent_transcript_path") if is_sub else ""
+    return Heard(
+        name=name,
+        moment=moment,
+        session=session or text(payload, "session_id") or text(payload, "conversation_id"),
+        cwd=cwd,
+        agent=(text(payload, "subagent_id") or "subagent") if is_sub else "",
+        text=_text(moment, payload),
+        call=call_of(name, moment, payload),
+        transcript=transcript or text(payload, "transcript_path"),
+        again=bool(whole(payload, "loop_count")),
+        unknown=unknown(payload, _KNOWN),
+    )
+
+
+def answer(heard: Heard, told: Told) -> Output:
+    """What the client takes; an empty object where there is nothing to say."""
+    if told.refused:
+        return refusal(_refusal(heard, told.reason), told.reason, exit_code=0)
+    if told.for_model and heard.moment in SPEECH[CURSOR].for_model:
+        return Output(in_json({"additional_context": context(told)}))
+    return NOTHING
+
+
+def _refusal(heard: Heard, reason: str) -> dict[str, JSON]:
+    if heard.moment in STOPS:
+        return {"followup_message": reason}
+    if heard.moment is Moment.PROMPT:
+        return {"continue": False, "user_message": reason}
+    if heard.name == "beforeReadFile":
+        return {"permission": "deny", "user_message": reason}
+    return {"permission": "deny", "user_message": reason, "agent_message": reason}
+
+
+def _moment(name: str, payload: Payload) -> Moment:
+    moment = _READ.get(name, Moment.OTHER)
+    if name == "preToolUse" and text(payload, "tool_name").startswith(tools.CURSOR_MCP):
+        return Moment.OTHER  # beforeMCPExecution follows
+    if moment in STOPS and text(payload, "status") not in ("completed", ""):
+        return Moment.OTHER  # whom a person or an error has stopped does not go on
+    return moment
+
+
+def _cwd(payload: Payload) -> str:
+    roots = payload.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return text(payload, "cwd") or (first if isinstance(first, str) else "")
+
+
+def _text(moment: Moment, payload: Payload) -> str | None:
+    if moment is Moment.PROMPT:
+        return text(payload, "prompt")
+    return said(payload, "summary") if moment is Moment.SUBAGENT_STOP else None
+
+
+ADAPTER = Adapter(name=CURSOR, moments=_MOMENTS, read=read, answer=answer)

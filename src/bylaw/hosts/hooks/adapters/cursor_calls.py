@@ -1,0 +1,110 @@
+"""Cursor's payload of a tool → the call, whichever of its events tells of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters import claude_form
+from bylaw.hosts.hooks.fields import flag, mapping, needed, text, whole
+from bylaw.hosts.hooks.shape import Call, PayloadError
+from bylaw.hosts.hooks.tool_names import CURSOR_MCP
+from bylaw.model.strict_json import JsonError, read_json
+from bylaw.model.vocabulary import CallStatus, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.hosts.hooks.shape import Payload
+    from bylaw.hosts.hooks.tool_names import Sort
+    from bylaw.model.values import JSON
+
+_SORTS: Mapping[str, Sort] = {
+    "Shell": tools.SHELL,
+    **dict.fromkeys(("Write", "Edit", "StrReplace", "Delete", "EditNotebook"), tools.WRITE),
+    "ApplyPatch": tools.PATCH,
+    **dict.fromkeys(("Read", "List", "LS", "Grep", "Glob", "ReadLints"), tools.READ),
+    **dict.fromkeys(("Fetch", "WebFetch"), tools.FETCH),
+    "WebSearch": tools.SEARCH,
+    "Task": tools.AGENT,
+}
+_FAILURES = ("postToolUseFailure", claude_form.FAILED)
+_ENDS: Mapping[str, CallStatus] = {
+    "timeout": CallStatus.TIMEOUT,
+    "permission_denied": CallStatus.DENIED,
+}
+# Events of one tool, which name it by themselves, and what their fields are as its arguments.
+_OF_ONE_TOOL: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "beforeShellExecution": ("Shell", ("command", "cwd", "sandbox")),
+    "afterShellExecution": ("Shell", ("command", "cwd", "sandbox")),
+    "beforeReadFile": ("Read", ("file_path",)),
+    "afterFileEdit": ("Write", ("file_path", "edits")),
+}
+_OF_MCP = ("beforeMCPExecution", "afterMCPExecution")
+
+
+def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
+    """The call that an event is about; None if it is about none."""
+    if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
+        return None
+    tool, given = _called(name, payload)
+    is_mcp = tool.startswith(CURSOR_MCP)
+    server = text(payload, "mcp_server_name")
+    servers = (f"{server}/{tool.removeprefix(CURSOR_MCP)}",) if is_mcp else ()
+    also, args = tools.our_names(tool, given, _SORTS, servers)
+    # The event that judges an MCP tool has no id, so that the one behind it must have none.
+    call = "" if is_mcp else text(payload, "tool_use_id")
+    if moment is Moment.BEFORE_TOOL:
+        return Call(tool=tool, also=also, args=args, id=call)
+    result = _result(payload)
+    return Call(
+        tool=tool,
+        also=also,
+        args=args,
+        id=call,
+        status=_status(name, payload, result),
+        result=result,
+        error=text(payload, "error_message"),
+        ms=whole(payload, "duration"),
+    )
+
+
+def _called(name: str, payload: Payload) -> tuple[str, dict[str, JSON]]:
+    if name in _OF_ONE_TOOL:
+        tool, keys = _OF_ONE_TOOL[name]
+        return tool, {key: payload[key] for key in keys if key in payload}
+    tool, given = needed(payload, "tool_name"), payload.get("tool_input")
+    if name in _OF_MCP:
+        tool = CURSOR_MCP + tool
+        given = _json(given, "tool_input") if isinstance(given, str) else given
+    return tool, mapping({"tool_input": given}, "tool_input")
+
+
+def _json(value: str, key: str) -> JSON:
+    try:
+        return read_json(value)
+    except JsonError as flaw:
+        raise PayloadError(f"`{key}` is not JSON: {flaw}") from None
+
+
+def _result(payload: Payload) -> JSON:
+    """What the tool gave: JSON in a text, or a text."""
+    for key in ("tool_output", "result_json", "output"):
+        value = payload.get(key)
+        if isinstance(value, str):
+            try:
+                return read_json(value)
+            except JsonError:
+                return value
+        if value is not None:
+            return value
+    return None
+
+
+def _status(name: str, payload: Payload, result: JSON) -> CallStatus:
+    if name in _FAILURES:
+        if flag(payload, "is_interrupt"):
+            return CallStatus.CANCELLED
+        return _ENDS.get(text(payload, "failure_type"), CallStatus.ERROR)
+    failed = isinstance(result, dict) and (result.get("isError") is True or "error" in result)
+    return CallStatus.ERROR if failed else CallStatus.OK

@@ -1,0 +1,34 @@
+"""Factory Droid: the form of Claude Code with tools of its own.
+
+`decision` is not taken before a tool, `hookSpecificOutput` is. A call that fails has no event
+after it, calls have no ids, and what the agent said last stands in its transcript only.
+"""
+
+from __future__ import annotations
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters.claude_form import KNOWN, WITHOUT_FAILURES, ClaudeForm
+from bylaw.hosts.hooks.shape import Adapter
+from bylaw.runtime.effects import DROID, SPEECH
+
+_FORM = ClaudeForm(
+    moments=WITHOUT_FAILURES,
+    sorts={
+        "Execute": tools.SHELL,
+        **dict.fromkeys(("Create", "Edit", "MultiEdit", "NotebookEdit"), tools.WRITE),
+        "ApplyPatch": tools.PATCH,
+        **dict.fromkeys(("Read", "LS", "Grep", "Glob"), tools.READ),
+        "FetchUrl": tools.FETCH,
+        "WebSearch": tools.SEARCH,
+        "Task": tools.AGENT,
+    },
+    context=SPEECH[DROID].for_model,
+    known=KNOWN
+    | {
+        *("message_id", "tool_execution_count", "elapsed_time", "CLAUDE_ENV_FILE"),
+        *("session_duration_ms", "message_count"),
+    },
+    separator="___",
+)
+
+ADAPTER = Adapter(name=DROID, moments=WITHOUT_FAILURES, read=_FORM.read, answer=_FORM.answer)

@@ -1,0 +1,117 @@
+"""Gemini CLI: payloads in, answers out.
+
+It does not know the words of Claude Code for a refusal; its own is `decision` with `deny`. Calls
+have no ids. A blocked stop is announced as a prompt with the reason as its text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters.claude_form import result_for_model
+from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown
+from bylaw.hosts.hooks.saying import context, in_json, refusal
+from bylaw.hosts.hooks.shape import Adapter, Call, Heard, Output
+from bylaw.model.values import as_text
+from bylaw.model.vocabulary import CallStatus, Moment
+from bylaw.runtime.effects import GEMINI, SPEECH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.tool_names import Sort
+    from bylaw.model.values import JSON
+
+_MOMENTS: Mapping[str, Moment] = {
+    "SessionStart": Moment.SESSION_START,
+    "BeforeAgent": Moment.PROMPT,
+    "BeforeTool": Moment.BEFORE_TOOL,
+    "AfterTool": Moment.AFTER_TOOL,
+    "AfterAgent": Moment.STOP,
+    "SessionEnd": Moment.SESSION_END,
+}
+_SHELL = "run_shell_command"
+_SORTS: Mapping[str, Sort] = {
+    _SHELL: tools.SHELL,
+    **dict.fromkeys(("write_file", "replace"), tools.WRITE),
+    **dict.fromkeys(("read_file", "read_many_files", "list_directory", "glob"), tools.READ),
+    **dict.fromkeys(("grep_search", "search_file_content"), tools.READ),
+    "web_fetch": tools.FETCH,
+    "google_web_search": tools.SEARCH,
+    **dict.fromkeys(("invoke_agent", "delegate_to_agent"), tools.AGENT),
+}
+_KNOWN = frozenset(
+    {
+        *("session_id", "transcript_path", "cwd", "hook_event_name", "timestamp", "source"),
+        *("prompt", "tool_name", "tool_input", "tool_response", "mcp_context", "reason"),
+        *("original_request_name", "prompt_response", "stop_hook_active"),
+    }
+)
+# A command that fails is shown by a line below what it printed; one that succeeds has none.
+_EXIT = re.compile(r"^Exit Code: [1-9]\d*$", re.MULTILINE)
+
+
+def read(name: str, payload: Payload) -> Heard:
+    """One event of the client."""
+    moment = _MOMENTS.get(name, Moment.OTHER)
+    if moment is Moment.OTHER:
+        return Heard(name=name, moment=moment, cwd=text(payload, "cwd"))
+    return Heard(
+        name=name,
+        moment=moment,
+        session=text(payload, "session_id"),
+        cwd=text(payload, "cwd"),
+        text=text(payload, "prompt")
+        if moment is Moment.PROMPT
+        else said(payload, "prompt_response"),
+        call=_call(moment, payload),
+        transcript=text(payload, "transcript_path"),
+        again=flag(payload, "stop_hook_active"),
+        unknown=unknown(payload, _KNOWN),
+    )
+
+
+def answer(heard: Heard, told: Told) -> Output:
+    """What the client takes; nothing where there is nothing to say."""
+    words: dict[str, JSON] = {}
+    if told.for_person:
+        words["systemMessage"] = "\n".join(told.for_person)
+    if told.refused:
+        return refusal({**words, "decision": "deny", "reason": told.reason}, told.reason)
+    if told.for_model and heard.moment in SPEECH[GEMINI].for_model:
+        own: dict[str, JSON] = {"hookEventName": heard.name, "additionalContext": context(told)}
+        words["hookSpecificOutput"] = own
+    return Output(in_json(words) if words else "")
+
+
+def _call(moment: Moment, payload: Payload) -> Call | None:
+    if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
+        return None
+    tool, given = needed(payload, "tool_name"), mapping(payload, "tool_input")
+    also, args = tools.our_names(tool, given, _SORTS, _servers(payload))
+    if moment is Moment.BEFORE_TOOL:
+        return Call(tool=tool, also=also, args=args)
+    response = mapping(payload, "tool_response")
+    result, error = result_for_model(response), _error(tool, response)
+    status = CallStatus.ERROR if error else CallStatus.OK
+    return Call(tool=tool, also=also, args=args, status=status, result=result, error=error)
+
+
+def _servers(payload: Payload) -> tuple[str, ...]:
+    found = mapping(payload, "mcp_context")
+    server, tool = text(found, "server_name"), text(found, "tool_name")
+    return (f"{server}/{tool}",) if server and tool else ()
+
+
+def _error(tool: str, response: Payload) -> str:
+    told = response.get("error")
+    if told:
+        return text(told, "message") or as_text(told) if isinstance(told, dict) else as_text(told)
+    found = _EXIT.search(as_text(response.get("llmContent"))) if tool == _SHELL else None
+    return found[0] if found else ""
+
+
+ADAPTER = Adapter(name=GEMINI, moments=_MOMENTS, read=read, answer=answer)

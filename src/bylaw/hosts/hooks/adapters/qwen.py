@@ -1,0 +1,35 @@
+"""Qwen Code: the form of Claude Code with the tools of Gemini CLI.
+
+It says how large the context is, at stops. It announces a turn that goes on after a tool as a
+prompt without text, which carries context, too.
+"""
+
+from __future__ import annotations
+
+from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters.claude_form import KNOWN, MOMENTS, ClaudeForm
+from bylaw.hosts.hooks.shape import Adapter
+from bylaw.runtime.effects import QWEN, SPEECH
+
+_FORM = ClaudeForm(
+    moments=MOMENTS,
+    sorts={
+        **dict.fromkeys(("run_shell_command", "monitor"), tools.SHELL),
+        **dict.fromkeys(("write_file", "edit", "replace", "notebook_edit"), tools.WRITE),
+        **dict.fromkeys(
+            ("read_file", "read_many_files", "list_directory", "glob", "grep_search"), tools.READ
+        ),
+        "web_fetch": tools.FETCH,
+        "web_search": tools.SEARCH,
+        **dict.fromkeys(("agent", "task"), tools.AGENT),
+    },
+    context=SPEECH[QWEN].for_model,
+    known=KNOWN
+    | {
+        *("timestamp", "tool_call_id", "submitted_prompt", "crons"),
+        *("context_usage", "context_limit", "input_tokens"),
+    },
+    tokens="input_tokens",
+)
+
+ADAPTER = Adapter(name=QWEN, moments=MOMENTS, read=_FORM.read, answer=_FORM.answer)

@@ -1,0 +1,22 @@
+"""One module a client that can be tried on this machine alone."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.effects import CLAUDE, CODEX, COPILOT, DROID, GEMINI, OPENCODE, QWEN
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.canary.shape import Client
+
+# Cursor's agent needs a server of its own.
+TRIED = (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, DROID, OPENCODE)
+
+
+def client_named(host: str) -> Client:
+    """A client; KeyError if it cannot be tried."""
+    if host not in TRIED:
+        raise KeyError(host)
+    client: Client = import_module(f"bylaw.hosts.hooks.canary.clients.{host}").CLIENT
+    return client

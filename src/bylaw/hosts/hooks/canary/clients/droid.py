@@ -1,0 +1,43 @@
+"""Factory Droid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.hosts.hooks.canary.fake_model import MODEL
+from bylaw.hosts.hooks.canary.script import ToolCall
+from bylaw.hosts.hooks.canary.shape import Client
+from bylaw.runtime.effects import DROID
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.canary.shape import Place
+
+
+def _files(place: Place) -> dict[str, str]:
+    model = {
+        "model": MODEL,
+        "displayName": "Canary",
+        "baseUrl": f"{place.url}/v1",
+        "apiKey": "none",
+        "provider": "generic-chat-completion-api",
+        "maxOutputTokens": 4000,
+    }
+    return {".factory/settings.json": msgspec.json.encode({"customModels": [model]}).decode()}
+
+
+def _shell(command: str) -> ToolCall:
+    why = {"riskLevel": "low", "riskLevelReason": "canary", "summary": "canary"}
+    return ToolCall("Execute", {"command": command, **why})
+
+
+CLIENT = Client(
+    host=DROID,
+    program="droid",
+    files=_files,
+    variables=lambda _: {"FACTORY_API_KEY": "fk-none", "FACTORY_AIRGAP_ENABLED": "1"},
+    verb=("exec",),
+    options=("-m", "custom:Canary-0", "--auto", "high", "-o", "json"),
+    shell=_shell,
+)

@@ -1,0 +1,197 @@
+"""A model on loopback that says what a script says, in the protocol that it is asked in.
+
+It needs no account and no network. A request that offers tools takes the next turn of the script;
+one that offers none is a client's side question, such as for a title, and is answered politely.
+What it was asked is kept: so one sees what reached the model.
+"""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.hosts.hooks.canary.script import Turn
+from bylaw.hosts.hooks.canary.wire import completions, gemini, messages, responses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from io import BufferedIOBase
+
+    from bylaw.model.values import JSON
+
+MODEL = "fake-model"
+MAX_REQUEST = 64 << 20
+MAX_REQUESTS = 1000
+SIDE = Turn("ok")
+AFTER = Turn("There is nothing more to do.")
+_CONVERSATION = ("messages", "input", "contents")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for an answer; `tools` is how many tools it offers."""
+
+    path: str
+    body: dict[str, JSON]
+    tools: int
+
+    @property
+    def conversation(self) -> JSON:
+        """What was said so far, as the protocol calls it."""
+        return next((self.body[name] for name in _CONVERSATION if name in self.body), None)
+
+
+@dataclass
+class FakeModel:
+    """Where it listens, what it will say, what it was asked."""
+
+    url: str
+    turns: list[Turn]
+    asked: list[Asked] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def told(self, text: str) -> bool:
+        """Whether a text reached the model."""
+        return any(text in one for asked in self.asked for one in _texts(asked.body))
+
+    def next_turn(self, asked: Asked) -> Turn:
+        """What it says to a request."""
+        with self._lock:
+            if len(self.asked) < MAX_REQUESTS:
+                self.asked.append(asked)
+            if not asked.tools:
+                return SIDE
+            return self.turns.pop(0) if self.turns else AFTER
+
+
+@contextmanager
+def fake_model(turns: Iterable[Turn]) -> Iterator[FakeModel]:
+    """Listen while the block runs."""
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.model = FakeModel(f"http://127.0.0.1:{server.server_address[1]}", list(turns))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server.model
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    model: FakeModel
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client may go whenever it wants."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # One write an answer, sent at once: two of them would wait for each other.
+    wbufsize = -1
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+        """Say nothing."""
+
+    def do_HEAD(self) -> None:
+        """A client asks whether somebody is there."""
+        self._send(b"", "application/json")
+
+    def do_GET(self) -> None:
+        """All that can be asked is which models there are."""
+        one: JSON = {"id": MODEL, "name": f"models/{MODEL}", "object": "model", "type": "model"}
+        self._send_json({"object": "list", "data": [one], "models": [one], "has_more": False})
+
+    def do_POST(self) -> None:
+        """A question to the model."""
+        path = self.path.partition("?")[0]
+        data = _data(self.headers.get("transfer-encoding", ""), self._length(), self.rfile)
+        body = _decoded(data, self.headers.get("content-encoding", ""))
+        if path.endswith(("/count_tokens", ":countTokens")):
+            self._send_json({"input_tokens": 100, "totalTokens": 100})
+            return
+        turn = self.server.model.next_turn(Asked(path, body, _offered(body)))
+        self._answer(path, body, turn)
+
+    def _answer(self, path: str, body: dict[str, JSON], turn: Turn) -> None:
+        model = str(body.get("model", MODEL))
+        if path.endswith("/messages"):
+            self._stream(messages.streamed(turn, model))
+        elif path.endswith("/responses"):
+            self._stream(responses.streamed(turn, model))
+        elif path.endswith("/chat/completions") and body.get("stream"):
+            self._stream(completions.streamed(turn, model))
+        elif path.endswith("/chat/completions"):
+            self._send_json(completions.whole(turn, model))
+        elif path.endswith(":streamGenerateContent"):
+            self._stream(gemini.streamed(turn, model))
+        elif path.endswith(":generateContent"):
+            self._send_json(gemini.whole(turn, model))
+        else:
+            self._send_json({"error": {"message": "there is no such path"}}, 404)
+
+    def _length(self) -> int:
+        return int(self.headers.get("content-length") or 0)
+
+    def _stream(self, data: bytes) -> None:
+        self._send(data, "text/event-stream")
+
+    def _send_json(self, value: dict[str, JSON], status: int = 200) -> None:
+        self._send(msgspec.json.encode(value), "application/json", status)
+
+    def _send(self, data: bytes, kind: str, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _data(transfer: str, length: int, stream: BufferedIOBase) -> bytes:
+    if transfer.lower() != "chunked":
+        return stream.read(min(length, MAX_REQUEST))
+    pieces = []
+    while size := int(stream.readline().partition(b";")[0], 16):
+        pieces.append(stream.read(min(size, MAX_REQUEST)))
+        stream.readline()
+    stream.readline()
+    return b"".join(pieces)
+
+
+def _decoded(data: bytes, encoding: str) -> dict[str, JSON]:
+    """The body; nothing of one that is no object."""
+    if encoding == "gzip":
+        data = gzip.decompress(data)
+    try:
+        return msgspec.json.decode(data, type=dict)
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _offered(body: dict[str, JSON]) -> int:
+    tools = body.get("tools")
+    if not isinstance(tools, list):
+        return 0
+    inside = [one.get("functionDeclarations") for one in tools if isinstance(one, dict)]
+    return sum(len(one) if isinstance(one, list) else 1 for one in inside)
+
+
+def _texts(value: JSON) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)

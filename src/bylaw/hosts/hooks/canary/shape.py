@@ -1,0 +1,42 @@
+"""How a real client is started without anybody in front of it, and what becomes of that.
+
+place (home, repository, model) → files, variables, arguments → process → Ran
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bylaw.hosts.hooks.canary.script import ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a client is tried: a home of its own, a folder to work in, the model's address."""
+
+    home: str
+    repository: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One client.
+
+    `program` is its name on the search path; `files` are private settings, by path below its home;
+    before the prompt stand `verb` and `options`, between them `again` for a run that goes on where
+    the last one ended. `shell` is how the model has a command run.
+    """
+
+    host: str
+    program: str
+    files: Callable[[Place], Mapping[str, str]]
+    variables: Callable[[Place], Mapping[str, str]]
+    verb: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    options: tuple[str, ...]
+    shell: Callable[[str], ToolCall]

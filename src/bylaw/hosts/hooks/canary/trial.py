@@ -1,0 +1,98 @@
+"""A client → whether our hooks hold it, tried with a command that does no harm.
+
+In a folder that is made for it and then goes away, a rule forbids one command. A model that says a
+script wants it run. Nothing of the person's own set-up is used but the client's program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.canary.fake_model import fake_model
+from bylaw.hosts.hooks.canary.running import run_client
+from bylaw.hosts.hooks.canary.script import Turn
+from bylaw.hosts.hooks.canary.shape import Place
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.entries import with_entries
+from bylaw.hosts.hooks.install.interpreter import interpreter
+from bylaw.hosts.hooks.install.places import Scope, file_of
+from bylaw.model.source import SourceFile
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind
+from bylaw.runtime.configuration import CONFIGURATION
+from bylaw.runtime.journal.errors import JournalError
+from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.settings.tables import JournalSettings
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.canary.running import Ran
+    from bylaw.hosts.hooks.canary.shape import Client
+
+REASON = "the canary stays in its cage"
+_FLOWN = "canary-has-flown"
+_RULES = f"""\
+<rules>
+  <on id="canary" event="pre_tool_call" tool="shell">
+    <deny reason="{REASON}"/>
+  </on>
+</rules>
+"""
+_SETTINGS = '[[book]]\npath = "canary.chatmd"\n'
+_PROMPT = "let the canary fly"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What was seen: a hook denied the call, it was not run, the model read why."""
+
+    fired: bool
+    obeyed: bool
+    reached: bool
+    ran: Ran
+
+    @property
+    def holds(self) -> bool:
+        """Whether rules govern this client."""
+        return self.fired and self.obeyed and self.reached
+
+
+def try_client(client: Client) -> Trial:
+    """Start the real client; NoProgramError if it is not installed."""
+    with TemporaryDirectory(prefix="bylaw-canary-", ignore_cleanup_errors=True) as folder:
+        home, root = Path(folder, "home"), Path(folder, "repository")
+        home.mkdir()
+        root.mkdir()
+        Path(root, CONFIGURATION).write_text(_SETTINGS)
+        Path(root, "canary.chatmd").write_text(_RULES)
+        lay_hooks(client.host, str(root))
+        wanted = Turn("", (client.shell(f"touch {_FLOWN}"),))
+        with fake_model([wanted]) as model:
+            place = Place(home=str(home), repository=str(root), url=model.url)
+            ran = run_client(client, place, _PROMPT, {})
+        flown = Path(root, _FLOWN).exists()
+        # A client that never had the call run it did not obey anybody.
+        obeyed = not flown and not model.turns
+        return Trial(_has_denied(root), obeyed, model.told(REASON), ran)
+
+
+def lay_hooks(host: str, root: str) -> None:
+    """Our hooks in the configuration of an empty project."""
+    client = CLIENTS[host]
+    file = file_of(client, Scope.PROJECT, root)
+    text = with_entries(SourceFile(file.shown, "{}\n"), client.shape(interpreter()))
+    place = Path(file.location)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+
+
+def _has_denied(root: Path) -> bool:
+    question = "SELECT 1 FROM records WHERE kind = ? AND verdict = ? LIMIT 1"
+    denied = (Kind.TOOL_BEFORE.value, Verdict.DENY.value)
+    try:
+        with JournalReader(str(root / JournalSettings().path)) as reader:
+            return bool(reader.query(question, denied))
+    except JournalError:
+        return False  # no hook was called

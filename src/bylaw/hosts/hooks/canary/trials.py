@@ -1,0 +1,63 @@
+"""Hosts → each client that is installed tried out, and why the others were not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.canary.clients import TRIED, client_named
+from bylaw.hosts.hooks.canary.running import NoProgramError
+from bylaw.hosts.hooks.canary.trial import try_client
+from bylaw.hosts.hooks.doctor.programs import programs_of
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.runtime.effects import TITLES
+from bylaw.runtime.reading import in_plain_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.hosts.hooks.canary.trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What was seen of a client; None and `why` if it was not tried."""
+
+    host: str
+    version: str = ""
+    seen: Trial | None = None
+    why: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name that people know."""
+        return TITLES[self.host]
+
+    @property
+    def ending(self) -> str:
+        """How the client ended, in words."""
+        code = self.seen.ran.exit_code if self.seen else None
+        return "no exit code in time" if code is None else f"exit code {code}"
+
+
+def try_clients(hosts: Sequence[str], tell: Callable[[str], None]) -> list[Tried]:
+    """Try one after the other."""
+    tell("asking clients for their versions")
+    programs = programs_of(CLIENTS[host] for host in hosts)
+    versions = {host: one.version for host, one in programs.items()}
+    found = []
+    for host in hosts:
+        tell(f"trying {TITLES[host]}")
+        found.append(_tried(host, versions.get(host, "")))
+    return found
+
+
+def _tried(host: str, version: str) -> Tried:
+    if host not in TRIED:
+        return Tried(host, version, why="cannot be tried: it needs a server of its own")
+    try:
+        return Tried(host, version, try_client(client_named(host)))
+    except NoProgramError as missing:
+        return Tried(host, version, why=f"not installed: {missing}")
+    except OSError as wrong:
+        return Tried(host, version, why=f"cannot be started: {in_plain_words(wrong)}")

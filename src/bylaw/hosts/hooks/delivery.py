@@ -1,0 +1,54 @@
+"""What rules say → what this hook of this client can carry; other texts for the model wait.
+
+A warning is for the person, or for the model where the client shows nothing to the person. A
+refusal that the client does not take is told to both. Only a call can wait for a person: elsewhere
+a question is a refusal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.reasons import shown
+from bylaw.hosts.hooks.shape import STOPS, Told
+from bylaw.model.vocabulary import Moment
+from bylaw.tools.printers.wording import number_of
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.hook_host import HookHost
+    from bylaw.hosts.hooks.notes import SessionNotes
+    from bylaw.hosts.hooks.shape import Heard
+    from bylaw.runtime.effects import Speech
+
+
+def delivered(
+    heard: Heard, told: Told, host: HookHost, speech: Speech, notes: SessionNotes
+) -> Told:
+    """What is told now."""
+    for_model = [*notes.take(), *host.for_model]
+    for_person = [shown(text) for text in host.for_person]
+    asked = told.asked and heard.moment is Moment.BEFORE_TOOL
+    objects = told.refused or (told.asked and not asked)
+    refused = objects and heard.moment in speech.denies
+    if objects and not refused:
+        for_model.append(told.reason)
+        for_person.append(told.reason)
+    if heard.moment not in speech.for_person:
+        for_model += (text for text in for_person if text not in for_model)
+        for_person = []
+    reason = told.reason
+    if refused and heard.moment in STOPS:
+        # What blocks a stop is the only text that reaches the model there.
+        reason = "\n\n".join([reason, *for_model])
+        for_model = []
+    if refused or heard.moment not in speech.for_model:
+        if dropped := notes.wait(for_model):
+            for_person.append(f"{number_of(dropped, 'text')} for the model dropped: too many wait")
+        for_model = []
+    return Told(
+        refused=refused,
+        asked=asked,
+        reason=reason,
+        for_model=tuple(for_model),
+        for_person=tuple(for_person),
+    )

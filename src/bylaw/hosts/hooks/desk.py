@@ -1,0 +1,177 @@
+"""A root and a client → its rules in force, and what they say to one event of the client.
+
+    Heard → events, each submitted → verdicts, texts → Told
+
+A stage that is refused ends the row of events: see `events`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bylaw.engine.index import RuleSet
+from bylaw.hosts.base import Loop
+from bylaw.hosts.demands import demands
+from bylaw.hosts.hooks.delivery import delivered
+from bylaw.hosts.hooks.events import GATES, events_of
+from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
+from bylaw.hosts.hooks.own_rules import own_book
+from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
+from bylaw.hosts.hooks.protect.guard import Guard
+from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
+from bylaw.hosts.hooks.shape import Told
+from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.model.errors import BylawError
+from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import Kind, Moment
+from bylaw.runtime.effects import SPEECH, Ask
+from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.loading import load_root
+from bylaw.runtime.model_facts import with_model_facts
+from bylaw.runtime.root import read_configuration
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.stop_gate import judged_stop
+from bylaw.runtime.switches import read_switches
+from bylaw.runtime.switching import Switchboard
+from bylaw.runtime.trust import is_trusted
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from bylaw.hosts.hooks.disk import Disk
+    from bylaw.hosts.hooks.notes import SessionNotes
+    from bylaw.hosts.hooks.shape import Heard
+    from bylaw.model.event import Event
+    from bylaw.runtime.answer import Answer
+    from bylaw.runtime.configuration import Configuration
+
+
+class Desk:
+    """The rules of a root at work for one client; LoadError if the set is refused."""
+
+    def __init__(self, root: str, host: str, stack: ExitStack) -> None:
+        library = load_root(root)
+        configuration = read_configuration(root)
+        books = (*library.in_force(), (own := own_book(root)).book)
+        trust = partial(is_trusted, root, library, configuration)
+        self.settings = trust().in_force(configuration.settings)
+        self._guard = Guard(root, library, self.settings.protect)
+        self._host = HookHost(host)
+        self._speech = SPEECH[host]
+        self._noted: list[str] = []
+        self._policies = FilePolicies(root, self._noted.append)
+        self._switches = Switchboard(books, read_switches(root).disabled)
+        journal = stack.enter_context(open_journal(root, configuration))
+        scripts = stack.enter_context(ScriptRunner())
+        rules = RuleSet(books)
+        self._policies.put_in_force(rules, self.settings.command, trust, journal.redactor.text)
+        texts = rules_with_texts((*library.governing, own))
+        offer = NotForFiles(self._policies)
+        self._loop = Loop(self._host, rules, texts, journal, scripts, offer)
+        self._disk = self._watched(root, rules, configuration)
+        bus = self.settings.law.bus
+        self._approvals = ApprovalCalls(root, bus) if self._guard.has_law else None
+
+    def hear(self, heard: Heard, session: str, notes: SessionNotes) -> Told:
+        """Submit what an event of the client means; what the client is to be told."""
+        if heard.agent and not self.settings.hooks.subagents:
+            return Told()
+        if heard.moment is Moment.PROMPT and heard.text:
+            notes.in_a_row = 0
+        if self._approvals and self.settings.protect.enabled:
+            self._noted += self._approvals.hear(heard, session)
+        self._judge_files(heard, session)
+        told = self._judged(heard, session, notes)
+        self._host.for_person += notes.once(self._noted)
+        return delivered(heard, told, self._host, self._speech, notes)
+
+    @property
+    def logged(self) -> list[str]:
+        """The lines that rules wrote to the log."""
+        return self._host.logged
+
+    def _watched(self, root: str, rules: RuleSet, configuration: Configuration) -> Disk | None:
+        """The files of the root, if a rule is about their changes."""
+        if not any(Kind.FILE in rule.on.kinds and not rule.free for rule in rules.rules()):
+            return None
+        from bylaw.hosts.hooks.disk import Disk  # noqa: PLC0415 - few roots have such rules
+
+        host, law = self._host.name, self.settings.law
+        return Disk(root, host, rules, configuration, law, self._noted.append)
+
+    def _judge_files(self, heard: Heard, session: str) -> None:
+        """What was done to files stands before what was done with them, and nothing undoes it."""
+        for event in self._disk.events(heard, session) if self._disk else ():
+            answer = self._submit(self._stamped(event, session, heard))
+            against = objections(answer.deciding.reasons)
+            self._host.for_model += [against] if against else []
+
+    def _judged(self, heard: Heard, session: str, notes: SessionNotes) -> Told:
+        withheld = ""
+        for event in events_of(heard):
+            stamped = self._stamped(event, session, heard)
+            if isinstance(stamped, AgentStop):
+                return self._stopped(stamped, withheld, notes, heard)
+            answer = self._submit(stamped)
+            if isinstance(stamped, ToolAfter) and stamped.facts.changed:
+                self._host.for_model += warnings(answer.deciding.reasons)
+            if isinstance(stamped, TurnEnd):
+                withheld = objections(answer.deciding.reasons)
+            elif isinstance(stamped, GATES) and answer.verdict >= Verdict.ASK:
+                return self._refusal(answer)
+        return Told()
+
+    def _refusal(self, answer: Answer) -> Told:
+        reason = objections(answer.deciding.reasons) or "a rule refuses it"
+        asks = answer.verdict is Verdict.ASK
+        if asks and self._speech.ask is Ask.PERSON:
+            return Told(asked=True, reason=reason)
+        return Told(refused=True, reason=f"{reason}\n{ASKED}" if asks else reason)
+
+    def _stopped(self, event: AgentStop, withheld: str, notes: SessionNotes, heard: Heard) -> Told:
+        """A stop goes through, is blocked, or is let through with a warning to the person."""
+        facts = replace(event.facts, withheld=withheld)
+        answer = self._submit(replace(event, facts=facts))
+        in_a_row = max(notes.in_a_row, int(heard.again))
+        stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, in_a_row)
+        prompts = self._policies.take_shown()
+        if stop.released:
+            self._policies.take_back(answer, stop.let_through)
+            self._loop.take(stop.released)
+            self._host.for_person += stop.warnings
+        if not stop.blocks:
+            return Told()
+        notes.in_a_row += 1
+        texts = demands(stop.decision, prompts, self._policies.output_mode)
+        reason = "\n\n".join([*(shown(text) for text, _ in texts), places(stop.decision.reasons)])
+        # The agent goes on, so a turn begins; notices for it wait until the client has a place.
+        self._submit(self._stamped(TurnStart(), event.session, heard))
+        return Told(refused=True, reason=reason)
+
+    def _submit(self, event: Event) -> Answer:
+        (answer,) = self._loop.take([event])
+        if answer.problem:  # no rule has said so: it is a failure like any other
+            raise BylawError(answer.problem)
+        self._host.for_person += warnings(answer.deciding.reasons)
+        return answer
+
+    def _stamped(self, event: Event, session: str, heard: Heard) -> Event:
+        named = replace(self._guarded(event, heard), session=session, agent=heard.agent)
+        if heard.tokens is not None:
+            named = replace(named, tokens=heard.tokens)
+        return with_model_facts(self._switches.stamp(named), self.settings.model)
+
+    def _guarded(self, event: Event, heard: Heard) -> Event:
+        """With the protected files that a call would change, or that were changed meanwhile."""
+        if isinstance(event, ToolBefore) and heard.call is not None:
+            found = self._guard.before(heard.call, heard.cwd or ".")
+            return replace(event, facts=replace(event.facts, protected=found))
+        if isinstance(event, ToolAfter) and heard.call is not None:
+            changed = self._guard.after(heard.call)
+            return replace(event, facts=replace(event.facts, changed=changed))
+        return event

@@ -1,0 +1,225 @@
+"""What changed on disk since a session last looked → `file` events, whoever changed it.
+
+A shell can do anything, and so can a tool that nobody knows. So git is asked what differs: after
+every call that may change files, at a prompt and at a stop. Files that git passes over count where
+a tool names them. Where no rule is about changes of files nobody looks, and git is not started.
+
+These events are judged and recorded; what rules want done about them does the watcher of the bus.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.hosts.bus.bus_host import LOCKS
+from bylaw.hosts.bus.events import leads_out
+from bylaw.hosts.hooks.notes import notes_file
+from bylaw.hosts.hooks.protect.calls import named_paths
+from bylaw.hosts.hooks.protect.guard import may_change_files
+from bylaw.hosts.worktree.look_back import LookBack, SeenTree
+from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.model.errors import BylawError
+from bylaw.model.event import File
+from bylaw.model.fact_paths import file_path
+from bylaw.model.facts import LawFacts
+from bylaw.model.vocabulary import ActorHint, Change, FileStatus, Moment
+from bylaw.runtime.effects import CLAUDE, CURSOR
+from bylaw.runtime.file_digests import FileDigests
+from bylaw.runtime.paths import as_bytes, lies_in, name_from, real_path
+from bylaw.runtime.shared_files import SharedFiles
+from bylaw.runtime.state_folder import STATE, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bylaw.engine.index import RuleSet
+    from bylaw.hosts.hooks.shape import Heard
+    from bylaw.runtime.configuration import Configuration
+    from bylaw.runtime.settings.tables import LawSettings
+
+MAX_KEPT_BYTES = 64 << 20
+MAX_NAMED = 1_000  # files that git passes over
+MAX_EVENTS = 500  # of one look; all of them are recorded before the client is answered
+
+# Only these have a name of their own among the hints (LD-014).
+_ACTORS = {CLAUDE: ActorHint.CLAUDE, CURSOR: ActorHint.CURSOR}
+_AT_WORK = frozenset({Moment.AFTER_TOOL, Moment.STOP, Moment.SUBAGENT_STOP})
+_NEVER = frozenset({Moment.SESSION_END, Moment.OTHER})
+_CHANGES = {
+    FileStatus.ADDED: Change.CREATED,
+    FileStatus.MODIFIED: Change.MODIFIED,
+    FileStatus.DELETED: Change.DELETED,
+    FileStatus.RENAMED: Change.RENAMED,
+}
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """The last look: `tree` is what git saw, `named` the digests of files that tools named."""
+
+    tree: SeenTree | None = None
+    named: dict[str, str] = {}
+
+
+class Changed(NamedTuple):
+    """What happened to a file; paths are those from the root."""
+
+    change: Change
+    path: str
+    old_path: str = ""
+
+
+class Disk:
+    """The files of a root, as the sessions of one client see them.
+
+    `note` is told what a person should know.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        host: str,
+        rules: RuleSet,
+        configuration: Configuration,
+        law: LawSettings,
+        note: Callable[[str], None],
+    ) -> None:
+        self._root = root
+        self._top = real_path(root)
+        self._actor = _ACTORS.get(host, ActorHint.UNKNOWN)
+        self._rules = rules
+        # As the watcher does: that nobody trusts the roots is found when something would start.
+        self._roots = configuration.settings.command.roots
+        self._law = law
+        self._note = note
+        self._excluded = (law.bus, LOCKS, STATE)
+
+    def events(self, heard: Heard, session: str) -> Iterator[File]:
+        """What happened since the last look; who takes all of it is not told again."""
+        if heard.moment in _NEVER or (heard.call and not may_change_files(heard.call)):
+            return
+        name = notes_file("hook-disk", session)
+        with state_folder(self._root) as folder:
+            before = _decoded(folder.read(name, MAX_KEPT_BYTES))
+            now, changes = self._looked(heard, before)
+            yield from self._told(changes, heard)
+            if now != before:
+                folder.write(name, msgspec.json.encode(now), lasting=False)
+
+    def _looked(self, heard: Heard, before: Kept | None) -> tuple[Kept, list[Changed]]:
+        named = list(self._named(heard))
+        if heard.moment is Moment.BEFORE_TOOL and before is not None:
+            return self._noted(before, named), []
+        kept = before or Kept()
+        # If nobody looked before the agent began, what differs from HEAD counts as its work.
+        begins = before is None and heard.moment not in _AT_WORK
+        tree, by_git, known = self._by_git(kept.tree, begins=begins)
+        others = [path for path in dict.fromkeys([*kept.named, *named]) if path not in known]
+        by_name = [] if begins else list(self._by_name(kept, others, heard))
+        return self._noted(Kept(tree, {}), [*kept.named, *named]), [*by_git, *by_name]
+
+    def _by_git(
+        self, earlier: SeenTree | None, *, begins: bool
+    ) -> tuple[SeenTree | None, list[Changed], set[str]]:
+        """What is now, what happened, and all files that git has told of; nothing if it cannot."""
+        try:
+            look = LookBack(self._root)
+            now = look.seen()
+            then = earlier or (now if begins else SeenTree(now.commit))
+            changes = look.since(then)
+        except BylawError as problem:
+            self._note(f"{problem}: changes of files are judged only where a tool names them")
+            return earlier, [], set()
+        below = fact_path(as_bytes(name_from(look.repository.root, self._top)))
+        inside = [
+            Changed(_CHANGES[one.status], _below(below, one.path), _below(below, one.old_path))
+            for one in changes
+        ]
+        known = {_below(below, path) for path in (*now.digests, *then.digests)}
+        told = [one for either in inside for one in _at_home(either)]
+        return now, told, known.union(*((one.path, one.old_path) for one in told))
+
+    def _by_name(self, kept: Kept, paths: Iterable[str], heard: Heard) -> Iterator[Changed]:
+        digests = FileDigests(self._root)
+        for path in paths:
+            now = digests.of(file_path(path))
+            # Of a file that nobody looked at before, one has to believe the tool.
+            then = kept.named.get(path, "?" if heard.moment is Moment.AFTER_TOOL else now)
+            if now != then:
+                change = Change.MODIFIED if now and then else Change.CREATED
+                yield Changed(change if now else Change.DELETED, path)
+
+    def _noted(self, kept: Kept, paths: list[str]) -> Kept:
+        """With the files as they are now; what was noted before stands until the next look."""
+        digests = FileDigests(self._root)
+        new = [path for path in dict.fromkeys(paths) if path not in kept.named][-MAX_NAMED:]
+        named = {**kept.named, **{path: digests.of(file_path(path)) for path in new}}
+        return Kept(kept.tree, dict(list(named.items())[-MAX_NAMED:]))
+
+    def _named(self, heard: Heard) -> Iterator[str]:
+        """The files below the root that a file tool names."""
+        for path in named_paths(heard.call) if heard.call else ():
+            location = os.path.join(heard.cwd or self._root, os.path.expanduser(path))  # noqa: PTH111, PTH118 - texts
+            folder, _, name = location.rpartition("/")
+            inside = name_from(self._top, f"{real_path(folder or '/')}/{name}")
+            if inside and name not in {"", ".", ".."} and "\0" not in inside:
+                yield fact_path(as_bytes(inside))
+
+    def _told(self, changes: list[Changed], heard: Heard) -> Iterator[File]:
+        facts = self._facts() if changes else LawFacts()
+        events = [self._event(one, heard, facts) for one in changes if not self._is_ours(one.path)]
+        wanted = [one for one in events if one.facts.outside or self._concerns_a_rule(one)]
+        if len(wanted) > MAX_EVENTS:
+            self._note(f"{len(wanted):,} files changed at once: {MAX_EVENTS} of them are judged")
+        yield from sorted(wanted, key=lambda one: one.path)[:MAX_EVENTS]
+
+    def _event(self, changed: Changed, heard: Heard, facts: LawFacts) -> File:
+        path = changed.path
+        is_outside = changed.change is not Change.DELETED and leads_out(self._root, file_path(path))
+        return File(
+            actor=self._actor if heard.moment in _AT_WORK else ActorHint.UNKNOWN,
+            change=changed.change,
+            path=path,
+            old_path=changed.old_path,
+            facts=msgspec.structs.replace(facts, outside=(path,)) if is_outside else facts,
+        )
+
+    def _facts(self) -> LawFacts:
+        return LawFacts(
+            phase=SharedFiles(self._root, self._law.bus).context().phase.phase,
+            allowed_roots=self._roots,
+            policy_mode=self._law.policy_mode,
+        )
+
+    def _is_ours(self, path: str) -> bool:
+        """LD-A33: nobody's work."""
+        return any(lies_in(path, folder) for folder in self._excluded)
+
+    def _concerns_a_rule(self, event: File) -> bool:
+        found = self._rules.candidates(event)
+        return any(not rule.free for group in found for rule in group.rules)
+
+
+def _below(folder: str, path: str) -> str:
+    """A path of the work tree as one of a folder in it; the empty text if it lies elsewhere."""
+    return name_from(folder, path) if folder else path
+
+
+def _at_home(changed: Changed) -> Iterator[Changed]:
+    """A file that was moved over the edge of the root came or went."""
+    if changed.path and changed.change is Change.RENAMED and not changed.old_path:
+        yield Changed(Change.CREATED, changed.path)
+    elif changed.path:
+        yield changed
+    elif changed.old_path:
+        yield Changed(Change.DELETED, changed.old_path)
+
+
+def _decoded(data: bytes | None) -> Kept | None:
+    try:
+        return None if data is None else msgspec.json.decode(data, type=Kept)
+    except msgspec.MsgspecError:
+        return None  # as if nobody had looked

@@ -1,0 +1,87 @@
+"""A root → everything that `bylaw doctor` tells about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.doctor.finding import Level, note, wrong
+from bylaw.hosts.hooks.doctor.hooks_there import HooksThere
+from bylaw.hosts.hooks.doctor.programs import NODE, Program, major, programs_of
+from bylaw.hosts.hooks.doctor.surroundings import surroundings
+from bylaw.hosts.hooks.doctor.trusted_by_client import still_needed
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.interpreter import interpreter
+from bylaw.hosts.hooks.install.places import Scope
+from bylaw.hosts.hooks.install.steps import judged_twice, switch_step
+from bylaw.hosts.hooks.install.switches import switched_off
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bylaw.hosts.hooks.doctor.finding import Finding
+    from bylaw.hosts.hooks.install.clients import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """The clients that are installed, by host, and what was found."""
+
+    root: str
+    programs: Mapping[str, Program]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is wrong."""
+        return not any(one.level is Level.WRONG for one in self.findings)
+
+
+def examine(root: str, tell: Callable[[str], None]) -> Examination:
+    """Look at everything; nothing is changed, and nothing of the repository is started."""
+    tell("asking clients for their versions")
+    programs = programs_of(CLIENTS.values())
+    python = interpreter()
+    found: list[Finding] = []
+    for client in CLIENTS.values():
+        tell(f"looking at {client.title}")
+        found += _of_client(client, root, python, programs)
+    tell("looking at rules and journal")
+    found += surroundings(root)
+    clients = {host: one for host, one in programs.items() if host != NODE}
+    return Examination(root, clients, tuple(found))
+
+
+def _of_client(
+    client: Client, root: str, python: str, programs: Mapping[str, Program]
+) -> Iterator[Finding]:
+    there = {scope: HooksThere(client, scope, root, python) for scope in Scope}
+    found = [scope for scope in Scope if there[scope].found]
+    for one in there.values():
+        yield from one.findings
+    if client.host not in programs:
+        if found:
+            yield note(client.host, "not installed here, or not on the search path")
+        return
+    yield from _of_program(client, programs)
+    if not found:
+        step = f"`bylaw install {client.host}` puts them there"
+        yield note(client.host, "no hooks of Bylaw: no rule governs it", step)
+    if found:
+        for step in judged_twice(client, found[0], root, python):
+            yield wrong(client.host, "every event is judged twice", step)
+        for off in switched_off(client, root):
+            yield wrong(client.host, "its hooks are switched off", switch_step(off))
+    for scope in found:
+        yield from still_needed(client, scope, root, there[scope])
+
+
+def _of_program(client: Client, programs: Mapping[str, Program]) -> Iterator[Finding]:
+    program = programs[client.host]
+    if not program.version:
+        step = f"call `{program.path} --version` to see why"
+        yield wrong(client.host, f"`{program.path}` does not tell its version", step)
+    node = programs.get(NODE)
+    if client.node and node is not None and major(node.version) < client.node:
+        text = f"needs node {client.node} or newer, and `{node.path}` is {node.version}"
+        yield wrong(client.host, text, f"install node {client.node} or newer, first on the path")

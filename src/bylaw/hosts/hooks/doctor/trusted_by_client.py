@@ -1,0 +1,119 @@
+"""What clients have written down of a person's trust → what they still wait for.
+
+Only what a client's own code reads is read here; of the others nobody can tell from outside.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bylaw.hosts.hooks.doctor.finding import note, wrong
+from bylaw.hosts.hooks.install.places import Scope, user_folder
+from bylaw.model.errors import BylawError
+from bylaw.runtime import effects
+from bylaw.runtime.paths import folder_of, lies_in
+from bylaw.runtime.reading import MAX_INPUT_BYTES, regular_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bylaw.hosts.hooks.doctor.finding import Finding
+    from bylaw.hosts.hooks.doctor.hooks_there import HooksThere
+    from bylaw.hosts.hooks.install.clients import Client
+
+
+def still_needed(client: Client, scope: Scope, root: str, there: HooksThere) -> Iterator[Finding]:
+    """What a person has to do before the client runs hooks that are there."""
+    known = _TRUST.get(client.host)
+    for step in client.in_project if scope is Scope.PROJECT else ():
+        yield from _needed(client, "this folder", step, known and known(client, root))
+    for step in client.steps:
+        seen = _hooks_of_codex(client, there) if client.host == effects.CODEX else None
+        yield from _needed(client, "hooks", step, seen)
+
+
+def _needed(client: Client, what: str, step: str, done: bool | None) -> Iterator[Finding]:
+    if done is None:
+        yield note(client.host, f"nobody can tell from here whether it trusts {what}", step)
+    elif not done:
+        yield wrong(client.host, f"does not trust {what} yet, and so runs no hooks", step)
+
+
+def _claude(client: Client, root: str) -> bool:
+    """A folder counts for those below it; the file lies beside the folder of settings."""
+    projects = _member(_json(_below(client, ".claude.json", beside=True)), "projects")
+    return any(
+        lies_in(root, path) and _value(one, "hasTrustDialogAccepted") is True
+        for path, one in projects.items()
+    )
+
+
+def _gemini(client: Client, root: str) -> bool:
+    if os.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
+        return True
+    folders = _json(_below(client, "trustedFolders.json"))
+    if folders.get(root) == "DO_NOT_TRUST":
+        return False
+    whole = [path for path, one in folders.items() if one == "TRUST_FOLDER"]
+    around = [folder_of(path) for path, one in folders.items() if one == "TRUST_PARENT"]
+    return any(lies_in(root, path) for path in (*whole, *around))
+
+
+def _codex(client: Client, root: str) -> bool:
+    project = _member(_member(_codex_settings(client), "projects"), root)
+    return project.get("trust_level") == "trusted"
+
+
+def _hooks_of_codex(client: Client, there: HooksThere) -> bool:
+    """Whether a person was asked about hooks of that file; a changed one is asked about again."""
+    state = _member(_member(_codex_settings(client), "hooks"), "state")
+    return any(key.startswith(f"{there.location}:") for key in state)
+
+
+_TRUST: dict[str, Callable[[Client, str], bool]] = {
+    effects.CLAUDE: _claude,
+    effects.GEMINI: _gemini,
+    effects.CODEX: _codex,
+}
+
+
+def _codex_settings(client: Client) -> dict[str, object]:
+    try:
+        return tomllib.loads(_data(_below(client, "config.toml")).decode())
+    except ValueError:
+        return {}
+
+
+def _json(path: str) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(_data(path), type=dict[str, object])
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _below(client: Client, name: str, *, beside: bool = False) -> str:
+    try:
+        folder, below = user_folder(client)
+    except BylawError:
+        return ""
+    return f"{folder}/{'' if beside else below}{name}"
+
+
+def _data(path: str) -> bytes:
+    try:
+        return regular_bytes(path, MAX_INPUT_BYTES) if path else b""
+    except (OSError, ValueError):
+        return b""
+
+
+def _member(value: object, key: str) -> dict[str, object]:
+    found = _value(value, key)
+    return found if isinstance(found, dict) else {}
+
+
+def _value(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None

@@ -1,0 +1,268 @@
+"""`bylaw hook HOST [EVENT]`: the process that a client starts, and that owns what a failure means.
+
+It reads the payload and lets another process judge it: the resident if there is one, else a child
+of its own. Whatever happens to that process, also a crash, a kill or a time-out, this one prints
+exactly one answer. Only what the interpreter has anyway is imported here: it starts with every call
+of every tool.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from bylaw.hosts.hooks.closing import (
+    REFUSED,
+    SILENCE,
+    STOP_NAMES,
+    client_behind,
+    closed,
+    is_gate,
+    patience_s,
+)
+from bylaw.hosts.hooks.line import TAKEN, connected, is_wanted, request, resident_command
+
+TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from bylaw.hosts.hooks.shape import Output
+
+MAX_PAYLOAD = 32 << 20
+MAX_ANSWER = 64 << 20
+MAX_WHY = 4_000
+_PIECE = 1 << 16
+# What whoever judges says: that gates may stay open when it fails, its answer, or why it has none.
+OPEN, ANSWER, FAILED = b"o", b"a", b"f"
+_LENGTH = 4  # bytes that tell how long an answer is
+WAY_OUT = "see `bylaw doctor`; `bylaw doctor --release 10` opens gates for ten minutes"
+
+
+def run(host: str, event: str) -> int:
+    """Answer one call of a client; the result is the exit code."""
+    until = time.monotonic() + patience_s(event)
+    data, ended = _payload(until)
+    if len(data) > MAX_PAYLOAD:
+        return _fail(host, event, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB")
+    if not ended:
+        return _fail(host, event, "the payload did not come to its end")
+    said, why = _asked(host, event, data, until)
+    opens = said.startswith(OPEN)
+    kind, body = _message(said)
+    if kind == ANSWER:
+        return _print(*_unpacked(body))
+    if kind == FAILED:
+        why = body.decode("utf-8", "replace")
+    why = why or "it ended without an answer"
+    return _fail(host, event, why, opens=opens or _goes_round(event, data))
+
+
+def _goes_round(event: str, data: bytes) -> bool:
+    """Whether a stop was blocked just before: a gate that fails must not keep an agent for ever."""
+    return event in STOP_NAMES and b'"stop_hook_active":true' in data.replace(b" ", b"")
+
+
+def _message(said: bytes) -> tuple[bytes, bytes]:
+    """The answer, or why there is none; nothing if it is not there as a whole."""
+    rest = said.lstrip(TAKEN + OPEN)
+    kind, begin = rest[:1], 1 + _LENGTH
+    end = begin + int.from_bytes(rest[1:begin], "big")
+    if kind not in (ANSWER, FAILED) or len(rest) < max(begin, end):
+        return b"", b""
+    return kind, rest[begin:end]
+
+
+def pack(output: Output) -> bytes:
+    """An answer as it is sent."""
+    stdout, stderr = output.stdout.encode(), output.stderr.encode("utf-8", "backslashreplace")
+    head = bytes([output.exit_code]) + len(stdout).to_bytes(_LENGTH, "big")
+    return _with_length(ANSWER, head + stdout + stderr)
+
+
+def pack_failure(why: str) -> bytes:
+    """Why there is no answer, as it is sent."""
+    return _with_length(FAILED, why.encode("utf-8", "backslashreplace")[:MAX_WHY])
+
+
+def _with_length(kind: bytes, body: bytes) -> bytes:
+    return kind + len(body).to_bytes(_LENGTH, "big") + body
+
+
+def _unpacked(said: bytes) -> tuple[bytes, bytes, int]:
+    begin = 1 + _LENGTH
+    end = begin + int.from_bytes(said[1:begin], "big")
+    return said[begin:end], said[end:], said[0]
+
+
+def _payload(until: float) -> tuple[bytes, bool]:
+    """What the client sends, and whether it came to its end in time."""
+    pieces: list[bytes] = []
+    size = 0
+    while size <= MAX_PAYLOAD:
+        if not select.select([0], [], [], max(until - time.monotonic(), 0))[0]:
+            return b"".join(pieces), False
+        piece = os.read(0, _PIECE)
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces), True
+
+
+def _asked(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str]:
+    """What whoever judges says, and why it says nothing more."""
+    if is_wanted():
+        answer = _of_resident(host, event, data, until)
+        if answer is not None:
+            return answer
+    return _of_child(host, event, data, until)
+
+
+def _of_resident(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str] | None:
+    """The same of a process that is there already; None if there is none that takes it."""
+    line = connected()
+    if line is None:
+        return None
+    try:
+        line.settimeout(None)
+        _send(line.fileno(), request(host, event, data))
+        line.shutdown(1)
+        said, ended = _heard(line.fileno(), until)
+    except OSError:
+        return None
+    finally:
+        line.close()
+    if not said.startswith(TAKEN):
+        return None
+    return said[len(TAKEN) :], "" if ended else _too_long(event)
+
+
+def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        judge(host, event, data, writing)
+    os.close(writing)
+    said, ended = _heard(reading, until)
+    os.close(reading)
+    if _message(said)[0]:
+        return said, ""  # it closes what it has opened without us
+    if not ended:
+        os.kill(child, 9)
+    _, status = os.waitpid(child, 0)
+    return said, _end(status) if ended else _too_long(event)
+
+
+def _too_long(event: str) -> str:
+    return f"it took longer than {patience_s(event):g} s"
+
+
+def judge(host: str, event: str, data: bytes, writing: int, linger_s: float = 0) -> NoReturn:
+    """The end of a process: nothing that is printed here reaches the client, but the answer."""
+    code = 1
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+        from bylaw.hosts.hooks.worker import answer  # noqa: PLC0415 - all that is heavy
+
+        answer(host, event, data, writing, linger_s)
+        code = 0
+    except BaseException as wrong:  # noqa: BLE001 - the outermost place of this process
+        _send(writing, pack_failure(f"{type(wrong).__name__}: {wrong}"))
+    finally:
+        os._exit(code)
+
+
+def _heard(reading: int, until: float) -> tuple[bytes, bool]:
+    """What was said until the answer was whole, or the end; and whether that came in time."""
+    said = b""
+    while not _message(said)[0]:
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([reading], [], [], left)[0]:
+            return said, False
+        piece = os.read(reading, _PIECE)
+        if not piece or len(said) > MAX_ANSWER:
+            return said, True
+        said += piece
+    return said, True
+
+
+def _end(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"it was killed by signal {os.WTERMSIG(status)}"
+    return ""
+
+
+def _fail(host: str, event: str, why: str, *, opens: bool = False) -> int:
+    """Close a gate, unless failures are to open it; say so in either case."""
+    reason = f"bylaw failed, so nothing is let through: {why}\n{WAY_OUT}"
+    if is_gate(host, event) and not opens and not _released():
+        stdout, stderr, code = closed(host, event, reason)
+        return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
+    note = f"bylaw failed, and nothing was checked: {why}\n"
+    return _print(SILENCE.get(host, "").encode(), note.encode("utf-8", "replace"), 0)
+
+
+def _released() -> bool:
+    """Whether a person has opened gates for a while, see `bylaw doctor --release`."""
+    from bylaw.hosts.hooks.releasing import released_until  # noqa: PLC0415 - seldom needed
+
+    return bool(released_until())
+
+
+def _print(stdout: bytes, stderr: bytes, code: int) -> int:
+    """Somebody may have closed either; what cannot be said on one of them is no answer."""
+    try:
+        _send(1, stdout)
+    except OSError:
+        code = REFUSED if stdout else code
+    try:
+        _send(2, stderr)
+    except OSError:
+        return code  # a client that does not listen there takes its own JSON
+    return code
+
+
+def _send(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def main(arguments: list[str]) -> int:
+    """The arguments behind `hook`; wrong ones are a refusal, too."""
+    host = client_behind(arguments[0], os.environ)
+    event = arguments[1] if len(arguments) > 1 else ""
+    try:
+        code = run(host, event)
+    except Exception as wrong:  # noqa: BLE001 - a gate must not open because of a bug
+        return _fail(host, event, f"{type(wrong).__name__}: {wrong}")
+    _leave_resident()
+    return code
+
+
+def _leave_resident() -> None:
+    """Start the process that will be asked next time; it is no matter if that fails."""
+    if not is_wanted():
+        return
+    line = connected()
+    if line is not None:
+        line.close()
+        return
+    command = resident_command()
+    try:
+        os.posix_spawn(command[0], command, os.environ, file_actions=_nothing_open(), setsid=True)
+    except (OSError, NotImplementedError):
+        return
+
+
+def _nothing_open() -> list[tuple[int, ...] | tuple[int, int, str, int, int]]:
+    """So that no client waits for a pipe that the resident has not closed."""
+    ours = range(3)
+    silent = [(os.POSIX_SPAWN_OPEN, one, os.devnull, os.O_RDWR, 0) for one in ours]
+    found = sorted(int(one) for one in os.listdir("/proc/self/fd"))  # noqa: PTH208 - heavy
+    # What was open only while this was listed is gone by now, and closing it again does no harm.
+    return [*silent, *((os.POSIX_SPAWN_CLOSE, one) for one in found if one not in ours)]

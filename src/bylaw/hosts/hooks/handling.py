@@ -1,0 +1,132 @@
+"""One call of `bylaw hook`: a client's bytes in, what our process prints out.
+
+What goes wrong here is told apart from what a rule refuses, and decided by `[hooks] on_failure`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.desk import Desk
+from bylaw.hosts.hooks.notes import digest_of, session_notes
+from bylaw.hosts.hooks.reasons import shown
+from bylaw.hosts.hooks.shape import STOPS, Heard, PayloadError, Told
+from bylaw.hosts.hooks.transcripts import last_text
+from bylaw.hosts.hooks.unknown_fields import note_unknown
+from bylaw.model.errors import BylawError
+from bylaw.model.event import DEFAULT_SESSION
+from bylaw.model.strict_json import JsonError, decode_utf8, read_json
+from bylaw.model.visible import visible
+from bylaw.model.vocabulary import Moment
+from bylaw.runtime.loading import load_root
+from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.root import find_root, read_configuration
+from bylaw.runtime.settings.tables import OnFailure
+from bylaw.runtime.trust import is_trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.hosts.hooks.notes import SessionNotes
+    from bylaw.hosts.hooks.shape import Adapter, Output, Payload
+
+
+def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
+    """What a client says; PayloadError if that cannot be read."""
+    payload = _payload(data)
+    event = name or _named(payload)
+    heard = adapter.read(event, payload)
+    if heard.cwd and not os.path.isdir(as_bytes(heard.cwd)):  # noqa: PTH112 - a Path takes no bytes
+        raise PayloadError(f"the folder `{heard.cwd}` is not there")
+    return heard
+
+
+def opens_on_failure(heard: Heard) -> bool:
+    """Whether gates stay open when Bylaw fails; settings that do not load say nothing."""
+    root = find_root(heard.cwd or ".")
+    try:
+        configuration = read_configuration(root)
+        if configuration.settings.hooks.on_failure is OnFailure.CLOSED:
+            return False
+        trust = is_trusted(root, load_root(root), configuration)
+        return trust.in_force(configuration.settings).hooks.on_failure is OnFailure.OPEN
+    except BylawError:
+        return False
+
+
+def answered(adapter: Adapter, heard: Heard, send: Callable[[Output], None]) -> None:
+    """Send what the rules of its root say to an event; BylawError if they cannot be asked.
+
+    It is sent when everything is recorded and before everything is closed: nobody has to wait for
+    that.
+    """
+    root = find_root(heard.cwd or ".")
+    if heard.moment is Moment.OTHER:
+        unknown = _unknown(adapter, heard)
+        send(replace(adapter.answer(heard, Told()), stderr=unknown))
+        if unknown:
+            _note(root, adapter, [f"event {heard.name}"])
+        return
+    session = f"{adapter.name}:{heard.session or DEFAULT_SESSION}"
+    heard = _with_last_text(heard)
+    with ExitStack() as stack:
+        desk = Desk(root, adapter.name, stack)
+        with session_notes(root, session) as notes:
+            told = desk.hear(_without_echo(heard, notes), session, notes)
+            if heard.moment is Moment.STOP:
+                notes.blocked_with = digest_of(told.reason) if told.refused else ""
+        send(_with_log(adapter.answer(heard, told), desk.logged))
+    _note(root, adapter, heard.unknown)
+
+
+def _note(root: str, adapter: Adapter, unknown: Sequence[str]) -> None:
+    if unknown:
+        with suppress(BylawError, OSError):  # a list for people, of which no rule knows
+            note_unknown(root, adapter.name, unknown)
+
+
+def _with_log(output: Output, lines: list[str]) -> Output:
+    """A log goes where people look for one, unless a client takes it for a reason."""
+    if not lines or output.exit_code:
+        return output
+    return replace(output, stderr="".join(f"bylaw: {shown(line)}\n" for line in lines))
+
+
+def _with_last_text(heard: Heard) -> Heard:
+    """With what the agent said last, where the client only writes it down."""
+    if heard.moment not in STOPS or heard.text is not None or not heard.transcript:
+        return heard
+    return replace(heard, text=last_text(heard.transcript))
+
+
+def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
+    """Some clients announce what blocked a stop as a prompt; no person has written that."""
+    is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
+    return replace(heard, text="") if heard.moment is Moment.PROMPT and is_echo else heard
+
+
+def _unknown(adapter: Adapter, heard: Heard) -> str:
+    if heard.passed_over:
+        return ""
+    known = ", ".join(adapter.moments)
+    return f"bylaw: nothing is checked at `{visible(heard.name)}`; it knows {known}\n"
+
+
+def _payload(data: bytes) -> Payload:
+    try:
+        value = read_json(decode_utf8(data))
+    except JsonError as flaw:
+        raise PayloadError(f"the payload is not JSON: {flaw}") from None
+    if not isinstance(value, dict):
+        raise PayloadError("the payload is no JSON object")
+    return value
+
+
+def _named(payload: Payload) -> str:
+    name = payload.get("hook_event_name")
+    if not isinstance(name, str) or not name:
+        raise PayloadError("no event is named")
+    return name

@@ -1,0 +1,189 @@
+"""The clients as data: where their configuration lies, in which form, what a person has to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.install import forms
+from bylaw.hosts.hooks.install.entries import Shape
+from bylaw.hosts.hooks.install.json_text import STRICT, Form
+from bylaw.runtime import effects
+from bylaw.runtime.effects import SPEECH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.hosts.hooks.install.entries import Entry
+    from bylaw.hosts.hooks.install.json_text import Document, Path
+    from bylaw.model.values import JSON
+
+# Seen with real clients, where they run here; one that is not known takes nothing more than JSON.
+MARKED = Form(mark=True)
+COMMENTS = Form(comments=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One client.
+
+    `project` are files from the root, of which the first that exists is meant, else the last one.
+    `user` are the same below `home`, a folder of the user's home, unless one of `variables` is set:
+    each has its own folder below the one that it names.
+    `entries` make our hooks and `ours` finds them. `traces` in a root tell that the client is used
+    there, as do `programs` on the path. `steps` are for a person; those `in_project` only there.
+    `node` is the version of node that the client needs, 0 if it brings its own or takes any.
+    """
+
+    host: str
+    project: tuple[str, ...]
+    home: str
+    user: tuple[str, ...]
+    entries: Callable[[str, str], Sequence[Entry]]
+    ours: Callable[[str], Callable[[Document], list[Path]]]
+    traces: tuple[str, ...]
+    programs: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+    form: Form = STRICT
+    top: tuple[tuple[str, JSON], ...] = ()
+    steps: tuple[str, ...] = ()
+    in_project: tuple[str, ...] = ()
+    node: int = 0
+
+    @property
+    def title(self) -> str:
+        """The name that people know."""
+        return SPEECH[self.host].title
+
+    def shape(self, python: str) -> Shape:
+        """What its file looks like with hooks that this interpreter runs."""
+        entries = self.entries(self.host, python)
+        return Shape(self.form, entries, self.ours(self.host), dict(self.top))
+
+
+CLIENTS = {
+    one.host: one
+    for one in (
+        Client(
+            host=effects.CLAUDE,
+            project=(".claude/settings.json",),
+            home=".claude",
+            user=("settings.json",),
+            variables=(("CLAUDE_CONFIG_DIR", ""),),
+            form=MARKED,
+            entries=forms.grouped,
+            ours=forms.in_groups,
+            traces=(".claude", "CLAUDE.md"),
+            programs=("claude",),
+            in_project=(
+                (
+                    "start `claude` in this folder once and say that you trust it: "
+                    "before that it runs no hooks in a conversation"
+                ),
+            ),
+        ),
+        Client(
+            host=effects.CODEX,
+            project=(".codex/hooks.json",),
+            home=".codex",
+            user=("hooks.json",),
+            variables=(("CODEX_HOME", ""),),
+            entries=forms.grouped,
+            ours=forms.in_groups,
+            traces=(".codex",),
+            programs=("codex",),
+            steps=(
+                (
+                    "start `codex`, type `/hooks` and trust each hook of Bylaw: hooks that are not "
+                    "trusted, or that changed since, are silently not run"
+                ),
+            ),
+            in_project=("start `codex` in this folder and say that you trust the project",),
+        ),
+        Client(
+            host=effects.GEMINI,
+            project=(".gemini/settings.json",),
+            home=".gemini",
+            user=("settings.json",),
+            variables=(("GEMINI_CLI_HOME", ".gemini"),),
+            form=COMMENTS,
+            entries=forms.grouped_ms,
+            ours=forms.in_groups,
+            traces=(".gemini", "GEMINI.md"),
+            programs=("gemini",),
+            in_project=(
+                (
+                    "start `gemini` in this folder and trust it, or type `/permissions`; where "
+                    "nobody sits, set `GEMINI_CLI_TRUST_WORKSPACE=true`"
+                ),
+            ),
+        ),
+        Client(
+            host=effects.QWEN,
+            project=(".qwen/settings.json",),
+            home=".qwen",
+            user=("settings.json",),
+            variables=(("QWEN_HOME", ""),),
+            form=Form(comments=True, mark=True),
+            entries=forms.grouped_ms,
+            ours=forms.in_groups,
+            traces=(".qwen", "QWEN.md"),
+            programs=("qwen",),
+            node=22,
+        ),
+        Client(
+            host=effects.COPILOT,
+            project=(".github/hooks/bylaw.json",),
+            home=".copilot",
+            user=("hooks/bylaw.json",),
+            variables=(("COPILOT_HOME", ""),),
+            entries=forms.for_copilot,
+            ours=forms.by_event,
+            traces=(".github/hooks", ".github/copilot", ".github/copilot-instructions.md"),
+            programs=("copilot",),
+            top=(("version", 1),),
+            in_project=(
+                (
+                    "start `copilot` in this folder and choose to trust it for good: `copilot -p` "
+                    "silently loads no hooks from a folder that is not trusted; hooks of "
+                    "`bylaw install copilot --user` need no trust"
+                ),
+            ),
+        ),
+        Client(
+            host=effects.DROID,
+            project=(".factory/settings.json",),
+            home=".factory",
+            user=("settings.json",),
+            form=COMMENTS,
+            entries=forms.grouped,
+            ours=forms.in_groups,
+            traces=(".factory",),
+            programs=("droid",),
+        ),
+        Client(
+            host=effects.OPENCODE,
+            project=("opencode.jsonc", "opencode.json"),
+            home=".config/opencode",
+            user=("opencode.jsonc", "opencode.json"),
+            variables=(("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")),
+            form=Form(comments=True, last_commas=True, mark=True),
+            entries=forms.for_opencode,
+            ours=forms.as_plugin,
+            traces=("opencode.json", "opencode.jsonc", ".opencode"),
+            programs=("opencode",),
+        ),
+        Client(
+            host=effects.CURSOR,
+            project=(".cursor/hooks.json",),
+            home=".cursor",
+            user=("hooks.json",),
+            entries=forms.for_cursor,
+            ours=forms.by_event,
+            traces=(".cursor", ".cursorrules"),
+            programs=("cursor", "cursor-agent"),
+            top=(("version", 1),),
+            in_project=("open this folder in Cursor as a workspace that you trust",),
+        ),
+    )
+}

@@ -1,0 +1,159 @@
+"""The text of a client's configuration and our entries → the text with them, or without them.
+
+An entry is a value that is appended to the list at a path, such as `hooks.PreToolUse`. Lists and
+objects on the way are made if they are missing; when the last entry goes they go too, unless they
+were there `before`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.hosts.hooks.install.json_edit import put_in, take_out
+from bylaw.hosts.hooks.install.json_text import Document, Form, read_text
+from bylaw.model.codes.install import CLIENT_SETTINGS
+from bylaw.model.errors import BylawError, load_error
+from bylaw.model.source import SourceFile
+from bylaw.model.strict_json import JsonError
+from bylaw.model.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bylaw.hosts.hooks.install.json_text import Path
+    from bylaw.model.values import JSON
+
+
+class Entry(NamedTuple):
+    """A value of ours and the list that holds it."""
+
+    list: tuple[str, ...]
+    value: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A client's file: which entries are wanted, and how those of ours are found in any version.
+
+    `top` are members that the file must have beside them.
+    """
+
+    form: Form
+    wanted: Sequence[Entry]
+    ours: Callable[[Document], list[Path]]
+    top: Mapping[str, JSON]
+
+
+def is_installed(source: SourceFile, shape: Shape) -> bool:
+    """Whether exactly the wanted entries are there."""
+    document = read(source, shape.form)
+    found = [_entry(document, path) for path in shape.ours(document)]
+    complete = all(one in found for one in shape.wanted)
+    topped = all(document.root.child(key) is not None for key in shape.top)
+    return complete and topped and len(found) == len(shape.wanted)
+
+
+def has_ours(source: SourceFile, shape: Shape) -> bool:
+    """Whether an entry of ours is there, also an old one."""
+    return bool(shape.ours(read(source, shape.form)))
+
+
+def is_bare(source: SourceFile, shape: Shape) -> bool:
+    """Whether nothing is left but what a file of ours begins with."""
+    document = read(source, shape.form)
+    rest = document.plain(document.root)
+    return isinstance(rest, dict) and all(shape.top.get(key) == one for key, one in rest.items())
+
+
+def with_entries(source: SourceFile, shape: Shape) -> str:
+    """The text with the wanted entries at the ends of their lists; LoadError if it has no room."""
+    document = read(source, shape.form)
+    for entry in shape.wanted:
+        _refuse_shape(source, document, entry.list)
+    for key, value in shape.top.items():
+        if document.root.child(key) is None:
+            document = read_text(put_in(document, document.root, value, key), shape.form)
+    for entry in shape.wanted:
+        document = read_text(_with_entry(document, entry), shape.form)
+    left = without_entries(SourceFile(source.path, document.text), shape, source.text)
+    if left != source.text:
+        raise BylawError(f"`{visible(source.path)}` cannot be edited without losing something")
+    return document.text
+
+
+def without_entries(source: SourceFile, shape: Shape, before: str | None = None) -> str:
+    """The text without entries of ours, and without what we made for them."""
+    document = read(source, shape.form)
+    old = None if before is None else read_text(before, shape.form)
+    for path in reversed(shape.ours(document)):
+        document = _without(document, path, shape.form, old)
+    for key, value in reversed(list(shape.top.items())):
+        made = old is not None and old.root.child(key) is None
+        found = document.root.child(key)
+        if made and found is not None and document.plain(found) == value:
+            document = _without(document, (key,), shape.form, old)
+    return document.text
+
+
+def read(source: SourceFile, form: Form) -> Document:
+    """The values of a configuration; LoadError with the place if the client could not read it."""
+    try:
+        return read_text(source.text, form)
+    except JsonError as flaw:
+        headline = flaw.told_of(f"`{visible(source.path)}` is")
+        help_ = "mend it, and call again; nothing was changed"
+        raise load_error(CLIENT_SETTINGS, headline, source, flaw.span, help=help_) from None
+
+
+def _with_entry(document: Document, entry: Entry) -> str:
+    node = document.root
+    for index, key in enumerate(entry.list):
+        child = node.child(key)
+        if child is None:
+            value: JSON = [entry.value]
+            for inner in reversed(entry.list[index + 1 :]):
+                value = {inner: value}
+            return put_in(document, node, value, key)
+        node = child
+    return put_in(document, node, entry.value)
+
+
+def _refuse_shape(source: SourceFile, document: Document, path: tuple[str, ...]) -> None:
+    """LoadError if something else stands where lists and objects of ours belong."""
+    for depth in range(len(path) + 1):
+        node = document.at(path[:depth])
+        last = depth == len(path)
+        if node is not None and not (node.is_list if last else node.is_object):
+            what = f"`{path[depth - 1]}`" if depth else "the file"
+            headline = f"{what} must be {'a list' if last else 'an object'} here"
+            help_ = "mend it, and call again; nothing was changed"
+            raise load_error(CLIENT_SETTINGS, headline, source, node.span, help=help_)
+
+
+def _without(document: Document, path: Path, form: Form, before: Document | None) -> Document:
+    """Take out what a path leads to, and what that leaves empty if it was not there before."""
+    parent = document.at(path[:-1])
+    child = document.at(path)
+    assert parent is not None, "the path was found in this document"
+    assert child is not None, "same"
+    above = path[:-1]
+    if len(parent.children) == 1 and above and (before is None or before.at(above) is None):
+        return _without(document, above, form, before)
+    inside = _blank_inside(before, above)
+    return read_text(take_out(document, parent, parent.children.index(child), inside), form)
+
+
+def _blank_inside(before: Document | None, path: Path) -> str:
+    node = None if before is None else before.at(path)
+    if before is None or node is None or node.children:
+        return ""
+    inside = before.text[node.start + 1 : node.end - 1]
+    return inside if inside.isspace() else ""
+
+
+def _entry(document: Document, path: Path) -> Entry:
+    node = document.at(path)
+    assert node is not None, "the path was found in this document"
+    keys = tuple(str(step) for step in path[:-1])
+    return Entry(keys, document.plain(node))

@@ -1,0 +1,184 @@
+"""A client and a scope → what would become of its configuration, and that carried out.
+
+to_install, to_remove → Change → a person sees its diff → carry_out
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.install.entries import (
+    has_ours,
+    is_bare,
+    is_installed,
+    with_entries,
+    without_entries,
+)
+from bylaw.hosts.hooks.install.memory import Memory, digest
+from bylaw.hosts.hooks.install.places import Scope, file_of
+from bylaw.model.errors import BylawError
+from bylaw.model.source import SourceFile
+from bylaw.model.visible import visible
+from bylaw.runtime.known_agents import refuse_agents
+from bylaw.runtime.paths import folder_of
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.install.clients import Client
+    from bylaw.hosts.hooks.install.config_file import ConfigFile
+    from bylaw.hosts.hooks.install.entries import Shape
+    from bylaw.hosts.hooks.install.memory import Record
+
+_NEW = b"{}\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What becomes of a file; None is no file.
+
+    `restored` is what the file is without hooks of ours, `folders` those that we make or made for
+    it. `is_removal` and `replaces` say that hooks of ours go, or become others.
+    """
+
+    client: Client
+    scope: Scope
+    file: ConfigFile
+    memory: Memory
+    before: bytes | None
+    after: bytes | None
+    restored: bytes | None
+    folders: tuple[str, ...] = ()
+    is_removal: bool = False
+    replaces: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+    @property
+    def diff(self) -> str:
+        """The difference for people; empty if there is none."""
+        old, new = (
+            "/dev/null" if data is None else self.file.shown for data in (self.before, self.after)
+        )
+        lines = unified_diff(_lines(self.before), _lines(self.after), old, new, lineterm="")
+        return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def to_install(client: Client, scope: Scope, root: str, python: str) -> Change:
+    """Hooks that this interpreter runs, in the place of those of any other; LoadError."""
+    found = _found(client, scope, root, python)
+    if found.before is not None and is_installed(found.source(found.before), found.shape):
+        return found.change(after=found.before)
+    restored = found.restored()
+    started = _NEW if restored is None else restored
+    after = with_entries(found.source(started), found.shape).encode()
+    return found.change(after=after, restored=restored, replaces=restored != found.before)
+
+
+def to_remove(client: Client, scope: Scope, root: str, python: str) -> Change:
+    """The file as it was, or without hooks of ours if somebody else changed it since; LoadError."""
+    found = _found(client, scope, root, python)
+    restored = found.restored()
+    return replace(found.change(after=restored, restored=restored), is_removal=True)
+
+
+def carry_out(change: Change) -> None:
+    """Write what was shown; BylawError if that cannot be, or if somebody was quicker."""
+    if change.is_removal or change.replaces:
+        refuse_agents("removing hooks" if change.is_removal else "replacing hooks")
+    with change.memory.alone():
+        now = change.file.content()
+        if now == change.after:
+            return
+        if now != change.before:
+            shown = visible(change.file.shown)
+            raise BylawError(f"somebody has just changed `{shown}`; call again")
+        _carry_out(change)
+
+
+def _carry_out(change: Change) -> None:
+    folders = list(change.folders)
+    if change.after is None:
+        assert change.before is not None, "there is something to do"
+        change.file.remove(change.before, folders)
+    elif change.is_removal:
+        change.file.write(change.after, change.before)
+    else:
+        change.memory.keep(change.restored, change.after, folders)
+        change.file.write(change.after, change.before)
+    if change.is_removal:
+        change.memory.forget()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file as it is, and what is remembered of it."""
+
+    client: Client
+    scope: Scope
+    file: ConfigFile
+    shape: Shape
+    memory: Memory
+    record: Record | None
+    before: bytes | None
+
+    def source(self, data: bytes) -> SourceFile:
+        """Its text; a file without any is as good as a new one."""
+        return self.file.source(data if data.strip() else _NEW)
+
+    def change(
+        self, *, after: bytes | None, restored: bytes | None = None, replaces: bool = False
+    ) -> Change:
+        return Change(
+            client=self.client,
+            scope=self.scope,
+            file=self.file,
+            memory=self.memory,
+            before=self.before,
+            after=after,
+            restored=restored,
+            folders=self.folders(restored),
+            replaces=replaces,
+        )
+
+    def folders(self, restored: bytes | None) -> tuple[str, ...]:
+        """Those that were made for the file, or have to be; only if it is ours alone."""
+        if restored is not None:
+            return ()
+        if self.before is None:
+            return tuple(self.file.missing_folders())
+        return tuple(self.record.folders) if self.record else ()
+
+    def restored(self) -> bytes | None:
+        """The file without hooks of ours; LoadError if that is nothing that can be edited."""
+        if self.before is None:
+            return None
+        was = self.memory.before(self.record) if self.record else None
+        is_new = self.record is not None and self.record.before is None
+        if self.record and digest(self.before) == self.record.after and (is_new or was is not None):
+            return was
+        source = self.source(self.before)
+        if not has_ours(source, self.shape):
+            return self.before
+        old = _NEW if is_new else was
+        before = None if old is None else self.source(old).text
+        left = without_entries(source, self.shape, before)
+        is_empty = is_new and is_bare(SourceFile(source.path, left), self.shape)
+        return None if is_empty else left.encode()
+
+
+def _found(client: Client, scope: Scope, root: str, python: str) -> _Found:
+    file = file_of(client, scope, root)
+    # What is remembered must not lie where the file does: a repository could bring its own.
+    memory = Memory(file, root if scope is Scope.PROJECT else folder_of(file.location))
+    shape = client.shape(python)
+    return _Found(client, scope, file, shape, memory, memory.record(), file.content())
+
+
+def _lines(data: bytes | None) -> list[str]:
+    text = "" if data is None else data.decode()
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines if lines[-1] else lines[:-1]

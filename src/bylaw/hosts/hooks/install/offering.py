@@ -1,0 +1,74 @@
+"""A root → hooks for the clients that somebody uses there, as they could be installed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.installing import carry_out, to_install
+from bylaw.hosts.hooks.install.looking import clients_of
+from bylaw.hosts.hooks.install.places import Scope, file_of
+from bylaw.hosts.hooks.install.steps import hooks_in, steps
+from bylaw.model.errors import BylawError, LoadError
+from bylaw.runtime.effects import CLAUDE, COPILOT
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.install.clients import Client
+    from bylaw.hosts.hooks.install.installing import Change
+
+
+@dataclass(slots=True)
+class Offer:
+    """A client, what tells of it, and what would become of its file; `problem`: why nothing can.
+
+    Without a change or a problem, the hooks in that file are enough.
+    """
+
+    client: Client
+    found: str
+    path: str
+    scope: Scope = Scope.PROJECT
+    change: Change | None = None
+    problem: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether hooks are still to be installed."""
+        return self.change is not None and self.change.changed and not self.problem
+
+    def accept(self) -> None:
+        """Install them; a problem of one client spares the others."""
+        assert self.change is not None, "only what is new is accepted"
+        try:
+            carry_out(self.change)
+        except BylawError as wrong:
+            self.problem = _words(wrong)
+
+    def steps(self, root: str, python: str) -> list[str]:
+        """What a person still has to do."""
+        return steps(self.client, self.scope, root, python)
+
+
+def offers(root: str, python: str) -> list[Offer]:
+    """One for each client that is found; BylawError if hooks can be installed for none."""
+    found = clients_of(root)
+    if CLAUDE in found:
+        found.pop(COPILOT, None)  # it runs hooks for Claude Code, and others would judge twice
+    return [_offer(CLIENTS[host], why, root, python) for host, why in found.items()]
+
+
+def _offer(client: Client, found: str, root: str, python: str) -> Offer:
+    there = hooks_in(client, Scope.USER, root, python)
+    if there:
+        return Offer(client, found, there, Scope.USER)
+    offer = Offer(client, found, file_of(client, Scope.PROJECT, root).shown)
+    try:
+        offer.change = to_install(client, Scope.PROJECT, root, python)
+    except BylawError as wrong:
+        offer.problem = _words(wrong)
+    return offer
+
+
+def _words(wrong: BylawError) -> str:
+    return wrong.diagnostics[0].headline if isinstance(wrong, LoadError) else str(wrong)

@@ -1,0 +1,124 @@
+// Bylaw in OpenCode: every event is put to `bylaw hook opencode EVENT`, and its answer is obeyed.
+// Options: {"python": "the interpreter that has Bylaw"}. What goes in and out is described in
+// hosts/hooks/adapters/opencode.py. Whatever goes wrong closes a gate.
+import { spawn } from "node:child_process"
+
+const GATES = new Set(["chat.message", "tool.execute.before"])
+const STOP = "session.idle"
+// Longer than Bylaw itself waits: it says what a failure means, as long as it can.
+const PATIENCE_MS = 60_000
+const STOP_PATIENCE_MS = 600_000
+const WAY_OUT = "see `bylaw doctor opencode`; to go on without Bylaw, a person calls `bylaw uninstall opencode`"
+
+function asked(python, event, payload) {
+  return new Promise((resolve, reject) => {
+    if (!python) throw new Error("the plugin is not told which interpreter to start")
+    const child = spawn(python, ["-I", "-m", "bylaw", "hook", "opencode", event], {
+      cwd: payload.cwd,
+      stdio: ["pipe", "pipe", "ignore"],
+    })
+    const said = []
+    const patience = event === STOP ? STOP_PATIENCE_MS : PATIENCE_MS
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL")
+      reject(new Error(`it took longer than ${patience / 1000} s`))
+    }, patience)
+    child.on("error", (wrong) => (clearTimeout(timer), reject(wrong)))
+    child.on("close", (code, signal) => {
+      clearTimeout(timer)
+      const answer = parsed(Buffer.concat(said).toString("utf8"))
+      answer ? resolve(answer) : reject(new Error(`it ended with ${signal ?? code} and no answer`))
+    })
+    child.stdout.on("data", (piece) => said.push(piece))
+    child.stdin.on("error", () => {}) // it may answer before it has read everything
+    child.stdin.end(JSON.stringify(payload))
+  })
+}
+
+function parsed(text) {
+  try {
+    const answer = JSON.parse(text)
+    return answer && typeof answer === "object" && !Array.isArray(answer) ? answer : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const Bylaw = async ({ client, directory }, options) => {
+  const parents = new Map() // the session of a subagent → that of the agent which started it
+
+  // What is thrown at a prompt reaches nobody but the log of the server, so a person is told.
+  async function refused(event, why) {
+    const body = { title: "Bylaw", message: why, variant: "error", duration: 20_000 }
+    if (event === "chat.message") await client.tui.showToast({ body }).catch(() => {})
+    await client.app.log({ body: { service: "bylaw", level: "error", message: why } }).catch(() => {})
+    throw new Error(why)
+  }
+
+  async function ask(event, session, more = {}) {
+    let main = session
+    while (parents.has(main)) main = parents.get(main)
+    const agent = main === session ? "" : session
+    const payload = { session_id: main, agent, cwd: directory, ...more }
+    let answer
+    try {
+      answer = await asked(options?.python, event, payload)
+    } catch (wrong) {
+      const why = `bylaw failed, so nothing is let through: ${wrong.message}; ${WAY_OUT}`
+      return GATES.has(event) ? refused(event, why) : { context: [] }
+    }
+    if (answer.decision === "block" && GATES.has(event)) await refused(event, answer.reason || "refused")
+    return { ...answer, context: Array.isArray(answer.context) ? answer.context : [] }
+  }
+
+  async function lastWords(session) {
+    try {
+      const { data } = await client.session.messages({ path: { id: session } })
+      const last = data.findLast((one) => one.info.role === "assistant")
+      return textOf(last?.parts ?? [])
+    } catch {
+      return undefined
+    }
+  }
+
+  const EVENTS = {
+    "session.created": async ({ info }) => {
+      if (info?.parentID) parents.set(info.id, info.parentID)
+      else if (info) await ask("session.created", info.id)
+    },
+    "session.deleted": async ({ info }) => void parents.delete(info?.id),
+    [STOP]: async ({ sessionID }) => {
+      const { decision, reason } = await ask(STOP, sessionID, { text: await lastWords(sessionID) })
+      if (decision !== "block" || parents.has(sessionID)) return
+      // Nothing can be held up here, but the agent can be sent on while the client lives.
+      const body = { parts: [{ type: "text", text: reason }] }
+      await client.session.promptAsync?.({ path: { id: sessionID }, body })
+    },
+  }
+
+  return {
+    event: async ({ event }) => EVENTS[event.type]?.(event.properties ?? {}),
+    "chat.message": async ({ sessionID }, output) => {
+      const { context } = await ask("chat.message", sessionID, { text: textOf(output.parts) })
+      const like = output.parts.find((part) => part.type === "text") ?? output.parts[0]
+      context.forEach((text, index) => {
+        const id = `prt_hook${Date.now()}${index}`
+        output.parts.push({ ...like, type: "text", id, text, synthetic: true })
+      })
+    },
+    "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
+      await ask("tool.execute.before", sessionID, { tool, args: args ?? {}, call_id: callID })
+    },
+    "tool.execute.after": async ({ tool, sessionID, callID, args }, output) => {
+      const { output: said, metadata, error } = output ?? {}
+      const call = { tool, args: args ?? {}, call_id: callID, output: said, metadata, error }
+      const answer = await ask("tool.execute.after", sessionID, call)
+      const told = answer.decision === "block" ? [answer.reason, ...answer.context] : answer.context
+      if (told.length && output) output.output = [said, ...told].filter(Boolean).join("\n\n")
+    },
+  }
+}
+
+function textOf(parts) {
+  return parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
+}

@@ -1,0 +1,94 @@
+"""A client whose hooks are installed → what a person still has to do, step by step."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.entries import has_ours
+from bylaw.hosts.hooks.install.places import Scope, file_of
+from bylaw.hosts.hooks.install.switches import switched_off
+from bylaw.model.errors import BylawError
+from bylaw.model.visible import visible
+from bylaw.runtime.effects import CLAUDE, COPILOT, CURSOR
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.install.clients import Client
+    from bylaw.hosts.hooks.install.switches import SwitchedOff
+
+
+def steps(client: Client, scope: Scope, root: str, python: str) -> list[str]:
+    """The steps in their order."""
+    found = [f"end sessions of {client.title} that run now: they go on without hooks"]
+    found += [switch_step(one) for one in switched_off(client, root)]
+    if scope is Scope.PROJECT:
+        found += client.in_project
+    found += client.steps
+    if client.node:
+        found.append(node_step(client))
+    if scope is Scope.PROJECT:
+        shown = visible(file_of(client, scope, root).shown)
+        found.append(
+            f"keep `{shown}` out of commits, or tell others: it names the interpreter of this "
+            f"machine, so everybody calls `bylaw install {client.host}` for themselves"
+        )
+    return [*found, *judged_twice(client, scope, root, python)]
+
+
+def node_step(client: Client) -> str:
+    """How a person finds out about node."""
+    return f"look whether `node --version` says {client.node} or newer: {client.title} needs it"
+
+
+def switch_step(off: SwitchedOff) -> str:
+    """How a person gets hooks to run again."""
+    said = "true" if off.switch.off else "false"
+    return (
+        f"take `{off.switch.name}` out of `{visible(off.file)}`: as long as it is {said}, "
+        "no hook is run"
+    )
+
+
+def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[str]:
+    """What to do where an event would come to us in more than one way."""
+    other = Scope.USER if scope is Scope.PROJECT else Scope.PROJECT
+    found = []
+    there = hooks_in(client, other, root, python)
+    if there:
+        why = f"hooks are in `{visible(there)}` too, and every event would be judged twice"
+        found.append(f"call `bylaw uninstall {client.host} --{other}`: {why}")
+    if client.host in _GUESTS:
+        places = (hooks_in(CLIENTS[CLAUDE], one, root, python) for one in Scope)
+        found += [_guest_step(client, scope, one) for one in places if one][:1]
+    if client.host == CLAUDE:
+        here = visible(file_of(client, scope, root).shown)
+        for guest in (CLIENTS[host] for host in _GUESTS):
+            scopes = (one for one in Scope if hooks_in(guest, one, root, python))
+            found += [_guest_step(guest, one, here) for one in scopes]
+    return found
+
+
+# Clients that run hooks for Claude Code as well, and how that ends.
+_GUESTS = {
+    COPILOT: "call `bylaw uninstall copilot --{scope}`",
+    CURSOR: "have its settings leave out what is configured for other programs",
+}
+
+
+def _guest_step(guest: Client, scope: Scope, file: str) -> str:
+    way = _GUESTS[guest.host].format(scope=scope)
+    return (
+        f"{way}: {guest.title} also runs the hooks for Claude Code in `{visible(file)}`, "
+        "and every event of it would be judged twice"
+    )
+
+
+def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
+    """The file that holds hooks of ours; empty if there is none that can be read."""
+    with suppress(BylawError):
+        file = file_of(client, scope, root)
+        data = file.content()
+        if data is not None and has_ours(file.source(data), client.shape(python)):
+            return file.shown
+    return ""

@@ -1,0 +1,102 @@
+"""A client's settings → the switches in them that keep all hooks from running.
+
+Only switches that are known are looked for, and only in files that can be read; of anything else a
+client tells itself.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.hosts.hooks.install.config_file import ConfigFile
+from bylaw.hosts.hooks.install.json_text import Form, read_text
+from bylaw.hosts.hooks.install.places import user_folder
+from bylaw.model.errors import BylawError
+from bylaw.runtime import effects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.hosts.hooks.install.clients import Client
+
+_ANY = Form(comments=True, last_commas=True, mark=True)
+_TOML = ".toml"
+
+
+class Switch(NamedTuple):
+    """The keys that lead to it, what it says when hooks are off, and where it may stand."""
+
+    keys: tuple[str, ...]
+    off: bool
+    project: tuple[str, ...]
+    user: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As people write it."""
+        return ".".join(self.keys)
+
+
+class SwitchedOff(NamedTuple):
+    """A switch that is off, and the file that says so."""
+
+    switch: Switch
+    file: str
+
+
+_SETTINGS = ("settings.json",)
+SWITCHES = {
+    effects.CLAUDE: Switch(
+        ("disableAllHooks",),
+        off=True,
+        project=(".claude/settings.json", ".claude/settings.local.json"),
+        user=_SETTINGS,
+    ),
+    effects.CODEX: Switch(
+        ("features", "hooks"), off=False, project=(".codex/config.toml",), user=("config.toml",)
+    ),
+    effects.GEMINI: Switch(
+        ("hooksConfig", "enabled"), off=False, project=(".gemini/settings.json",), user=_SETTINGS
+    ),
+    effects.QWEN: Switch(
+        ("disableAllHooks",), off=True, project=(".qwen/settings.json",), user=_SETTINGS
+    ),
+}
+
+
+def switched_off(client: Client, root: str) -> list[SwitchedOff]:
+    """The switches that a person has to change before any hook runs."""
+    switch = SWITCHES.get(client.host)
+    if switch is None:
+        return []
+    files = _files(client, switch, root)
+    return [SwitchedOff(switch, file.shown) for file in files if _value(file, switch) is switch.off]
+
+
+def _files(client: Client, switch: Switch, root: str) -> Iterator[ConfigFile]:
+    for name in switch.project:
+        yield ConfigFile(root, name, name)
+    with suppress(BylawError):
+        folder, below = user_folder(client)
+        for name in switch.user:
+            yield ConfigFile(folder, f"{below}{name}", f"{folder}/{below}{name}")
+
+
+def _value(file: ConfigFile, switch: Switch) -> object:
+    """What a file says there; None if it says nothing that can be read."""
+    found: object = None
+    with suppress(BylawError, ValueError):
+        data = file.content()
+        text = file.source(data or b"").text
+        if not text.strip():
+            return None
+        if file.path.endswith(_TOML):
+            found = tomllib.loads(text)
+        else:
+            document = read_text(text, _ANY)
+            found = document.plain(document.root)
+    for key in switch.keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found

@@ -1,0 +1,92 @@
+"""What hooks remember of a session from one process to the next, in the state folder of its root.
+
+It is no part of what rules read: how often stops were blocked in a row, and texts for the model
+that wait for a hook whose answer can carry them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.runtime.state_folder import state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_NOTES_BYTES = 4 << 20
+MAX_WAITING = 100
+MAX_TOLD = 100
+MAX_WAITING_CHARS = 200_000
+
+
+class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`in_a_row`: stops that were blocked since a person last spoke; `waiting`: texts.
+
+    `blocked_with` is the digest of what the last stop was blocked with, empty if it was not; `told`
+    is what the person need not hear again.
+    """
+
+    in_a_row: int = 0
+    blocked_with: str = ""
+    waiting: list[str] = []
+    told: list[str] = []
+
+    def once(self, texts: list[str]) -> list[str]:
+        """Those that were not told in this session before."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.told]
+        self.told = [*self.told, *new][-MAX_TOLD:]
+        return new
+
+    def wait(self, texts: list[str]) -> int:
+        """Keep texts for later, the newest if there are too many; how many were dropped."""
+        kept: list[str] = []
+        size = 0
+        for text in reversed([*self.waiting, *texts]):
+            size += len(text)
+            if len(kept) == MAX_WAITING or size > MAX_WAITING_CHARS:
+                break
+            kept.append(text)
+        dropped = len(self.waiting) + len(texts) - len(kept)
+        self.waiting = kept[::-1]
+        return dropped
+
+    def take(self) -> list[str]:
+        """What waits, taken away."""
+        taken, self.waiting = self.waiting, []
+        return taken
+
+
+def digest_of(text: str) -> str:
+    """A text, as it is known again."""
+    return sha256(text.strip().encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def notes_file(what: str, session: str) -> str:
+    """The name of a file of the state folder that is about one session."""
+    return f"{what}-{sha256(session.encode()).hexdigest()[:32]}.json"
+
+
+@contextmanager
+def session_notes(root: str, session: str) -> Iterator[SessionNotes]:
+    """The notes of a session, written back if they changed; no other process has them meanwhile."""
+    name = notes_file("hook", session)
+    with state_folder(root) as folder, folder.locked(name):
+        data = folder.read(name, MAX_NOTES_BYTES)
+        notes = _decoded(data)
+        before = msgspec.json.encode(notes)
+        yield notes
+        after = msgspec.json.encode(notes)
+        if after != before:
+            folder.write(name, after, lasting=False)
+
+
+def _decoded(data: bytes | None) -> SessionNotes:
+    try:
+        return SessionNotes() if data is None else msgspec.json.decode(data, type=SessionNotes)
+    except msgspec.MsgspecError:
+        return SessionNotes()  # what is lost is a count and texts, no rule

@@ -1,0 +1,22 @@
+"""The book of the rules that hooks bring themselves, loaded like any other so that it is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BUILT_IN
+from bylaw.dialects.hook_rules import name as HOOKS  # noqa: N812 - the name of the language
+from bylaw.model.source import SourceFile
+from bylaw.runtime.discovery import Found, Search, Why
+from bylaw.runtime.loading import load_read
+from bylaw.runtime.rule_texts import RuleText
+
+if TYPE_CHECKING:
+    from bylaw.runtime.loading import LoadedBook
+
+
+def own_book(root: str) -> LoadedBook:
+    """The one book of the language `hooks`."""
+    found = Found(BUILT_IN, "", HOOKS, Why.GIVEN, BUILT_IN, "")
+    library = load_read(Search(root, (found,)), [RuleText(found, SourceFile(BUILT_IN, ""))])
+    return library.books[0]

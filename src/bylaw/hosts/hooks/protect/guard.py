@@ -1,0 +1,62 @@
+"""What is protected in a root, at work: asked before a call, looked at again after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.dialects import law
+from bylaw.hosts.hooks.protect.calls import CHANGES_NOTHING, protected_by
+from bylaw.hosts.hooks.protect.watch import changed_since_last_look
+from bylaw.model.facts import Protected
+from bylaw.runtime.protection import Protection
+from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, is_confirmed
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.shape import Call
+    from bylaw.runtime.loading import Library
+    from bylaw.runtime.settings.tables import ProtectSettings
+
+UNTOLD = "it is protected"
+
+
+def may_change_files(call: Call) -> bool:
+    """Whether a call can change a file at all; of what nobody knows, one has to assume it."""
+    return not call.also or not CHANGES_NOTHING.issuperset(call.also)
+
+
+class Guard:
+    """The protected files of one root; `has_law` tells that people approve messages in some."""
+
+    def __init__(self, root: str, library: Library, settings: ProtectSettings) -> None:
+        self.has_law = any(book.dialect.name == law.name for book in library.books)
+        self._root = root
+        self._protection = Protection(
+            root,
+            settings,
+            files=tuple(found.location for book in library.books for found in book.files),
+            places=library.search.places,
+            approvals=(SHARED_CONTEXT, TOKENS) if self.has_law else (),
+        )
+
+    def before(self, call: Call, folder: str) -> tuple[Protected, ...]:
+        """The protected files that a call would change."""
+        if not self._protection.settings.enabled or not may_change_files(call):
+            return ()
+        found = protected_by(call, folder, self._protection)
+        if not found:
+            self._changed()
+        return found
+
+    def after(self, call: Call) -> tuple[Protected, ...]:
+        """The protected files that were changed while a call ran."""
+        if not self._protection.settings.enabled or not may_change_files(call):
+            return ()
+        protection = self._protection
+        return tuple(
+            Protected(path=protection.shown(path), why=protection.why(path) or UNTOLD)
+            for path in self._changed()
+            if not is_confirmed(self._root, path)
+        )
+
+    def _changed(self) -> tuple[str, ...]:
+        return changed_since_last_look(self._root, self._protection.watched())

@@ -1,0 +1,168 @@
+"""The names of programs → what they do to the files that stand behind them.
+
+A program that nobody knows may change every file that it is given.
+"""
+
+from __future__ import annotations
+
+import re
+
+# They only read, whatever stands behind them.
+READS = frozenset(
+    {
+        *("cat", "tac", "ls", "dir", "head", "tail", "grep", "egrep", "fgrep", "zgrep", "ag"),
+        *("wc", "diff", "cmp", "comm", "more", "bat", "batcat", "stat", "du", "df", "lsattr"),
+        *("echo", "printf", "test", "[", "[[", "true", "false", ":", "pwd", "cd", "pushd", "popd"),
+        *("which", "type", "whereis", "basename", "dirname", "realpath", "readlink", "namei"),
+        *("md5sum", "sha1sum", "sha256sum", "sha512sum", "b2sum", "cksum", "sum"),
+        *("cut", "paste", "join", "fold", "fmt", "nl", "od", "hexdump", "strings", "column", "jq"),
+        *("export", "local", "declare", "typeset", "readonly", "unset", "set", "shopt", "read"),
+        *("for", "case", "select", "esac", "fi", "done", "return", "exit", "break", "continue"),
+        *("sleep", "wait", "jobs", "ps", "uname", "id", "whoami", "hostname", "tput"),
+        *("date", "seq", "expr", "help", "history", "umask", "ulimit", "ack"),
+        *("tokei", "cloc", "scc", "exa", "eza", "lsd", "getfacl"),
+    }
+)
+# They only read, unless one of these stands behind them.
+READS_WITHOUT = {
+    "sort": re.compile(r"-[a-zA-Z]*o.*|--o(?:utput)?(?:=.*)?"),
+    "rg": re.compile(r"--pre(?:=.*)?|--hostname-bin(?:=.*)?"),
+    "less": re.compile(r"-[a-zA-Z]*[oO].*|--(?:log-file|LOG-FILE)(?:=.*)?|\+.*"),
+    "tree": re.compile(r"-[a-zA-Z]*o.*|--output(?:=.*)?"),
+    "file": re.compile(r"-[a-zA-Z]*C.*|--compile"),
+    "fd": re.compile(r"-[a-zA-Z]*[xX].*|--exec(?:-batch)?(?:=.*)?"),
+    "fdfind": re.compile(r"-[a-zA-Z]*[xX].*|--exec(?:-batch)?(?:=.*)?"),
+    "sed": re.compile(
+        r"-[a-zA-Z]*i.*|--in-place(?:=.*)?|-[a-zA-Z]*f.*|--file(?:=.*)?"
+        r"|(?s:(?:.*[\s;{}/|,!0-9$])?[wWe](?:[\s\w./~].*|))"
+    ),
+    "awk": re.compile(r"-i|-i.+|--include(?:=.*)?|-f.*|--file(?:=.*)?|(?s:.*(?:>|\||system).*)"),
+    "gh": re.compile(r"-[OD].*|--(?:output|dir)(?:=.*)?|download|clone|alias|extension"),
+    "man": re.compile(r"-[a-zA-Z]*[PH].*|--(?:pager|html)(?:=.*)?"),
+    "uniq": re.compile(r"[^-+].*"),
+    "xxd": re.compile(r"-[a-zA-Z]*r.*"),
+}
+READS_WITHOUT |= dict.fromkeys(("gawk", "mawk", "nawk"), READS_WITHOUT["awk"])
+READS_WITHOUT |= {"gsed": READS_WITHOUT["sed"]}
+
+# What they do to a folder, they do to all that is in it.
+WHOLE = frozenset(
+    {
+        *("rm", "rmdir", "unlink", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl"),
+        *("truncate", "shred", "srm", "trash", "trash-put", "gio", "rename", "mount", "umount"),
+        *("del", "rimraf", "wipe"),
+    }
+)
+# They copy to the last file, or into the last folder; the others are only read.
+COPIES = frozenset({"cp", "gcp", "install", "scp", "rsync", "ditto"})
+# Copies that are none: who writes to one, writes to the other.
+LINKING = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--(?:link|symbolic-link)")
+REMOVES_SOURCES = re.compile(r"--remove-source-files|--delete.*|--del")
+COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
+INTO = re.compile(r"(?:-[a-zA-Z]*t|--target-directory)(?:=?(?P<folder>.+))?")
+
+# They start what stands behind them.
+STARTS = frozenset(
+    {
+        *("sudo", "doas", "env", "command", "builtin", "exec", "nohup", "time", "timeout", "nice"),
+        *("ionice", "setsid", "stdbuf", "chronic", "busybox", "toybox", "unbuffer", "script"),
+        *("strace", "ltrace", "watch", "flock", "parallel", "chroot", "unshare", "firejail"),
+        *("npx", "pnpx", "bunx", "uvx", "pipx", "uv", "poetry", "pdm", "hatch", "rye", "run"),
+        *("winpty", "gtimeout", "caffeinate", "taskset", "systemd-run", "proxychains", "torsocks"),
+    }
+)
+# They run the text that stands behind them, now or later.
+RUNS_TEXT = frozenset({"eval", "trap", "alias"})
+# Variables whose value is the text of a command that another program runs.
+RUN_VARIABLE = re.compile(
+    r"(?:\w+_)?(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS)|LESS(?:OPEN|CLOSE)|PROMPT_COMMAND"
+    r"|GIT_(?:SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND|CONFIG_VALUE_[0-9]+)"
+)
+# They run what they read; the last ones later.
+SHELLS = frozenset(
+    {
+        *("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "su", "rbash"),
+        *("source", "."),
+        *("at", "batch", "crontab"),
+    }
+)
+# Options of programs that start others: a text that is run, a folder in which that is done.
+TEXT_OPTION = re.compile(r"(?:-c|-S|--command|--split-string)(?:=(?P<text>.+))?", re.DOTALL)
+FOLDER_OPTION = re.compile(r"(?:-C|-D|--chdir|--working-directory|--wd)(?:=?(?P<folder>.+))?")
+RUNS_CODE = re.compile(
+    r"(?:python|pypy)[0-9.]*|node(?:js)?|deno|bun|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*"
+    r"|luajit|Rscript|osascript|pwsh|powershell|tclsh|julia|ts-node|tsx|ed|ex|vim?|nvim|emacs"
+)
+PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+# Options of Python: one that names a module, and those that may stand before it.
+MODULE = re.compile(r"-[bBdEiIOPqsSuvx]*m(?P<name>.*)")
+MODULE_FLAGS = re.compile(r"-[bBdEiIOPqsSuvx]+|-[WX].+|--.+")
+# Code that takes away whole folders.
+TAKES_AWAY = re.compile(r"rmtree|rmSync|rm_rf|rm_r|rmdir|remove_tree|removeSync|rimraf|unlink")
+KEYWORDS = frozenset(
+    {"if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "time", "coproc", "fi"}
+)
+
+# Verbs of git that change no file by the names behind them.
+GIT_READS = frozenset(
+    {
+        *("diff", "log", "show", "status", "add", "commit", "blame", "annotate", "branch", "tag"),
+        *("fetch", "push", "ls-files", "ls-tree", "ls-remote", "grep", "rev-parse", "rev-list"),
+        *("remote", "describe", "shortlog", "cat-file", "merge-base", "diff-tree", "diff-index"),
+        *("for-each-ref", "reflog", "whatchanged", "name-rev", "show-ref", "count-objects"),
+        *("check-ignore", "check-attr", "hash-object", "var", "version", "help", "range-diff"),
+        *("stage", "notes", "bisect", "cherry", "show-branch", "verify-commit", "fsck", "gc"),
+    }
+)
+# Options of git before its verb that have a value.
+GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--open-files-in-pager.*|-O.*")
+GIT_WHOLE = frozenset({"checkout", "restore", "reset", "clean", "stash", "rm", "mv", "switch"})
+# Without a path they are about everything.
+GIT_HARD = re.compile(r"--hard|--merge|--keep")
+GIT_EVERYTHING = {
+    "checkout": re.compile(r"-[a-zA-Z]*f|--force"),
+    "switch": re.compile(r"-[a-zA-Z]*f|--force|--discard-changes"),
+    "read-tree": re.compile(r"-[a-zA-Z]*u"),
+    "checkout-index": re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all"),
+}
+# They change what the patches name that stand behind them.
+GIT_PATCHES = frozenset({"apply", "am"})
+# Options of `git update-index`, also cut short: git no longer looks whether a file was changed.
+GIT_HIDES = re.compile(r"--(?:as|sk|fsmonitor-)[a-z-]*")
+GIT_KEEPS = frozenset({"list", "show", "drop", "clear", "branch", "create", "store"})
+# Settings of git that decide what it runs and what it sees.
+GIT_SETTING = re.compile(
+    r"(?:core\.(?:hookspath|fsmonitor|worktree|excludesfile|attributesfile|bare|repositoryformat.*)"
+    r"|include(?:if)?\..*|extensions\..*|alias\..*|filter\..*)",
+    re.IGNORECASE,
+)
+GIT_ASKS = re.compile(r"--get.*|--list|-l|get|list")
+
+# Verbs of ours that change no file that they are given, or look who is at work themselves.
+OUR_READS = frozenset(
+    {
+        *("check", "explain", "log", "verify", "match", "expr", "decide", "rules", "trust"),
+        *(
+            "approve",
+            "reject",
+            "hook",
+            "doctor",
+            "install",
+            "uninstall",
+            "bus",
+            "policies",
+            "journal",
+        ),
+        *("init", "completion", "--version", "--help", "-h", ""),
+    }
+)
+# Those among them that are for people alone, if one of these words stands there, too.
+OUR_PEOPLES: dict[str, frozenset[str]] = {
+    "trust": frozenset(),
+    "approve": frozenset(),
+    "uninstall": frozenset(),
+    "rules": frozenset({"enable", "disable"}),
+    "journal": frozenset({"purge"}),
+    "doctor": frozenset({"--release"}),
+}
+OUR_CONTEXT_READS = frozenset({"check", "call", "state", "render", "repl"})

@@ -1,0 +1,151 @@
+"""The text of a shell → its simple commands: words, files that they write to, texts that they read.
+
+Keywords stand at the head of their commands. What cannot be read to its end is a ShellTextError.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.protect.shell_word import (
+    BLANK,
+    BREAKS,
+    Piece,
+    PieceKind,
+    ShellTextError,
+    WordReader,
+    expanding,
+)
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.protect.shell_word import Word
+
+MAX_COMMANDS = 2_000
+MAX_WORDS = 10_000
+
+
+@dataclass(slots=True)
+class Command:
+    """A simple command; `piped` tells that it reads what the one before it writes.
+
+    `writes` are the files to which its output goes, `reads` those from which its input comes,
+    `here` the texts that it reads, with what stands in them. A command with no words has only that.
+    """
+
+    words: list[Word] = field(default_factory=list)
+    writes: list[Word] = field(default_factory=list)
+    reads: list[Word] = field(default_factory=list)
+    here: list[Word] = field(default_factory=list)
+    piped: bool = False
+
+
+def read_shell(text: str) -> list[Command]:
+    """The commands of a text in their order; ShellTextError."""
+    return _Reader(text).read()
+
+
+_OPERATOR = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|\n()]")
+_REDIRECTION = re.compile(
+    r"(?P<both>&>>?)|(?:\{\w+\}|[0-9]*)(?P<way><<<|<<-?|<>|<&|>&|>>|>\||<(?!\()|>(?!\())"
+)
+_DIGITS = re.compile(r"[0-9]+-?|-")
+
+
+class _Reader(WordReader):
+    """Reads from `at` on."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.commands: list[Command] = []
+        self._now = Command()
+        self._count = 0
+        # Here-documents whose text comes behind the line: command, where they end, how.
+        self._awaited: list[tuple[Command, str, bool, bool]] = []
+
+    def read(self) -> list[Command]:
+        while self.at < len(self.text):
+            self._step()
+        self._end(piped=False)
+        if self._awaited:
+            raise ShellTextError("a here-document has no end")
+        return self.commands
+
+    def _step(self) -> None:
+        text, at = self.text, self.at
+        if text[at] in BLANK:
+            self.at += 1
+        elif text.startswith("\\\n", at):
+            self.at += 2
+        elif text[at] == "#":
+            found = text.find("\n", at)
+            self.at = len(text) if found < 0 else found
+        elif redirection := _REDIRECTION.match(text, at):
+            self._redirect(redirection)
+        elif text.startswith(("<(", ">("), at):
+            self._take(self.word())
+        elif operator := _OPERATOR.match(text, at):
+            self._operate(operator[0])
+        else:
+            self._take(self.word())
+
+    def _operate(self, operator: str) -> None:
+        self.at += len(operator)
+        self._end(piped=operator in {"|", "|&"})
+        if operator == "\n":
+            self._read_documents()
+
+    def _end(self, *, piped: bool) -> None:
+        if self._now.words or self._now.writes or self._now.reads or self._now.here:
+            self.commands.append(self._now)
+            if len(self.commands) > MAX_COMMANDS:
+                raise ShellTextError("there are too many commands")
+        self._now = Command(piped=piped)
+
+    def _take(self, word: Word) -> None:
+        self._count += 1
+        if self._count > MAX_WORDS:
+            raise ShellTextError("there are too many words")
+        self._now.words.append(word)
+
+    def _redirect(self, found: re.Match[str]) -> None:
+        way = found["both"] or found["way"]
+        self.at = found.end()
+        self.skip_blanks()
+        if self.at >= len(self.text) or (self.text[self.at] in BREAKS and not self.substitutes()):
+            raise ShellTextError(f"nothing stands behind `{way}`")
+        word = self.word()
+        if way in {"<<", "<<-"}:
+            quoted = any(one.kind is not PieceKind.PLAIN for one in word)
+            end = "".join(one.text for one in word)
+            self._awaited.append((self._now, end, quoted, way == "<<-"))
+        elif way == "<<<":
+            self._now.here.append(word)
+        elif way == "<":
+            self._now.reads.append(word)
+        elif way != "<&" and not (way == ">&" and _is_number(word)):
+            self._now.writes.append(word)
+
+    def _read_documents(self) -> None:
+        for command, end, quoted, tabs in self._awaited:
+            body = self._document(end, tabs=tabs)
+            word = (Piece(PieceKind.QUOTED, body),) if quoted else expanding(body)
+            command.here.append(word)
+        self._awaited.clear()
+
+    def _document(self, end: str, *, tabs: bool) -> str:
+        lines: list[str] = []
+        while self.at < len(self.text):
+            stop = self.text.find("\n", self.at)
+            stop = len(self.text) if stop < 0 else stop
+            line = self.text[self.at : stop]
+            self.at = min(stop + 1, len(self.text))
+            if (line.lstrip("\t") if tabs else line) == end:
+                return "\n".join(lines)
+            lines.append(line)
+        raise ShellTextError(f"the here-document `{end}` has no end")
+
+
+def _is_number(word: Word) -> bool:
+    return bool(_DIGITS.fullmatch("".join(one.text for one in word)))

@@ -1,0 +1,265 @@
+"""The text of a shell → one word after the other, each in pieces: quotes, variables, commands.
+
+As a POSIX shell would read it, with what bash adds; nothing is expanded here. What cannot be read
+to its end is a ShellTextError.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import NamedTuple, TypeAlias
+
+from bylaw.model.errors import BylawError
+
+
+class ShellTextError(BylawError):
+    """A text that no shell would run, or that is too long or too deep to look through."""
+
+
+class PieceKind(Enum):
+    """What a part of a word is."""
+
+    PLAIN = auto()  # as written, open to braces, patterns and `~`
+    QUOTED = auto()  # as written, and nothing else
+    VARIABLE = auto()
+    QUOTED_VARIABLE = auto()
+    COMMAND = auto()  # the text of a command whose output is meant
+    UNKNOWN = auto()
+
+
+class Piece(NamedTuple):
+    """A part of a word."""
+
+    kind: PieceKind
+    text: str
+
+
+Word: TypeAlias = tuple[Piece, ...]
+
+BLANK = " \t"
+BREAKS = frozenset(" \t\n;&|<>()")
+_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
+_PLAIN = re.compile(r"[^ \t\n;&|<>()'\"\\$`]+")
+_IN_QUOTES = re.compile(r"[^\"\\$`]+")
+_ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_ANSI = re.compile(
+    r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)", re.DOTALL
+)
+_ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
+_DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
+_QUOTES = re.compile(r"['\"]")
+_DOCUMENT = re.compile(r"<<<|<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
+MAX_DEPTH = 40  # of brackets, and of texts inside of texts
+_LAST_CHARACTER = 0x10FFFF
+
+
+class WordReader:
+    """Reads from `at` on."""
+
+    def __init__(self, text: str, depth: int = 0) -> None:
+        self.text = text
+        self.at = 0
+        self._depth = depth
+
+    def skip_blanks(self) -> None:
+        while self.at < len(self.text) and self.text[self.at] in BLANK:
+            self.at += 1
+
+    def substitutes(self) -> bool:
+        """Whether a command stands for a file."""
+        return self.text.startswith(("<(", ">("), self.at)
+
+    def word(self) -> Word:
+        pieces: list[Piece] = []
+        while self.at < len(self.text):
+            if self.substitutes():
+                self.at += 1
+                pieces.append(Piece(PieceKind.COMMAND, self._bracketed()))
+            elif self.text[self.at] in BREAKS:
+                break
+            else:
+                pieces += self._pieces()
+        return tuple(pieces)
+
+    def _pieces(self) -> list[Piece]:
+        text, at = self.text, self.at
+        if found := _PLAIN.match(text, at):
+            self.at = found.end()
+            return [Piece(PieceKind.PLAIN, found[0])]
+        one = text[at]
+        if one == "'":
+            return [Piece(PieceKind.QUOTED, self._until("'", at + 1))]
+        if one == '"':
+            self.at += 1
+            return self._double()
+        if one == "\\":
+            self.at += 2
+            after = text[at + 1 : at + 2]
+            if not after:
+                raise ShellTextError("it ends with a backslash")
+            return [] if after == "\n" else [Piece(PieceKind.QUOTED, after)]
+        return self._special(quoted=False)
+
+    def _double(self) -> list[Piece]:
+        """What stands in double quotes; also nothing is something."""
+        pieces = [Piece(PieceKind.QUOTED, ""), *self._expanded('"')]
+        if self.at >= len(self.text):
+            raise ShellTextError('`"` is never closed')
+        self.at += 1
+        return pieces
+
+    def rest(self) -> Word:
+        """All that follows: variables and commands count in it, and quotes do not."""
+        return tuple(self._expanded(""))
+
+    def _expanded(self, end: str) -> list[Piece]:
+        """What stands before a quote, or before the end of the text if there is no such quote."""
+        pieces: list[Piece] = []
+        while self.at < len(self.text):
+            one = self.text[self.at]
+            if one == end:
+                break
+            if found := _IN_QUOTES.match(self.text, self.at):
+                self.at = found.end()
+                pieces.append(Piece(PieceKind.QUOTED, found[0]))
+            elif one == '"':
+                self.at += 1
+                pieces.append(Piece(PieceKind.QUOTED, one))
+            elif one == "\\":
+                after = self.text[self.at + 1 : self.at + 2]
+                self.at += 2
+                kept = "" if after == "\n" else after if after in f"$`{end}\\" else f"\\{after}"
+                pieces.append(Piece(PieceKind.QUOTED, kept))
+            else:
+                pieces += self._special(quoted=True)
+        return pieces
+
+    def _special(self, *, quoted: bool) -> list[Piece]:
+        """What begins with a dollar or a backtick."""
+        text, at = self.text, self.at
+        if text[at] == "`":
+            return [Piece(PieceKind.COMMAND, self._backticks())]
+        if text.startswith("$((", at) or text.startswith("$[", at):
+            self.at += 1
+            return self._unknown(self._bracketed("[]" if text[at + 1] == "[" else "()"))
+        if text.startswith("$(", at):
+            self.at += 1
+            return [Piece(PieceKind.COMMAND, self._bracketed())]
+        if text.startswith("${", at):
+            self.at += 1
+            return self._braced(self._bracketed("{}"), quoted=quoted)
+        if text.startswith("$'", at) and not quoted:
+            return [Piece(PieceKind.QUOTED, self._ansi())]
+        if text.startswith('$"', at) and not quoted:
+            self.at += 2
+            return self._double()
+        found = _NAME.match(text, at + 1)
+        if found is None:
+            self.at += 1
+            return [Piece(PieceKind.QUOTED, "$")]
+        self.at = found.end()
+        return [_variable(found[0], quoted=quoted)]
+
+    def _braced(self, inside: str, *, quoted: bool) -> list[Piece]:
+        """`${…}`: a name alone is a variable; of anything else nobody can tell."""
+        found = _NAME.match(inside)
+        if found and found.end() == len(inside):
+            return [_variable(inside, quoted=quoted)]
+        if found and (default := _DEFAULT.fullmatch(inside, found.end())):
+            # What stands there otherwise may be the whole of it.
+            return [_variable(found[0], quoted=quoted), *self._unquoted(default[1])]
+        return self._unknown(inside)
+
+    def _unknown(self, inside: str) -> list[Piece]:
+        """What nobody can tell; but the commands in it are run."""
+        pieces = self._unquoted(inside)
+        run = [one for one in pieces if one.kind is PieceKind.COMMAND]
+        return [Piece(PieceKind.UNKNOWN, ""), *run]
+
+    def _unquoted(self, inside: str) -> Word:
+        """Without quotes: with them, each of many texts inside of texts would be read twice."""
+        return expanding(_QUOTES.sub("", inside), self._depth)
+
+    def _until(self, end: str, start: int) -> str:
+        found = self.text.find(end, start)
+        if found < 0:
+            raise ShellTextError(f"`{end}` is never closed")
+        self.at = found + 1
+        return self.text[start:found]
+
+    def _ansi(self) -> str:
+        found = _ANSI_QUOTED.match(self.text, self.at)
+        if found is None:
+            raise ShellTextError("`$'` is never closed")
+        self.at = found.end()
+        return _ANSI.sub(_ansi_escape, found[1])
+
+    def _backticks(self) -> str:
+        found = _BACKTICKS.match(self.text, self.at)
+        if found is None:
+            raise ShellTextError("a backtick is never closed")
+        self.at = found.end()
+        return re.sub(r"\\([$`\\])", r"\1", found[1])
+
+    def _bracketed(self, brackets: str = "()") -> str:
+        """What stands between two brackets, which may hold others, quotes and here-documents."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ShellTextError("it is nested too deep")
+        start, depth = self.at + 1, 0
+        ends: list[str] = []  # of here-documents that begin behind the line
+        # In a calculation, `<<` is none.
+        has_documents = brackets == "()" and not self.text.startswith("((", self.at)
+        while self.at < len(self.text):
+            one = self.text[self.at]
+            if one == "'":
+                self._until("'", self.at + 1)
+                continue
+            if one == '"':
+                self.at += 1
+                self._double()
+                continue
+            if one == "`":
+                self._backticks()
+                continue
+            if has_documents and (document := _DOCUMENT.match(self.text, self.at)):
+                self.at = document.end()
+                ends += filter(None, [document["end"]])
+                continue
+            if one == "\n":
+                self._skip_documents(ends)
+            self.at += 2 if one == "\\" else 1
+            depth += (one == brackets[0]) - (one == brackets[1])
+            if one == brackets[1] and not depth:
+                self._depth -= 1
+                return self.text[start : self.at - 1]
+        raise ShellTextError(f"`{brackets[0]}` is never closed")
+
+    def _skip_documents(self, ends: list[str]) -> None:
+        """To the last line of here-documents: a quote or a bracket in them closes nothing."""
+        for end in ends:
+            found = re.compile(rf"\n\t*{re.escape(end)}(?=\n)").search(self.text, self.at)
+            if found is not None:  # else it was none: `$((1<<2))`
+                self.at = found.end()
+        ends.clear()
+
+
+def expanding(body: str, depth: int = 0) -> Word:
+    """A text in which variables and commands count, and quotes do not."""
+    return WordReader(body, depth + 1).rest()
+
+
+def _variable(name: str, *, quoted: bool) -> Piece:
+    return Piece(PieceKind.QUOTED_VARIABLE if quoted else PieceKind.VARIABLE, name)
+
+
+def _ansi_escape(found: re.Match[str]) -> str:
+    said = found[1]
+    if said[0] in "xuU" and len(said) > 1:
+        code = int(said[1:], 16)
+        return chr(code) if code <= _LAST_CHARACTER else ""
+    if said[0] in "01234567":
+        return chr(int(said, 8) & 0xFF)
+    return _ANSI_NAMED.get(said, said)

@@ -1,0 +1,170 @@
+"""A process that has everything imported and judges hooks in children of its own.
+
+Starting Python and importing Bylaw costs far more than a decision. So the first hook starts this;
+the next ones are forked from here, each with the folder and the environment of its own caller, and
+do exactly what the front end would have done by itself. Nothing is remembered from one to the next
+but code. It ends when nobody asks for a while, when its code or its socket changes, and when
+another one has taken its place.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from importlib import import_module
+from time import monotonic
+
+from bylaw.dialects import BUILT_IN, OF_HOSTS
+from bylaw.hosts.hooks.closing import patience_s
+from bylaw.hosts.hooks.front import MAX_PAYLOAD, judge
+from bylaw.hosts.hooks.line import SOCKET, TAKEN, Asked, address
+from bylaw.hosts.hooks.own_state import is_own, state_home
+from bylaw.runtime.effects import SPEECH
+from bylaw.version import __version__
+
+IDLE_S = 20 * 60.0
+LOOK_S = 5.0  # how often it looks whether it is still wanted
+LINGER_S = 3.0  # how long a child keeps the journal open for the next one
+MAX_REQUEST = MAX_PAYLOAD + (4 << 20)
+_PIECE = 1 << 16
+
+
+def serve() -> int:
+    """Answer until nobody needs it any more; 0 at the end, 1 if it cannot begin."""
+    folder = state_home()
+    if not folder or not _made(folder):
+        return 1
+    lock = os.open(f"{folder}/resident.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return 0  # there is one
+    _import_all()
+    with _listening(folder) as listener:
+        _Resident(listener, f"{folder}/{SOCKET}").run()
+    return 0
+
+
+def _made(folder: str) -> bool:
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - bytes and text alike
+        os.chmod(folder, 0o700)  # noqa: PTH101 - same
+        return is_own(os.stat(folder))  # noqa: PTH116 - pathlib is heavy
+    except OSError:
+        return False
+
+
+def _import_all() -> None:
+    """Everything that a hook may need, so that no child has to."""
+    import_module("bylaw.hosts.hooks.worker")
+    for host in SPEECH:
+        import_module(f"bylaw.hosts.hooks.adapters.{host}")
+    for module in (*BUILT_IN.values(), *OF_HOSTS.values()):
+        import_module(module)
+    gc.collect()
+    gc.freeze()  # what is there stays: no child looks through it
+
+
+def _listening(folder: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    fresh = f"{SOCKET}.{os.getpid()}"
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(fresh, dir_fd=opened)
+        listener.bind(address(opened, fresh))
+        os.chmod(fresh, 0o600, dir_fd=opened)
+        listener.listen(64)
+        os.rename(fresh, SOCKET, src_dir_fd=opened, dst_dir_fd=opened)
+    finally:
+        os.close(opened)
+    return listener
+
+
+class _Resident:
+    def __init__(self, listener: socket.socket, path: str) -> None:
+        self._listener = listener
+        self._path = path
+        self._socket = os.stat(path).st_ino  # noqa: PTH116 - pathlib is heavy
+        self._code = _code_stamp()
+        self._last = monotonic()
+
+    def run(self) -> None:
+        while self._is_wanted():
+            if not select.select([self._listener], [], [], LOOK_S)[0]:
+                continue
+            line, _ = self._listener.accept()
+            if self._code != _code_stamp():
+                return  # the caller does the work itself
+            self._last = monotonic()
+            if os.fork() == 0:
+                _answer(line)
+            line.close()
+            _reap()
+
+    def _is_wanted(self) -> bool:
+        _reap()
+        try:
+            there = os.stat(self._path).st_ino == self._socket  # noqa: PTH116 - pathlib is heavy
+        except OSError:
+            return False
+        if monotonic() - self._last > IDLE_S:
+            os.unlink(self._path)  # noqa: PTH108 - same
+            return False
+        return there
+
+
+def _reap() -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _answer(line: socket.socket) -> None:
+    """The child: as its caller would have been."""
+    try:
+        signal.alarm(30)  # for a caller that does not go on
+        asked = Asked(_received(line))
+        if asked.version != __version__:
+            os._exit(0)
+        os.chdir(asked.folder)
+        os.environb.clear()
+        os.environb.update(asked.environment)
+        line.sendall(TAKEN)
+        signal.alarm(int(patience_s(asked.event) + LINGER_S) + 1)
+    except BaseException:  # noqa: BLE001 - what was not taken, the caller does itself
+        os._exit(1)
+    judge(asked.host, asked.event, asked.data, line.detach(), LINGER_S)
+
+
+def _received(line: socket.socket) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while size <= MAX_REQUEST:
+        piece = line.recv(_PIECE)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        size += len(piece)
+    raise ValueError
+
+
+def _code_stamp() -> int:
+    """Changes with any file of ours that was imported."""
+    ours = (module for name, module in list(sys.modules.items()) if name.startswith("bylaw"))
+    newest = 0
+    for module in ours:
+        file = getattr(module, "__file__", None)
+        with suppress(OSError):
+            newest = max(newest, os.stat(file).st_mtime_ns if file else 0)  # noqa: PTH116 - pathlib is heavy
+    return newest
+
+
+if __name__ == "__main__":
+    sys.exit(serve())

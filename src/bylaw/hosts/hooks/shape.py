@@ -1,0 +1,101 @@
+"""What goes in and out of an adapter: a client's event as `Heard`, what it is told, the output.
+
+    payload → read → Heard → (events, decisions) → Told → answer → Output
+
+An adapter is the two functions `read` and `answer` and knows nothing else. Both are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from bylaw.model.errors import BylawError
+from bylaw.model.values import JSON
+from bylaw.model.vocabulary import Moment
+
+if TYPE_CHECKING:
+    from bylaw.model.vocabulary import CallStatus
+
+Payload: TypeAlias = Mapping[str, JSON]
+
+
+STOPS = (Moment.STOP, Moment.SUBAGENT_STOP)
+
+
+class PayloadError(BylawError):
+    """What came in is not what the client sends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call: `tool` as the client names it, `also` as we do.
+
+    The files that it names stand in `args` as `paths`, beside what the client sent. `status` is
+    None before it ran.
+    """
+
+    tool: str
+    also: tuple[str, ...] = ()
+    args: dict[str, JSON] = field(default_factory=dict)
+    id: str = ""
+    status: CallStatus | None = None
+    result: JSON = None
+    error: str = ""
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """One event of a client.
+
+    `name` is what the client calls it, `session` its own id, `agent` a subagent's. `text` is the
+    prompt, or what the agent said last, None if the client does not say; then it stands in the
+    file `transcript`. `again` says that the agent goes on because a stop was blocked. `unknown`
+    are fields that we do not know; `passed_over` says that we know the event, and that nothing is
+    judged there with intent.
+    """
+
+    name: str
+    moment: Moment
+    session: str = ""
+    cwd: str = ""
+    agent: str = ""
+    text: str | None = None
+    call: Call | None = None
+    transcript: str = ""
+    again: bool = False
+    tokens: int | None = None
+    unknown: tuple[str, ...] = ()
+    passed_over: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a client is to be told: `reason` is never empty where it is refused or asked."""
+
+    refused: bool = False
+    asked: bool = False
+    reason: str = ""
+    for_model: tuple[str, ...] = ()
+    for_person: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What our process prints and how it ends."""
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """One client: `moments` are the events that we install for, by its own names."""
+
+    name: str
+    moments: Mapping[str, Moment]
+    read: Callable[[str, Payload], Heard]
+    answer: Callable[[Heard, Told], Output]

@@ -1,0 +1,160 @@
+"""The end of a client's transcript → what the agent said last, since a person last spoke.
+
+Clients that do not say it with a stop write it down: one JSON object a line, each in a form of its
+own. What is not understood is passed over, as is a line that is not whole.
+
+    Claude Code, Factory Droid, Cursor   message.content, message.role or role
+    Codex CLI                            payload.content, payload.role
+    Gemini CLI                           content, type
+    Qwen Code                            message.parts, message.role
+    Copilot CLI                          data.content, type
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.model.strict_json import JsonError, read_json
+from bylaw.runtime.reading import open_regular, read_at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.model.values import JSON
+
+MAX_TAIL = 4 << 20
+# Some clients write a moment after they have called.
+PATIENCE_S = 1.0
+_PAUSE_S = 0.05
+
+_AGENT, _PERSON, _TOOL = "agent", "person", "tool"
+_COPILOT = {
+    "assistant.message": _AGENT,
+    "user.message": _PERSON,
+    "tool.execution_complete": _TOOL,
+    "hook.end": _TOOL,  # of a stop before this one
+}
+_SPEAKERS = {
+    **dict.fromkeys(("assistant", "model", "gemini"), _AGENT),
+    "user": _PERSON,
+    "tool": _TOOL,
+    **_COPILOT,
+}
+# Kinds of lines that hold messages; others repeat them.
+_KINDS = frozenset(
+    {"", "user", "assistant", "message", "response_item", "gemini", "tool_result", *_COPILOT}
+)
+_TEXTS = frozenset({"", "text", "output_text", "input_text"})
+_RESULTS = frozenset({"tool_result", "function_call_output"})
+
+
+class _Line(NamedTuple):
+    """Who speaks, and what; a tool has no text. An agent that `calls` one goes on after it."""
+
+    speaker: str
+    text: str
+    calls: bool = False
+
+
+def last_text(path: str, patience_s: float = PATIENCE_S) -> str | None:
+    """What the agent said last; None if the file does not tell.
+
+    Where the newest is not what an agent said, it is looked at again for a while.
+    """
+    until = time.monotonic() + patience_s
+    while True:
+        found, is_newest = _looked_up(path)
+        if is_newest or time.monotonic() >= until:
+            return found
+        time.sleep(_PAUSE_S)
+
+
+def _looked_up(path: str) -> tuple[str | None, bool]:
+    """What the agent said last, and whether nothing came behind it."""
+    is_newest = True
+    for line in _newest_first(_tail(path)):
+        if line.speaker == _PERSON:
+            break
+        if line.speaker == _AGENT and line.text:
+            return line.text, is_newest and not line.calls
+        is_newest = False
+    return None, False
+
+
+def _tail(path: str) -> bytes:
+    try:
+        with open_regular(path) as descriptor:
+            size = os.fstat(descriptor).st_size
+            os.lseek(descriptor, max(0, size - MAX_TAIL), os.SEEK_SET)
+            return read_at_most(descriptor, MAX_TAIL)[:MAX_TAIL]
+    except (OSError, ValueError):
+        return b""
+
+
+def _newest_first(data: bytes) -> Iterator[_Line]:
+    for raw in reversed(data.split(b"\n")):
+        line = _line(_value(raw))
+        if line is not None:
+            yield line
+
+
+def _value(raw: bytes) -> JSON:
+    try:
+        return read_json(raw.decode())
+    except (JsonError, UnicodeDecodeError):
+        return None
+
+
+def _line(value: JSON) -> _Line | None:
+    if not isinstance(value, dict) or (kind := _kind(value)) not in _KINDS:
+        return None
+    inner = next((value[key] for key in ("message", "payload", "data") if key in value), value)
+    if not isinstance(inner, dict) or (kind in _COPILOT and value.get("agentId")):
+        return None  # a subagent's line in the file of the main agent
+    parts = inner["parts"] if "parts" in inner else inner.get("content")
+    if _kind(inner) in _RESULTS or _has_result(parts):
+        return _Line(_TOOL, "")
+    speaker = _speaker(inner.get("role"), value.get("role"), kind)
+    text = _text(parts)
+    # Lines of a user without a text are about hooks, but in one client they are what we said.
+    is_one = speaker and (text or speaker != _PERSON or kind in _COPILOT)
+    return _Line(speaker, text, _has_call(parts)) if is_one else None
+
+
+def _kind(value: dict[str, JSON]) -> str:
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _speaker(*names: JSON) -> str:
+    return next((_SPEAKERS[one] for one in names if isinstance(one, str) and one in _SPEAKERS), "")
+
+
+def _has_result(parts: JSON) -> bool:
+    return isinstance(parts, list) and any(
+        isinstance(one, dict) and (_kind(one) in _RESULTS or "functionResponse" in one)
+        for one in parts
+    )
+
+
+def _has_call(parts: JSON) -> bool:
+    return isinstance(parts, list) and any(
+        isinstance(one, dict) and (_kind(one) == "tool_use" or "functionCall" in one)
+        for one in parts
+    )
+
+
+def _text(parts: JSON) -> str:
+    if isinstance(parts, str):
+        return parts
+    texts = [_of_part(one) for one in parts] if isinstance(parts, list) else []
+    return "\n".join(one for one in texts if one)
+
+
+def _of_part(part: JSON) -> str:
+    if not isinstance(part, dict) or _kind(part) not in _TEXTS or part.get("thought"):
+        return ""
+    text = part.get("text")
+    return text if isinstance(text, str) else ""

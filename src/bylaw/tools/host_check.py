@@ -1,0 +1,209 @@
+"""Rules in force and a host → what each of them cannot have there, as warnings.
+
+    rule → its moments in the host → events, effects, verdict, texts → diagnostics
+
+All of it follows from the tables of `runtime/effects`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bylaw.model.codes.hosts import HOST_EFFECT, HOST_EVENT, HOST_TEXT, HOST_VERDICT
+from bylaw.model.diagnostic import warning
+from bylaw.model.effects import SESSION_STEPS, EventEmit
+from bylaw.model.rule import NoticeMaker
+from bylaw.model.source import Span
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import CallStatus, DeliverAt, Kind, Moment, Op
+from bylaw.runtime.effects import (
+    BUS,
+    CARRIES_OUT,
+    CHAT,
+    KINDS_AT,
+    NOTICE_AT,
+    SENDS,
+    SPEECH,
+    TITLES,
+    Ask,
+)
+from bylaw.runtime.named_rules import named_rules
+from bylaw.tools.printers.wording import enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from bylaw.model.codes import Code
+    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.rule import Rule
+    from bylaw.model.source import SourceFile
+    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.loading import Library, LoadedBook
+    from bylaw.runtime.named_rules import NamedRule
+
+# The session, or the queue of events, takes these over in any host.
+_ANYWHERE = frozenset(step.op for step in (*SESSION_STEPS, EventEmit))
+_OUTPUT = (Kind.TURN_END,)
+_STOPS = frozenset({Moment.STOP, Moment.SUBAGENT_STOP})
+_GATES = frozenset({Kind.PROMPT, Kind.TURN_START, Kind.TOOL_BEFORE, Kind.TURN_END, Kind.AGENT_STOP})
+
+_WORDS = {
+    Moment.SESSION_START: "the start of a session",
+    Moment.PROMPT: "a prompt",
+    Moment.BEFORE_TOOL: "the call of a tool",
+    Moment.AFTER_TOOL: "the end of a call",
+    Moment.STOP: "a stop",
+    Moment.SUBAGENT_STOP: "the stop of a subagent",
+    Moment.SESSION_END: "the end of a session",
+}
+
+
+def check_host(library: Library, host: str, disabled: Container[str] = ()) -> list[Diagnostic]:
+    """What the host cannot do with the rules that would be in force there."""
+    books = library.books if host == CHAT else library.governing
+    return [finding for book in books for finding in _of_book(book, host, disabled)]
+
+
+def _of_book(loaded: LoadedBook, host: str, disabled: Container[str]) -> Iterator[Diagnostic]:
+    for rule in named_rules([loaded.book]).values():
+        is_on = rule.enabled and not rule.is_switched(disabled)
+        if is_on and rule.origin.file not in loaded.broken:
+            source = loaded.texts[rule.origin.file].source
+            yield from dict.fromkeys(_Checked(rule, host, source).findings())
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One rule in one host."""
+
+    rule: NamedRule
+    host: str
+    source: SourceFile
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.host]
+
+    def findings(self) -> Iterator[Diagnostic]:
+        yield from self._events()
+        yield from self._effects()
+        speech = SPEECH.get(self.host)
+        if speech is not None:
+            for part in self.rule.parts:
+                yield from self._verdict(part, speech)
+                yield from self._texts(part, speech)
+
+    def _events(self) -> Iterator[Diagnostic]:
+        """Kinds of events, and ends of calls, that never come."""
+        missed = [kind for kind in self.rule.kinds if kind not in SENDS[self.host]]
+        if missed:
+            named = enumerated([f"`{kind}`" for kind in missed])
+            headline = f"`{self.rule.id}` is for {named}, of which {self.title} never tells"
+            yield self._warn(HOST_EVENT, headline, "so it never fires there")
+        speech, status = SPEECH.get(self.host), self.rule.status
+        if speech and speech.failures and status and CallStatus.OK not in status:
+            headline = (
+                f"`{self.rule.id}` is for calls that fail, and {self.title} {speech.failures}"
+            )
+            yield self._warn(HOST_EVENT, headline, "so it seldom or never fires there")
+
+    def _effects(self) -> Iterator[Diagnostic]:
+        """Steps that nobody carries out; one that never comes is no matter."""
+        undone = {
+            maker.op: part
+            for part in self.rule.parts
+            if any(kind in SENDS[self.host] for kind in part.on.kinds)
+            for maker in part.plan.steps
+            if not _is_carried_out(part, maker.op, self.host)
+        }
+        for op, part in undone.items():
+            headline = f"`{self.rule.id}` wants `{op}`, which {self.title} cannot carry out"
+            able = [TITLES[host] for host in TITLES if _is_carried_out(part, op, host)]
+            by = f"; carried out by {enumerated(able)}" if able else ""
+            yield self._warn(HOST_EFFECT, headline, f"it is recorded as `not_carried_out`{by}")
+
+    def _verdict(self, part: Rule, speech: Speech) -> Iterator[Diagnostic]:
+        """A refusal that holds nothing up, or is not what it was meant to be."""
+        judgement = part.judgement
+        kinds = [kind for kind in part.on.kinds if kind in _GATES]
+        if judgement is None or judgement.verdict < Verdict.ASK or not kinds:
+            return
+        id_, moments = self.rule.id, _moments(part, speech, kinds)
+        too_late = moments - speech.denies
+        if too_late:
+            headline = f"`{id_}` cannot hold up {_named(too_late)} in {self.title}"
+            yield self._warn(
+                HOST_VERDICT, headline, f"its reason is told later, at {_later(speech)}"
+            )
+        if moments & speech.denies & _STOPS and part.on.kinds == _OUTPUT:
+            headline = f"`{id_}` refuses an output that {self.title} has shown by then"
+            yield self._warn(HOST_VERDICT, headline, "the stop is blocked instead, with its reason")
+        asks = judgement.verdict is Verdict.ASK and Moment.BEFORE_TOOL in moments
+        if asks and speech.ask is not Ask.PERSON:
+            headline = f"`{id_}` asks a person, which {self.title} cannot do"
+            yield self._warn(HOST_VERDICT, headline, f"the call is {speech.ask}")
+
+    def _texts(self, part: Rule, speech: Speech) -> Iterator[Diagnostic]:
+        """Messages, notices and warnings that somebody hears later, or somebody else."""
+        id_, moments = self.rule.id, _moments(part, speech, part.on.kinds)
+        silent = moments - speech.for_model
+        if part.judgement is not None and part.judgement.verdict >= Verdict.ASK:
+            silent -= speech.denies & _STOPS  # it is told with the reason
+        for maker in part.plan.steps:
+            if maker.op is Op.MESSAGE_INSERT and silent and silent == moments:
+                yield self._waits(f"the message of `{id_}`", silent, speech)
+            if isinstance(maker, NoticeMaker) and (due := _due(maker, moments) - speech.for_model):
+                yield self._waits(f"the notice of `{id_}`", due, speech)
+        warns = part.judgement is not None and part.judgement.verdict is Verdict.WARN
+        if warns and (unshown := moments - speech.for_person):
+            headline = f"the warning of `{id_}` is not shown to the person by {self.title}"
+            unheard = unshown - speech.for_model
+            help_ = (
+                f"the model is told later, at {_later(speech)}" if unheard else "the model is told"
+            )
+            yield self._warn(HOST_TEXT, headline, help_)
+
+    def _waits(self, what: str, moments: frozenset[Moment], speech: Speech) -> Diagnostic:
+        headline = f"{what} does not reach the model at {_named(moments)} in {self.title}"
+        return self._warn(HOST_TEXT, headline, f"it waits for {_later(speech)}")
+
+    def _warn(self, code: Code, headline: str, help_: str) -> Diagnostic:
+        return warning(code, headline, self.source, self._span, help=help_)
+
+    @property
+    def _span(self) -> Span:
+        """The line on which the rule begins, from there on."""
+        origin = self.rule.origin
+        line = self.source.line_text(origin.line)
+        begin = self.source.offset_of_utf16(origin.line, 0)
+        return Span(begin + min(origin.column - 1, len(line)), begin + len(line.rstrip()))
+
+
+def _is_carried_out(part: Rule, op: Op, host: str) -> bool:
+    if op in _ANYWHERE:
+        return True
+    # What follows from a change of a file is done once, by whoever watches the files.
+    is_elsewhere = part.on.kinds == (Kind.FILE,) and host != BUS
+    return op in CARRIES_OUT[host] and not is_elsewhere
+
+
+def _moments(part: Rule, speech: Speech, kinds: Container[Kind]) -> frozenset[Moment]:
+    """When the client tells of such an event."""
+    heard = speech.hears - {Moment.SUBAGENT_STOP} if part.on.main_agent else speech.hears
+    return frozenset(one for one in heard if any(kind in kinds for kind in KINDS_AT[one]))
+
+
+def _due(maker: NoticeMaker, moments: frozenset[Moment]) -> frozenset[Moment]:
+    if maker.deliver_at is DeliverAt.IMMEDIATE:
+        return moments
+    return frozenset({NOTICE_AT[maker.deliver_at]})
+
+
+def _named(moments: frozenset[Moment], last: str = "and") -> str:
+    return enumerated([words for moment, words in _WORDS.items() if moment in moments], last)
+
+
+def _later(speech: Speech) -> str:
+    """When a text can reach the model."""
+    return _named(speech.for_model, "or")

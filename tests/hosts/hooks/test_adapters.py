@@ -1,0 +1,168 @@
+"""Adapters: whatever comes in is read or refused, whatever goes out cannot be misread."""
+
+import json
+
+import pytest
+from adapter_cases import (
+    EVENTS,
+    PAIRS,
+    PAYLOADS,
+    SPOILT,
+    TOLD,
+    WORDS,
+    as_delivered,
+    heard,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, GATES, SILENCE, closed
+from bylaw.hosts.hooks.shape import Heard, PayloadError, Told
+from bylaw.model.vocabulary import Moment
+from bylaw.runtime.effects import SPEECH
+
+clients = pytest.mark.parametrize("host", SPEECH)
+pairs = pytest.mark.parametrize(("host", "event"), PAIRS)
+gates = pytest.mark.parametrize(
+    ("host", "event"), [(host, event) for host in GATES for event in GATES[host]]
+)
+NASTY = 'say "no"\\\n\ttwice\r\n\x00\x1b[2J\x7f\u2028\ud800 é 😀 </script> %s %d {}'
+# What each client calls letting something pass.
+LETS_PASS = {"allow", "approve", "proceed", "accept"}
+
+
+@clients
+@given(payload=PAYLOADS | SPOILT, data=st.data())
+def test_any_object_is_read_or_refused(host, payload, data):
+    event = data.draw(st.sampled_from(sorted(EVENTS[host])))
+    try:
+        found = adapter_named(host).read(event, payload)
+    except PayloadError:
+        return
+
+    assert isinstance(found, Heard)
+    has_call = found.moment in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL)
+    assert (found.call is not None) == has_call
+    if found.call is not None:
+        assert found.call.tool
+        assert (found.call.status is None) == (found.moment is Moment.BEFORE_TOOL)
+
+
+@clients
+@given(told=TOLD, data=st.data())
+def test_an_answer_is_nothing_or_one_line_of_json(host, told, data):
+    event = data.draw(st.sampled_from(sorted(EVENTS[host])))
+
+    output = adapter_named(host).answer(heard(host, event), told)
+
+    assert output.exit_code in (0, 2)
+    output.stdout.encode()
+    if output.stdout:
+        assert output.stdout.endswith("\n")
+        assert output.stdout.count("\n") == 1
+        assert isinstance(json.loads(output.stdout), dict)
+    else:
+        assert host not in SILENCE
+
+
+@clients
+@given(told=TOLD, data=st.data())
+def test_nothing_is_ever_let_pass_by_us(host, told, data):
+    """`allow` skips the question that the client itself would ask a person."""
+    event = data.draw(st.sampled_from(sorted(EVENTS[host])))
+    found = heard(host, event)
+
+    output = adapter_named(host).answer(found, as_delivered(host, found.moment, told))
+
+    words = json.loads(output.stdout or "{}")
+    own = words.get("hookSpecificOutput", {})
+    decided = [words.get(key) for key in ("decision", "permission", "permissionDecision")]
+    decided += [own.get(key) for key in ("permissionDecision", "decision", "behavior")]
+    assert not LETS_PASS.intersection(str(one) for one in decided)
+    assert words.get("continue") in (None, False)
+    assert "updatedInput" not in own
+
+
+@pairs
+def test_nothing_to_say_is_silence(host, event):
+    output = adapter_named(host).answer(heard(host, event), Told())
+
+    assert (output.stdout, output.stderr, output.exit_code) == (SILENCE.get(host, ""), "", 0)
+
+
+@gates
+@settings(max_examples=20)
+@given(reason=WORDS | st.just(NASTY))
+def test_refusals_by_heart_are_those_of_the_adapter(host, event, reason):
+    """The front end has them without importing anything."""
+    found = heard(host, event)
+    assert found.moment in SPEECH[host].denies
+
+    output = adapter_named(host).answer(found, Told(refused=True, reason=reason))
+
+    assert closed(host, event, reason) == (output.stdout, output.stderr, output.exit_code)
+
+
+@pairs
+def test_every_event_that_can_be_refused_is_known_by_heart(host, event):
+    assert (heard(host, event).moment in SPEECH[host].denies) == (event in GATES[host])
+
+
+@gates
+def test_a_refusal_says_why_on_both_outputs(host, event):
+    output = adapter_named(host).answer(heard(host, event), Told(refused=True, reason="no"))
+
+    assert '"no"' in output.stdout
+    assert output.stderr == "no\n"
+    assert output.exit_code == (0 if host in BY_WORDS_ALONE else 2)
+
+
+# What the schemas of Codex allow; anything else makes it drop the whole answer.
+CODEX = {
+    "PreToolUse": {"systemMessage", "hookSpecificOutput"},
+    "PostToolUse": {"systemMessage", "hookSpecificOutput"},
+    "UserPromptSubmit": {"decision", "reason", "systemMessage", "hookSpecificOutput"},
+    "SessionStart": {"systemMessage", "hookSpecificOutput"},
+    "Stop": {"decision", "reason", "systemMessage"},
+    "SubagentStop": {"decision", "reason", "systemMessage"},
+    "SessionEnd": set(),
+    "Nobody": set(),
+}
+CODEX_OWN = {
+    "PreToolUse": {"permissionDecision", "permissionDecisionReason", "additionalContext"},
+    "PostToolUse": {"additionalContext"},
+    "UserPromptSubmit": {"additionalContext"},
+    "SessionStart": {"additionalContext"},
+}
+
+
+@pytest.mark.parametrize("event", sorted(EVENTS["codex"]))
+@settings(max_examples=40)
+@given(told=TOLD)
+def test_codex_is_told_nothing_that_it_rejects(event, told):
+    found = heard("codex", event)
+
+    output = adapter_named("codex").answer(found, as_delivered("codex", found.moment, told))
+
+    words = json.loads(output.stdout or "{}")
+    own = words.get("hookSpecificOutput", {"hookEventName": event})
+    assert words.keys() <= CODEX[event]
+    assert own.keys() <= {"hookEventName"} | CODEX_OWN.get(event, set())
+    assert own["hookEventName"] == event
+    assert own.get("permissionDecision", "deny") == "deny"
+    assert own.get("permissionDecisionReason", "x")
+    assert words.get("decision", "block") == "block"
+    assert ("decision" in words) == ("reason" in words)
+
+
+@clients
+def test_a_question_is_asked_only_by_clients_that_ask(host):
+    found = heard(host, next(iter(GATES[host].keys() & {"PreToolUse", "preToolUse"}), "Nobody"))
+    told = as_delivered(host, found.moment, Told(asked=True, reason="may it?"))
+
+    output = adapter_named(host).answer(found, told)
+
+    asks = '"ask"' in output.stdout
+    assert asks == (host in ("claude", "qwen", "copilot"))
+    assert output.exit_code == 0

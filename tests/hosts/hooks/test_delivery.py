@@ -1,0 +1,112 @@
+"""What rules say, and what one hook of a client can carry of it: nothing is lost, nothing is let by."""
+
+import pytest
+
+from bylaw.hosts.hooks.delivery import delivered
+from bylaw.hosts.hooks.hook_host import HookHost
+from bylaw.hosts.hooks.notes import SessionNotes
+from bylaw.hosts.hooks.shape import Heard, Told
+from bylaw.model.vocabulary import Moment
+from bylaw.runtime.effects import SPEECH
+
+GATES = (Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAGENT_STOP)
+clients = pytest.mark.parametrize("host", SPEECH)
+moments = pytest.mark.parametrize("moment", [one for one in Moment if one is not Moment.OTHER])
+
+
+def deliver(host, moment, told, notes, for_model=(), for_person=()):
+    said = HookHost(host)
+    said.for_model += for_model
+    said.for_person += for_person
+    return delivered(Heard(name="x", moment=moment), told, said, SPEECH[host], notes)
+
+
+@clients
+@pytest.mark.parametrize("moment", GATES)
+def test_refusal_is_taken_or_told_later(host, moment):
+    notes = SessionNotes()
+
+    told = deliver(host, moment, Told(refused=True, reason="no"), notes)
+
+    assert told.refused == (moment in SPEECH[host].denies)
+    if not told.refused:
+        assert "no" in (*told.for_model, *told.for_person, *notes.waiting)
+
+
+@clients
+@pytest.mark.parametrize("moment", GATES)
+def test_only_a_call_can_wait_for_a_person(host, moment):
+    told = deliver(host, moment, Told(asked=True, reason="may it?"), SessionNotes())
+
+    assert told.asked == (moment is Moment.BEFORE_TOOL)
+    assert told.refused == (moment is not Moment.BEFORE_TOOL and moment in SPEECH[host].denies)
+
+
+@clients
+@moments
+def test_a_text_for_the_model_is_told_now_or_waits(host, moment):
+    notes = SessionNotes()
+
+    told = deliver(host, moment, Told(), notes, for_model=["remember"])
+
+    now = moment in SPEECH[host].for_model
+    assert told.for_model == (("remember",) if now else ())
+    assert notes.waiting == ([] if now else ["remember"])
+
+
+@clients
+def test_what_waits_is_told_once_at_the_next_moment_that_can(host):
+    notes = SessionNotes(waiting=["before"])
+
+    first = deliver(host, Moment.AFTER_TOOL, Told(), notes, for_model=["now"])
+    second = deliver(host, Moment.AFTER_TOOL, Told(), notes)
+
+    assert first.for_model == ("before", "now")
+    assert second.for_model == ()
+    assert notes.waiting == []
+
+
+@clients
+@moments
+def test_a_warning_is_for_the_person_or_else_for_the_model(host, moment):
+    notes = SessionNotes()
+
+    told = deliver(host, moment, Told(), notes, for_person=["careful"])
+
+    if moment in SPEECH[host].for_person:
+        assert told.for_person == ("careful",)
+        assert not told.for_model
+        assert not notes.waiting
+    else:
+        assert not told.for_person
+        assert [*told.for_model, *notes.waiting] == ["careful"]
+
+
+@clients
+@pytest.mark.parametrize("moment", [Moment.STOP, Moment.SUBAGENT_STOP])
+def test_what_blocks_a_stop_brings_the_other_texts_along(host, moment):
+    notes = SessionNotes(waiting=["from before"])
+
+    told = deliver(host, moment, Told(refused=True, reason="not yet"), notes, for_model=["and"])
+
+    if told.refused:
+        assert told.reason == "not yet\n\nfrom before\n\nand"
+        assert notes.waiting == []
+    else:
+        assert notes.waiting[:2] == ["from before", "and"]
+
+
+@clients
+def test_a_refused_call_keeps_other_texts_for_later(host):
+    notes = SessionNotes()
+
+    told = deliver(host, Moment.BEFORE_TOOL, Told(refused=True, reason="no"), notes, ["a hint"])
+
+    assert (told.reason, told.for_model) == ("no", ())
+    assert notes.waiting == ["a hint"]
+
+
+def test_texts_of_rules_cannot_steer_a_terminal():
+    told = deliver("claude", Moment.PROMPT, Told(), SessionNotes(), for_person=["a\x1b[2Jb"])
+
+    assert "\x1b" not in told.for_person[0]

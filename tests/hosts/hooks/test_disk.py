@@ -1,0 +1,291 @@
+"""What changed on disk, whoever changed it: `file` events of a hook, found by git."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from called_hooks import Repository
+
+from bylaw.cli import main
+from bylaw.hosts.hooks import disk
+from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.hooks.handling import answered, heard_from
+from bylaw.runtime.journal.reader import JournalReader
+from bylaw.runtime.journal.reading import STORED, stored
+
+LAW = """dsl_version: "0.1"
+rules:
+  - rule_id: R-SEEN
+    priority: 10
+    trigger: {kind: fs_event, match: {paths: [%s], event_types: [created, modified, deleted, renamed]}}
+    actions:
+      - {type: run_cmd, cmd: "python -I note.py", cwd: src, timeout_sec: 60}
+      - {type: write_bus, channel: output, template: "{{type}} {{path}}"}
+"""
+PHASE = "- **Active Phase**: `2`\n"
+WHO = ("-c", "user.name=a", "-c", "user.email=a@b")
+
+
+class Session(Repository):
+    """A repository with a rule about files, and hooks called in this process."""
+
+    host = "claude"
+
+    def git(self, *arguments):
+        """Run git as a person does."""
+        subprocess.run(["git", *WHO, *arguments], cwd=self.root, check=True, capture_output=True)
+
+    def law(self, paths='"src/**", "docs/**"'):
+        """Put the rule in force."""
+        self.write("SHARED_CONTEXT.md", PHASE)
+        self.write("runtime/rules/seen.yaml", LAW % paths)
+
+    def hear(self, event, **fields):
+        """One hook; what it prints."""
+        said = []
+        adapter = adapter_named(self.host)
+        answered(adapter, heard_from(adapter, event, self.payload(event, **fields)), said.append)
+        return said[0]
+
+    def tool(self, name, **arguments):
+        """What a client tells of a call."""
+        return {"tool_name": name, "tool_input": arguments, "tool_use_id": "c"}
+
+    def before(self, name="Bash", **arguments):
+        """The hook before a call."""
+        return self.hear("PreToolUse", **self.tool(name, **(arguments or {"command": "x"})))
+
+    def after(self, name="Bash", **arguments):
+        """The hook after a call."""
+        about = self.tool(name, **(arguments or {"command": "x"}))
+        return self.hear("PostToolUse", **about, tool_response={"stdout": ""})
+
+    def stop_here(self):
+        """The hook at a stop."""
+        return self.hear("Stop", stop_hook_active=False, last_assistant_message="Done.")
+
+    def run(self, command):
+        """A shell tool with its two hooks; what is new on disk by it."""
+        self.before(command=command)
+        subprocess.run(["sh", "-c", command], cwd=self.root, check=True, capture_output=True)
+        return self.new(lambda: self.after(command=command))
+
+    def new(self, act):
+        """The `file` events that something causes, in short."""
+        known = len(self.files())
+        act()
+        return [f"{one.change} {one.path}" + (f" < {one.old_path}" if one.old_path else "")
+                for one in self.files()[known:]]  # fmt: skip
+
+    def records(self):
+        """The journal."""
+        path = self.root / ".bylaw/state/journal.db"
+        if not path.exists():
+            return []
+        with JournalReader(str(path)) as reader:
+            return [stored(row).record for row in reader.each(f"{STORED} ORDER BY r.seq")]
+
+    def files(self):
+        """Its `file` events."""
+        return [one.event for one in self.records() if one.event.kind == "file"]
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """Two files that are committed, and a rule about them."""
+    made = Session(tmp_path / "root", tmp_path / "home")
+    monkeypatch.setenv("HOME", str(made.home))
+    made.git("init", "-q", "-b", "main")
+    made.write("src/a.py", "a = 1\n")
+    made.write("src/b.py", "b = 1\n")
+    made.write(".gitignore", "build/\n")
+    made.law()
+    made.git("add", "-A")
+    made.git("commit", "-qm", "first")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("sed -i s/1/2/ src/a.py", ["modified src/a.py"]),
+        ("rm src/a.py", ["deleted src/a.py"]),
+        ("echo > src/new.py", ["created src/new.py"]),
+        ("mv src/a.py src/c.py", ["renamed src/c.py < src/a.py"]),
+        ("git mv src/a.py docs", ["renamed docs < src/a.py"]),
+        ("chmod +x src/a.py", ["modified src/a.py"]),
+        ("echo > other.txt", []),
+        ("echo x > src/a.py && git checkout src/a.py", []),
+        ("echo x > src/a.py && git commit -qam x --author='a <a@b>'", ["modified src/a.py"]),
+        ("touch src/x src/y; rm src/x", ["created src/y"]),
+        (": > src/b.py; : > src/e.py", ["created src/e.py", "modified src/b.py"]),
+        ("mkdir -p runtime/bus && echo > runtime/bus/x", []),
+    ],
+)
+def test_what_a_shell_did(session, command, found):
+    session.git("config", "user.name", "a")
+    session.git("config", "user.email", "a@b")
+
+    assert sorted(session.run(command)) == found
+
+
+def test_nothing_is_told_twice_and_a_commit_changes_no_file(session):
+    session.write("src/a.py", "mine = 1\n")  # before the session
+
+    assert session.run("true") == []
+    assert session.run("echo 2 > src/a.py") == ["modified src/a.py"]
+    assert session.run("true") == []
+    session.git("add", "-A")
+    assert session.run("true") == []
+    session.git("commit", "-qm", "second")
+    assert session.run("true") == []
+    assert session.run("echo 2 > src/a.py") == []
+    assert session.run("git checkout -q HEAD~1") == ["modified src/a.py"]
+    assert session.run("git checkout -q main") == ["modified src/a.py"]
+    assert session.new(session.stop_here) == []
+
+
+def test_what_was_done_behind_a_tool_is_found_at_the_stop(session):
+    session.run("true")
+    session.write("src/a.py", "later\n")
+
+    assert session.new(session.stop_here) == ["modified src/a.py"]
+    session.write("src/a.py", "by a person\n")
+    assert session.new(lambda: session.hear("UserPromptSubmit", prompt="go on")) == [
+        "modified src/a.py"
+    ]
+    assert [one.actor for one in session.files()] == ["claude", "unknown"]
+
+
+def test_a_file_tool_is_told_once_also_where_git_passes_over(session):
+    session.law('"src/**", "build/**"')
+    for path in ("src/new.py", "build/out.txt"):
+        about = {"file_path": str(session.root / path), "content": "x"}
+        session.before("Write", **about)
+        session.write(path, "x")
+        assert session.new(lambda told=about: session.after("Write", **told)) == [f"created {path}"]
+    assert session.run("true") == []
+    assert session.run("echo y > build/out.txt") == ["modified build/out.txt"]
+    assert session.new(session.stop_here) == []
+
+
+def test_of_what_nobody_saw_before_head_counts(session):
+    """Whoever takes our notes away hides nothing."""
+    session.run("true")
+    session.before(command="x")
+    for notes in (session.root / ".bylaw/state").glob("hook-disk-*"):
+        notes.unlink()
+    session.write("src/a.py", "hidden\n")
+
+    assert session.new(session.after) == ["modified src/a.py"]
+
+
+def test_readers_and_roots_without_such_rules_start_no_git(session, monkeypatch):
+    started = []
+    look = disk.LookBack
+
+    def counted(root):
+        started.append(root)
+        return look(root)
+
+    monkeypatch.setattr(disk, "LookBack", counted)
+    session.before("Read", file_path="src/a.py")
+    session.after("Read", file_path="src/a.py")
+    assert started == []
+    session.run("true")
+    assert len(started) == 2  # what was there, and what is there
+    session.run("true")
+    assert len(started) == 3
+    (session.root / "runtime/rules/seen.yaml").unlink()
+    session.run("echo 3 > src/a.py")
+    assert len(started) == 3
+
+
+def test_without_git_it_is_said_once_and_tools_are_judged_by_what_they_name(tmp_path, monkeypatch):
+    session = Session(tmp_path / "root", tmp_path / "home")
+    monkeypatch.setenv("HOME", str(session.home))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    session.law()
+
+    said = session.before("Write", file_path="src/a.py")
+    session.write("src/a.py", "1")
+    found = session.new(lambda: session.after("Write", file_path="src/a.py"))
+
+    assert "lies in no git repository" in said.stdout
+    assert found == ["created src/a.py"]
+    assert "git" not in session.after().stdout
+
+
+def test_a_root_below_the_top_of_the_work_tree(session):
+    inner = Session(session.root / "src", session.home)
+    inner.law('"*.py", "deep/**"')
+
+    inner.before()
+    session.write("src/a.py", "x\n")
+    session.write("outside.py", "x\n")
+    os.renames(session.root / "src/b.py", session.root / "b.py")
+
+    assert inner.new(inner.after) == ["modified a.py", "deleted b.py"]
+
+
+def test_a_link_that_leads_out_is_told_of_and_no_rule_sees_it(session):
+    session.run("true")
+    session.before()
+    (session.root / "src/link").symlink_to("/etc/passwd")
+    said = session.after()
+
+    (event,) = session.files()
+    assert event.facts.outside == ("src/link",)
+    assert "`src/link` leads out of the root" in said.stdout
+
+
+def test_plans_are_judged_and_recorded_and_nothing_is_done(session, a_person, monkeypatch):
+    """Also where a person trusts the rules: acting on files is the watcher's."""
+    session.write("bylaw.toml", '[command]\nroots = ["src"]\n')
+    session.write("src/note.py", "open('ran', 'w')\n")
+    monkeypatch.chdir(session.root)
+    monkeypatch.setattr(sys, "argv", ["bylaw", "trust", "--yes"])
+    assert main() == 0
+
+    session.run("sed -i s/1/2/ src/a.py")
+
+    effects = [one.event for one in session.records() if one.event.kind == "effect"]
+    assert [(one.op, one.status) for one in effects] == [
+        ("command.run", "not_carried_out"),
+        ("bus.write", "not_carried_out"),
+    ]
+    assert "bylaw bus run" in effects[0].result["error"]
+    assert not (session.root / "src/ran").exists()
+    assert not (session.root / "runtime/bus").exists()
+
+
+def test_what_a_rule_has_against_a_change_the_model_is_told(session):
+    session.write("bylaw.toml", '[[book]]\npath = "stay.lines"\n')
+    session.write("stay.lines", "deny file because files stay as they are\n")
+    session.before()
+    session.write("src/a.py", "x\n")
+    said = session.after()
+
+    assert "files stay as they are" in said.stdout
+    assert "stay.lines:1" in said.stdout
+    assert said.exit_code == 0
+
+
+def test_a_flood_has_an_end_that_is_told(session, monkeypatch):
+    monkeypatch.setattr(disk, "MAX_EVENTS", 3)
+    found = session.run("for one in 1 2 3 4 5; do echo $one > src/$one.txt; done")
+
+    assert found == ["created src/1.txt", "created src/2.txt", "created src/3.txt"]
+
+
+def test_the_hooks_of_a_client_as_processes(session):
+    """What the process of one hook noted, that of the next knows."""
+    session.shell("sed -i s/1/2/ src/a.py")
+    session.write("src/a.py", "a = 2\n")
+    called = session.call("PostToolUse", **session.tool("Bash", command="x"), tool_response={})
+
+    assert called.code == 0
+    assert [(one.change, one.path, one.actor) for one in session.files()] == [
+        ("modified", "src/a.py", "claude")
+    ]

@@ -1,0 +1,303 @@
+"""What `bylaw doctor` finds in a set-up; programs of clients are scripts that say a version."""
+
+import json
+import os
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+from called_hooks import NO_SHELL, Repository
+
+from bylaw.hosts.hooks.doctor.examining import examine
+from bylaw.hosts.hooks.doctor.finding import Level
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.installing import carry_out, to_install
+from bylaw.hosts.hooks.install.places import Scope
+from bylaw.tools.trust import grant, look
+
+LINT = """\
+---
+name: Lint
+trigger: "src/**/*.py"
+action:
+  command: ruff check {files}
+  run_for: all_matches
+---
+"""
+
+
+class SetUp(Repository):
+    """A repository of a person, and the programs that this person has."""
+
+    def program(self, name, version="9.8.7"):
+        """Install a program that only says its version."""
+        file = self.home / "bin" / name
+        file.write_text(f"#!/bin/sh\necho '{name} {version} (of a test)'\n")
+        file.chmod(0o755)
+
+    def install(self, host, scope=Scope.PROJECT, python=sys.executable):
+        """Put our hooks there as `bylaw install` does; where."""
+        change = to_install(CLIENTS[host], scope, str(self.root), python)
+        carry_out(change)
+        return self.root / change.file.path
+
+    def of_home(self, path, text):
+        """A file of the person."""
+        file = self.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def found(self, about, level=None):
+        """What is found about something, as texts with their steps."""
+        self.examined = examine(str(self.root), lambda _: None)
+        return [
+            f"{one.text} -> {one.step}"
+            for one in self.examined.findings
+            if one.about == about and level in (None, one.level)
+        ]
+
+    def wrong(self, about):
+        """The same, of what is wrong."""
+        return self.found(about, Level.WRONG)
+
+
+@pytest.fixture
+def set_up(tmp_path, monkeypatch, a_person):
+    """Nothing is installed, and there is one rule."""
+    made = SetUp(tmp_path / "root", tmp_path / "home", {"XDG_STATE_HOME": str(a_person)})
+    (made.home / "bin").mkdir()
+    monkeypatch.chdir(made.root)
+    monkeypatch.setenv("HOME", str(made.home))
+    monkeypatch.setenv("PATH", f"{made.home}/bin")
+    for client in CLIENTS.values():
+        for variable, _ in client.variables:
+            monkeypatch.delenv(variable, raising=False)
+    made.rules(NO_SHELL)
+    return made
+
+
+def test_nothing_is_installed(set_up):
+    assert set_up.found("rules") == ["1 rule file in force for coding agents -> "]
+    assert set_up.examined.programs == {}
+    assert set_up.examined.is_fine
+    assert not any(one.about in CLIENTS for one in set_up.examined.findings)
+    assert not (set_up.root / ".bylaw").exists()
+
+
+def test_a_client_without_hooks(set_up):
+    set_up.program("droid")
+    (told,) = set_up.found("droid", Level.NOTE)
+    assert "no rule governs it" in told
+    assert "`bylaw install droid`" in told
+    assert set_up.examined.programs["droid"].version == "9.8.7"
+    assert set_up.examined.is_fine
+
+
+@pytest.mark.parametrize("host", CLIENTS)
+def test_hooks_that_are_whole(set_up, host):
+    file = set_up.install(host)
+    (told,) = set_up.found(host, Level.FINE)
+    assert str(file.relative_to(set_up.root)) in told
+    (told,) = set_up.found(host, Level.NOTE)
+    assert "not installed here" in told
+    assert set_up.examined.is_fine
+
+
+@pytest.mark.parametrize("host", [one for one in CLIENTS if one != "opencode"])
+def test_hooks_of_which_one_is_gone(set_up, host):
+    file = set_up.install(host)
+    settings = json.loads(file.read_text())
+    settings["hooks"].popitem()
+    file.write_text(json.dumps(settings))
+    (told,) = set_up.wrong(host)
+    assert "not complete" in told
+    assert f"`bylaw install {host} --project`" in told
+    assert not set_up.examined.is_fine
+
+
+@pytest.mark.parametrize("host", CLIENTS)
+def test_an_interpreter_that_is_gone(set_up, host):
+    gone = set_up.root / "gone/python"
+    set_up.install(host, python=str(gone))
+    (told,) = set_up.wrong(host)
+    assert f"`{gone}`, which is not there" in told
+    assert f"`bylaw install {host} --project`" in told
+
+
+def test_what_a_repository_names_is_not_started(set_up):
+    trace = set_up.root / "trace"
+    own = set_up.write("python", f"#!/bin/sh\ntouch '{trace}'\n")
+    own.chmod(0o755)
+    set_up.install("claude", python=str(own))
+    (told,) = set_up.found("claude", Level.NOTE)[:1]
+    assert f"run by `{own}`, not by this Bylaw" in told
+    assert not trace.exists()
+
+
+def test_settings_that_the_client_cannot_read(set_up):
+    set_up.write(".claude/settings.json", "{")
+    (told,) = set_up.wrong("claude")
+    assert ".claude/settings.json" in told
+
+
+def test_hooks_for_the_user_and_for_the_project(set_up):
+    set_up.program("droid")
+    set_up.install("droid")
+    set_up.install("droid", Scope.USER)
+    (told,) = set_up.wrong("droid")
+    assert "judged twice" in told
+    assert "`bylaw uninstall droid --" in told
+
+
+def test_hooks_that_are_switched_off(set_up):
+    set_up.program("qwen")
+    set_up.install("qwen", Scope.USER)
+    set_up.write(".qwen/settings.json", '{"disableAllHooks": true}')
+    (told,) = set_up.wrong("qwen")
+    assert "switched off" in told
+    assert "`disableAllHooks`" in told
+
+
+def test_a_node_that_is_too_old(set_up):
+    set_up.program("qwen")
+    set_up.program("node", "v20.11.0")
+    (told,) = set_up.wrong("qwen")
+    assert "needs node 22 or newer" in told
+    set_up.program("node", "v22.0.1")
+    assert not set_up.wrong("qwen")
+
+
+def test_a_program_that_does_not_start(set_up):
+    (set_up.home / "bin/droid").write_text("#!/no/such/interpreter\n")
+    (set_up.home / "bin/droid").chmod(0o755)
+    (told,) = set_up.wrong("droid")
+    assert "does not tell its version" in told
+
+
+def test_a_folder_that_claude_code_does_not_trust(set_up):
+    set_up.program("claude")
+    set_up.install("claude")
+    (told,) = set_up.wrong("claude")
+    assert "does not trust this folder yet" in told
+    assert "start `claude` in this folder" in told
+    for path in (set_up.root, set_up.root.parent):
+        projects = {str(path): {"hasTrustDialogAccepted": True}}
+        set_up.of_home(".claude.json", json.dumps({"projects": projects}))
+        assert not set_up.wrong("claude")
+
+
+def test_a_folder_that_gemini_does_not_trust(set_up, monkeypatch):
+    set_up.program("gemini")
+    set_up.install("gemini")
+    for folders, count in (
+        ({}, 1),
+        ({str(set_up.root): "DO_NOT_TRUST"}, 1),
+        ({str(set_up.root): "TRUST_FOLDER"}, 0),
+        ({str(set_up.root.parent / "other"): "TRUST_PARENT"}, 0),
+        ({str(set_up.root / "below"): "TRUST_FOLDER"}, 1),
+    ):
+        set_up.of_home(".gemini/trustedFolders.json", json.dumps(folders))
+        assert len(set_up.wrong("gemini")) == count, folders
+    monkeypatch.setenv("GEMINI_CLI_TRUST_WORKSPACE", "true")
+    assert not set_up.wrong("gemini")
+
+
+def test_what_codex_does_not_trust(set_up):
+    set_up.program("codex")
+    file = set_up.install("codex")
+    folder, hooks = set_up.wrong("codex")
+    assert "does not trust this folder yet" in folder
+    assert "does not trust hooks yet" in hooks
+    assert "`/hooks`" in hooks
+    project = f'[projects."{set_up.root}"]\ntrust_level = "trusted"\n'
+    set_up.of_home(".codex/config.toml", project)
+    assert set_up.wrong("codex") == [hooks]
+    state = f'[hooks.state."{file}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:0"\n'
+    set_up.of_home(".codex/config.toml", project + state)
+    assert not set_up.wrong("codex")
+
+
+def test_trust_that_nobody_can_see(set_up):
+    set_up.program("copilot")
+    set_up.install("copilot")
+    (told,) = set_up.found("copilot", Level.NOTE)
+    assert "nobody can tell from here" in told
+    assert "choose to trust it for good" in told
+
+
+def test_rules_that_do_not_load(set_up):
+    set_up.rules("<rules>\n  <on/>\n</rules>\n")
+    told = set_up.wrong("rules")
+    assert told[0].startswith("guard.chatmd:2: ")
+    assert "`bylaw check`" in told[0]
+
+
+def test_settings_of_ours_that_do_not_load(set_up):
+    set_up.write("bylaw.toml", "[hoks]\n")
+    (told,) = set_up.wrong("rules")
+    assert told.startswith("bylaw.toml:1: ")
+    assert not set_up.found("journal")
+
+
+def test_no_rules(set_up):
+    set_up.write("bylaw.toml", "")
+    (set_up.root / "guard.chatmd").unlink()
+    (told,) = set_up.found("rules", Level.NOTE)
+    assert "no rule file is in force" in told
+
+
+def test_rules_that_would_start_something(set_up):
+    set_up.write(".deepwork/policies/lint.md", LINT)
+    (told,) = set_up.found("rules", Level.NOTE)
+    assert "start nothing" in told
+    assert "`bylaw trust`" in told
+
+
+def test_a_journal_that_cannot_be_used(set_up):
+    set_up.write(".bylaw/state/journal.db/in-the-way", "")
+    (told,) = set_up.wrong("journal")
+    assert "journal.db" in told
+    assert "`bylaw doctor --release 10`" in told
+
+
+def test_a_journal_that_is_busy(set_up, monkeypatch):
+    assert set_up.shell("ls").code == 2
+    assert set_up.found("journal") == [".bylaw/state/journal.db can be written -> "]
+    monkeypatch.setattr("bylaw.runtime.sqlite_file.PATIENCE_S", 0.1)
+    path = set_up.root / ".bylaw/state/journal.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        (told,) = set_up.wrong("journal")
+    assert "journal.db" in told
+
+
+def test_gates_that_settings_leave_open(set_up):
+    set_up.write("bylaw.toml", '[hooks]\non_failure = "open"\n')
+    assert set_up.found("gates") == ["closed when Bylaw fails -> "]  # nobody trusts it
+    grant(look())
+    (told,) = set_up.found("gates", Level.NOTE)
+    assert "leaves them open" in told
+
+
+def test_fields_and_events_that_nobody_knows(set_up):
+    about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
+    set_up.call("PreToolUse", mood="good", **about)
+    set_up.call("Siesta")
+    (told,) = set_up.found("payloads", Level.NOTE)
+    assert "Claude Code sends what Bylaw does not know" in told
+    assert "mood" in told
+    assert "event Siesta" in told
+    assert set_up.examined.is_fine
+
+
+def test_the_resident(set_up, monkeypatch):
+    (told,) = set_up.found("resident")
+    assert told.startswith("none runs")
+    monkeypatch.setenv("BYLAW_RESIDENT", "0")
+    (told,) = set_up.found("resident", Level.NOTE)
+    assert "BYLAW_RESIDENT=0" in told
+    monkeypatch.delenv("BYLAW_RESIDENT")
+    monkeypatch.setenv("XDG_STATE_HOME", os.fspath(set_up.root / "state"))
+    (told,) = set_up.found("resident", Level.NOTE)
+    assert "no safe state folder" in told

@@ -1,0 +1,181 @@
+"""Stops of coding agents: blocked, answered, let through; told with rule, file and line."""
+
+import json
+import subprocess
+
+import pytest
+from called_hooks import COMMAND, Repository
+
+BYLAW = COMMAND[:-1]
+POLICY = """---
+name: Tests beside sources
+trigger: src/{path}.py
+safety: tests/{path}_test.py
+---
+Write a test for {trigger_file}.
+"""
+LOGS = """---
+name: Logs
+trigger: log/**
+---
+Look at the log.
+"""
+PLAN = """[[MODULE]]
+name: work
+description: Work that is planned.
+
+[[PROTOCOL]]
+protocols:
+  - id: planned
+    rules:
+      - id: has_plan
+        check:
+          type: require_block
+          block_type: PLAN
+[[/PROTOCOL]]
+
+[[COMMAND]]
+name: plan
+effects:
+  enable:
+    protocols: [planned]
+[[/COMMAND]]
+[[/MODULE]]
+"""
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A source without a test."""
+    made = Repository(tmp_path / "root", tmp_path / "home")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=made.root, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=made.root, check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], cwd=made.root, check=True)
+    made.write(".deepwork/policies/tests.md", POLICY)
+    made.write("src/app.py", "print(1)\n")
+    return made
+
+
+def test_a_stop_is_blocked_so_often_and_then_let_through_with_a_warning(repository):
+    codes = [repository.stop(again=number > 0).code for number in range(3)]
+    released = repository.stop(again=True)
+    again = repository.stop(again=True)
+
+    assert codes == [2, 2, 2]
+    assert (released.code, again.code) == (0, 0)
+    assert "let through after 3 blocks: `tests`" in released.answer["systemMessage"]
+    assert "let through after 3 blocks: `tests`" in again.answer["systemMessage"]
+
+
+def test_what_blocks_names_the_policy_its_file_and_the_way_to_answer(repository):
+    blocked = repository.stop()
+
+    assert blocked.answer["decision"] == "block"
+    assert "Write a test for src/app.py." in blocked.answer["reason"]
+    assert "<promise>tests</promise>" in blocked.answer["reason"]
+    assert ".deepwork/policies/tests.md:1" in blocked.answer["reason"]
+
+
+def test_a_promise_or_a_test_ends_it(repository):
+    assert repository.stop().code == 2
+    assert repository.stop("Done. <promise>tests</promise>", again=True).code == 0
+    repository.write("src/other.py", "print(2)\n")
+    assert repository.stop().code == 2
+    repository.write("tests/other_test.py", "")
+    assert repository.stop(again=True).code == 0
+
+
+def test_a_violation_that_changes_blocks_anew(repository):
+    codes = []
+    for number in range(5):
+        repository.write("src/app.py", f"print({number})\n")
+        codes.append(repository.stop(again=number > 0).code)
+
+    assert codes == [2] * 5
+
+
+def test_a_violation_is_let_through_while_another_goes_on(repository):
+    """The person is told once, the model is not asked for it again, the journal has it."""
+    repository.write(".deepwork/policies/logs.md", LOGS)
+    said = []
+    for number in range(6):
+        repository.write("log/l", "x" * (number + 1))
+        said.append(repository.stop(again=number > 0))
+    ended = repository.stop("<promise>logs</promise>", again=True)
+
+    assert [one.code for one in said] == [2] * 6
+    reasons = [one.answer["reason"] for one in said]
+    assert [one.count("tests") > 0 for one in reasons] == [True] * 3 + [False] * 3
+    assert all("Look at the log." in one for one in reasons)
+    told = ["let through after 3 blocks: `tests`;" in str(one.answer) for one in said]
+    assert told == [False] * 3 + [True] + [False] * 2
+    assert ended.code == 0
+    assert "let through after 3 blocks: `tests`;" in ended.answer["systemMessage"]
+    assert_recorded(repository, ["unanswered: it blocked 3 times"] * 4)
+    assert shown_of(repository) == {"tests": 3, "logs": 6}
+
+
+def assert_recorded(repository, notes):
+    log = repository.raw("log", "--format", "json", command=BYLAW)
+    events = [json.loads(line)["event"] for line in log.stdout.splitlines()]
+    assert [one["result"]["note"] for one in events if one.get("status") == "released"] == notes
+    assert repository.raw("verify", "--decisions", command=BYLAW).code == 0
+
+
+def shown_of(repository):
+    """How often an agent was told of each policy, as its newest entry says."""
+    entries = (repository.root / ".deepwork/tmp/policy/queue").iterdir()
+    found = [json.loads(one.read_text()) for one in entries]
+    return {one["policy_name"]: one["shown"] for one in found}
+
+
+def test_sessions_count_for_themselves(repository):
+    for number in range(3):
+        assert repository.stop(again=number > 0).code == 2
+    assert repository.stop(again=True).code == 0
+
+    assert repository.stop(session="other").code == 2
+
+
+def test_a_subagents_stop_is_blocked_too_and_named(repository):
+    about = {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."}
+
+    blocked = repository.call("SubagentStop", stop_hook_active=False, **about)
+
+    assert blocked.code == 2
+    assert "Write a test" in blocked.answer["reason"]
+
+
+def test_subagents_are_left_alone_where_trusted_settings_say_so(repository):
+    """Untrusted settings count only where they are stricter."""
+    repository.write("bylaw.toml", "[hooks]\nsubagents = false\n")
+
+    about = {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."}
+
+    assert repository.call("SubagentStop", stop_hook_active=False, **about).code == 2
+
+
+def test_output_that_should_have_been_withheld_blocks_the_stop(tmp_path):
+    """A client has shown it by then: a halt of `turn.end` becomes a deny of `agent.stop`."""
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write(".bylaw/context/work.md", PLAN)
+    assert repository.call("UserPromptSubmit", prompt="/plan()").code == 0
+
+    blocked = repository.stop("I just did it.")
+    codes = [repository.stop("I just did it.", again=True).code for _ in range(3)]
+
+    assert blocked.code == 2
+    assert "has_plan" in blocked.answer["reason"]
+    assert ".bylaw/context/work.md" in blocked.answer["reason"]
+    assert codes == [2, 2, 0]
+
+
+def test_a_gate_that_fails_does_not_keep_an_agent_for_ever(tmp_path):
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("bylaw.toml", "[stop]\nmax_bloks = 1\n")
+
+    assert repository.stop().code == 2
+    second = repository.stop(again=True)
+    assert second.code == 0
+    assert "nothing was checked" in second.stderr

@@ -1,0 +1,55 @@
+"""Wherever hooks are installed, an agent must not take them out."""
+
+import pytest
+
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.places import Scope, file_of
+from bylaw.runtime.protection import Protection
+from bylaw.runtime.settings.tables import ProtectSettings
+
+# Where clients look for hooks, too, though we install none there: in a project, in a home.
+READ_TOO = (
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+    ".gemini/extensions/a/hooks/hooks.json",
+    ".qwen/extensions/a/hooks/hooks.json",
+    ".copilot/settings.json",
+    ".github/copilot/settings.json",
+    ".github/copilot/settings.local.json",
+    ".factory/settings.local.json",
+)
+VARIABLES = [(host, name) for host, client in CLIENTS.items() for name, _ in client.variables]
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    """A root, and a home of its own beside it."""
+    for _, name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "root").mkdir()
+    return str(tmp_path / "root")
+
+
+def is_protected(root, host, scope):
+    file = file_of(CLIENTS[host], scope, root)
+    return Protection(root, ProtectSettings()).found(file.location) is not None
+
+
+@pytest.mark.parametrize("host", CLIENTS)
+@pytest.mark.parametrize("scope", Scope)
+def test_where_hooks_are_installed_is_protected(root, host, scope):
+    assert is_protected(root, host, scope)
+
+
+@pytest.mark.parametrize("name", READ_TOO)
+@pytest.mark.parametrize("top", ["root", "home"])
+def test_where_clients_look_for_hooks_too_is_protected(root, top, name, tmp_path):
+    assert Protection(root, ProtectSettings()).found(f"{tmp_path}/{top}/{name}") is not None
+
+
+@pytest.mark.parametrize(("host", "variable"), VARIABLES)
+def test_also_where_a_variable_says_that_they_lie(root, host, variable, tmp_path, monkeypatch):
+    monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
+
+    assert is_protected(root, host, Scope.USER)
