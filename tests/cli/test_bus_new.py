@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from on_terminal import BYLAW
 
 from bylaw.dialects.law.messages import is_message_id, judge_message
-from bylaw.hosts.bus import new_message
 from bylaw.hosts.bus.folders import Bus
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.message_file import Ready, look
 from bylaw.hosts.bus.new_message import NewMessages, Wish, word_of
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
+from bylaw.runtime import clock
 
 BUS = "runtime/bus"
 HOSTILE = "\x1b[2J {{msg_id}} $(id) `id`; ../../x | \u202e\n'\" &&"
@@ -282,7 +282,7 @@ class TestMistakes:
 class TestIds:
     @pytest.fixture(autouse=True)
     def _one_moment(self, monkeypatch):
-        monkeypatch.setattr(new_message, "time_ns", lambda: 1_705_406_400 * 10**9)
+        monkeypatch.setattr(clock, "time_ns", lambda: 1_705_406_400 * 10**9)
 
     def test_several_in_one_second(self, root):
         messages = NewMessages(str(root))

@@ -5,11 +5,12 @@ import pty
 import subprocess
 import sys
 
+CLEAR = "\r\x1b[K"
 WORK = """
 import time
 from bylaw.cli.progress import PATIENCE_S, progress
 with progress() as tell:
-    tell("too early")
+    tell("one long thing")
     time.sleep(PATIENCE_S + 0.1)
     tell("half way")
 """
@@ -21,11 +22,26 @@ def test_a_pipe_sees_nothing():
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
-def test_a_terminal_sees_a_line_that_goes_away():
+def on_terminal(work):
     main, side = pty.openpty()
-    subprocess.run([sys.executable, "-c", WORK], stderr=side, timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", work], stderr=side, timeout=60, check=True)
     os.close(side)
     shown = os.read(main, 4096)
     os.close(main)
+    return shown.decode()
 
-    assert shown.decode() == "\r\x1b[Khalf way …\r\x1b[K"
+
+def test_a_terminal_sees_a_line_that_goes_away():
+    assert on_terminal(WORK) == f"{CLEAR}one long thing …{CLEAR}half way …{CLEAR}"
+
+
+def test_what_is_quick_needs_no_words():
+    quick = "from bylaw.cli.progress import progress\nwith progress() as tell:\n    tell('x')\n"
+    # There is always something to read at the end.
+    assert on_terminal(f"{quick}import sys; sys.stderr.write('done')") == "done"
+
+
+def test_no_words_take_the_line_away():
+    beside = WORK + '    tell(""); print("note", file=sys.stderr)\n'
+    shown = on_terminal(f"import sys\n{beside}")
+    assert shown == f"{CLEAR}one long thing …{CLEAR}half way …{CLEAR}note\r\n"

@@ -8,7 +8,7 @@ import lines
 import pytest
 
 from bylaw.dialects.base import Loaded
-from bylaw.model.errors import LoadError, RuleError
+from bylaw.model.errors import BylawError, LoadError, RuleError
 from bylaw.runtime.switches import SWITCHES, read_switches
 from bylaw.tools.printers import rules as printer
 from bylaw.tools.rules import list_rules, show_rule, switch_rule
@@ -25,7 +25,7 @@ NO, NEVER, HELLO = (f"lines:a.lines#line-{number}" for number in (2, 4, 5))
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
+def root(tmp_path, monkeypatch, a_person):
     monkeypatch.chdir(tmp_path)
     put(tmp_path, "bylaw.toml", '[[book]]\npath = "a.lines"\n')
     put(tmp_path, "a.lines", RULES)
@@ -177,6 +177,12 @@ class TestShow:
 
 
 class TestSwitch:
+    def test_an_agent_switches_nothing(self, root, monkeypatch):
+        monkeypatch.setenv("CLAUDECODE", "1")
+        with pytest.raises(BylawError, match="a switch is for a person"):
+            switch_rule("line-2", on=False)
+        assert not read_switches(str(root)).disabled
+
     def test_off_and_on_again(self, root):
         off = switch_rule("line-2", on=False)
         since = read_switches(str(root)).disabled[NO]

@@ -128,6 +128,32 @@ def test_events_and_expectations_of_several_blocks_are_one_list():
     assert values_of(case.diagnostics) == ['warning odd "a\\nb"']
 
 
+def test_a_heading_of_prose_is_no_case():
+    text = "# Page\n\n## Words only\n\n## One\n\n```run\n$ bylaw --version\n[exit 0]\n```\n"
+
+    assert [case.title for case in read_page(SourceFile("p.md", text), prose=True).cases] == ["One"]
+    assert refused(text) == [("empty-case", "Words only")]
+
+
+def test_a_file_as_standard_input(tmp_path):
+    text = (
+        "## One\n\n```text in.txt\nhello\n```\n\n```run\n$ bylaw decide < in.txt\n[exit 0]\n```\n"
+    )
+    page = page_of(text)
+    given = []
+
+    def process(words):
+        given.append((words, Path(words[-1]).read_text()))
+        return "", "", 0
+
+    no_rules = Decider(lambda paths, events: Decided([], []), ())
+    rest = {"beside": tmp_path, "decider": no_rules, "main": main}
+    [done] = run_case(page.source, page.cases[0], tmp_path, process=process, **rest)
+    assert (done.failure, given) == ("", [(("bylaw", "decide", "<", "in.txt"), "hello\n")])
+    [done] = run_case(page.source, page.cases[0], tmp_path, **rest)
+    assert done.failure == "no process can be started here"
+
+
 def test_an_empty_block_is_something_else_than_none():
     first, second = page_of("## A\n```diagnostics\n```\n## B\n" + RUN).cases
 
@@ -490,14 +516,14 @@ def test_commands_of_git_are_run_in_the_folder_of_the_case(tmp_path):
         beside=tmp_path,
         decider=no_rules,
         main=main,
-        git=run_git,
+        process=run_git,
     )
     assert [outcome.failure for outcome in outcomes] == ["", ""]
 
 
 def test_a_git_that_nobody_can_run(tmp_path):
     (outcome,) = run(page_of(GIT_PAGE), 0, tmp_path)
-    assert outcome.failure == "no git can be run here"
+    assert outcome.failure == "no process can be started here"
 
 
 def test_a_journal_that_nobody_can_make(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bylaw.model.errors import BylawError
+from bylaw.runtime.known_agents import refuse_agents
 
 
 def agreed(question: str) -> bool:
@@ -16,3 +17,10 @@ def agreed(question: str) -> bool:
     sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def refuse_others(what: str) -> None:
+    """BylawError if nobody can be looking at this, or an agent is at work."""
+    refuse_agents(what)
+    if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise BylawError(f"{what} is for a person on a terminal; call it there")

@@ -10,6 +10,8 @@ import click
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, write
 from bylaw.cli.progress import progress
+from bylaw.model.suggest import did_you_mean
+from bylaw.runtime.effects import TITLES
 from bylaw.tools.check import check
 from bylaw.tools.printers import check as printer
 from bylaw.tools.printers import github, sarif
@@ -28,24 +30,43 @@ report_format = click.option(
 )
 
 
+def _known_host(context: click.Context, option: click.Parameter, host: str) -> str:
+    if host and host not in TITLES:
+        hint = did_you_mean(host, TITLES)
+        raise click.BadParameter(f"`{host}` is not a host; {hint}", context, option)
+    return host
+
+
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("paths", type=click.Path(), metavar="[PATH…]", nargs=-1)
+@click.option(
+    "--host",
+    metavar="NAME",
+    default="",
+    callback=_known_host,
+    help="Also say what this host cannot do with the rules.",
+)
 @report_format
-def command(paths: tuple[str, ...], form: str) -> int:
+def command(paths: tuple[str, ...], host: str, form: str) -> int:
     """Load rule files and say what is wrong with them.
 
     A PATH is a rule file, or a folder whose rule files are meant. Without one, the books of
     bylaw.toml and those that the convention finds are loaded. Nothing is started. Exits 1 if
     a file was refused, else 0.
 
+    A host is where rules are in force: claude, codex, gemini, qwen, copilot, droid, opencode,
+    cursor, or chat, bus, worktree, python. What it does not tell of, cannot carry out or cannot
+    hold up is a warning at each rule that would need it.
+
     \b
     Examples:
       bylaw check
       bylaw check rules prompts/main.chatmd
+      bylaw check --host codex
       bylaw check --format json
     """
     with progress() as tell:
-        report = check(paths, tell)
+        report = check(paths, tell, host)
     return print_report(report, form)
 
 

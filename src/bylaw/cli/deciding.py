@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
-from bylaw.cli.asking import agreed
+from bylaw.cli.asking import agreed, refuse_others
 from bylaw.cli.decision_screen import as_data, question, render
 from bylaw.cli.output import emit, screen_columns, write
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.bus.approving import Approving
 from bylaw.hosts.bus.in_force import InForce
-from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import Authority
-from bylaw.runtime.known_agents import refuse_agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +63,7 @@ def decided(chosen: Chosen, *, granted: bool) -> int:
     authority, form, yes = Authority(chosen["by"]), chosen["form"], chosen["yes"]
     only_shown = form == "json" and not yes
     if not only_shown:
-        _refuse_others(granted=granted)
+        refuse_others("an approval" if granted else "a rejection")
     root = chosen_root(chosen["root"])
     approving = Approving(root, InForce(root, trusted_once=False))
     matter = approving.matter(chosen["msg_id"])
@@ -86,11 +83,3 @@ def decided(chosen: Chosen, *, granted: bool) -> int:
     else:
         write(f"not {done}\n" if token is None else f"{done} as {authority.value}: {token}\n")
     return int(token is None)
-
-
-def _refuse_others(*, granted: bool) -> None:
-    """BylawError if nobody can be looking at this, or an agent is at work."""
-    what = "an approval" if granted else "a rejection"
-    refuse_agents(what)
-    if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        raise BylawError(f"{what} is for a person on a terminal; call it there")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import time_ns
-
 import click
 
 from bylaw.cli.asking import agreed
@@ -11,7 +9,8 @@ from bylaw.cli.frame import HELP_OPTIONS, Verbs
 from bylaw.cli.log import a_moment, journal_option
 from bylaw.cli.output import emit, text_or_json, write
 from bylaw.model.errors import BylawError
-from bylaw.runtime.journal.keeping import DAY_MS, MS
+from bylaw.runtime.clock import now_ms
+from bylaw.runtime.journal.keeping import DAY_MS
 from bylaw.runtime.journal.purge import Purge, Purged
 from bylaw.runtime.journal.reader import journal_path
 from bylaw.tools import purging
@@ -104,7 +103,7 @@ def _wanted(
     if sum(given) > 1:
         raise click.UsageError("give one of `--before`, `--older`, `--session` and `--all`")
     if older is not None:
-        before = time_ns() // MS - older * DAY_MS
+        before = now_ms() - older * DAY_MS
     return Purge(session, before) if any(given) else purging.too_old()
 
 

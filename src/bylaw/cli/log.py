@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from time import time_ns
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.journal.reader import journal_path
 from bylaw.runtime.journal.search import Wanted
 from bylaw.tools.printers import timeline as printer
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from bylaw.tools.timeline import Entry
 
-_MS = 1_000_000
 MAX_LAST = 1_000_000_000
 
 journal_option = click.option(
@@ -39,7 +38,7 @@ def a_moment(ctx: click.Context, param: click.Parameter, value: str | None) -> i
     if value is None:
         return None
     try:
-        return moment(value, time_ns() // _MS)
+        return moment(value, now_ms())
     except ValueError:
         words = f"`{value}` is no time; write 2026-07-28T10:00, or 90s, 5m, 2h, 1d for ago"
         raise click.BadParameter(words, ctx, param) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from time import monotonic
+from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ _CLEAR_LINE = "\r\x1b[K"
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A function that shows how far the work is, on standard error."""
+    """A function that shows how far the work is, on standard error; no words take the line away.
+
+    It may be called from any thread.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -24,23 +27,40 @@ def progress() -> Iterator[Callable[[str], None]]:
     try:
         yield line.show
     finally:
-        line.clear()
+        line.end()
 
 
 class _Line:
+    """The newest words, shown from a certain time on also while nobody says anything."""
+
     def __init__(self) -> None:
-        self._since = monotonic()
-        self._shown = False
+        self._lock = Lock()
+        self._words = ""
+        self._shown = ""
+        self._is_due = False
+        self._timer = Timer(PATIENCE_S, self._begin)
+        self._timer.daemon = True
+        self._timer.start()
 
     def show(self, words: str) -> None:
-        if monotonic() - self._since >= PATIENCE_S:
-            self._write(f"{_CLEAR_LINE}{words} …")
-            self._shown = True
+        with self._lock:
+            self._words = words
+            self._update()
 
-    def clear(self) -> None:
-        if self._shown:
-            self._write(_CLEAR_LINE)
+    def end(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._words = ""
+            self._update()
+            self._is_due = False
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    def _begin(self) -> None:
+        with self._lock:
+            self._is_due = True
+            self._update()
+
+    def _update(self) -> None:
+        if self._is_due and self._words != self._shown:
+            self._shown = self._words
+            sys.stderr.write(f"{_CLEAR_LINE}{self._words} …" if self._words else _CLEAR_LINE)
+            sys.stderr.flush()

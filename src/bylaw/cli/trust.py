@@ -38,9 +38,10 @@ def command(*, take_back: bool, yes: bool, form: str) -> int:
     ($XDG_STATE_HOME or ~/.local/state), never in the repository. When one of these rules or
     settings changes, it is not trusted any more, and the next call shows what changed.
 
-    Wants a terminal or --yes, and refuses to be called by a coding agent. A trusted command may
-    run files of the repository, such as its Makefile: these are not looked at. Exits 0 if it
-    is trusted in the end or needs no trust, else 1.
+    Wants a terminal or --yes, and refuses to be called by a coding agent. A script of the
+    repository that a policy starts is trusted as it is now. Other files that commands run, such
+    as a Makefile, are not looked at. Exits 0 if it is trusted in the end or needs no trust,
+    else 1.
 
     \b
     Examples:

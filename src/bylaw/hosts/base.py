@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bylaw.model.decision import NeedName
 from bylaw.model.errors import BylawError
-from bylaw.runtime.host_effects import CARRIES_OUT
+from bylaw.runtime.effects import CARRIES_OUT
 from bylaw.runtime.submit import Runtime
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def write_new(root: str, path: str, data: bytes) -> None:
 
 def _write(place: Place, data: bytes) -> None:
     """A new file that is whole at every moment; OSError if something has come into its place."""
-    with _entered(place) as folder:
+    with entered(place) as folder:
         temporary = write_beside(folder, place.name, data, mode=0o666)
         try:
             move_new(folder, temporary, folder, place.name)
@@ -67,7 +67,7 @@ def _write(place: Place, data: bytes) -> None:
 
 
 @contextmanager
-def _entered(place: Place) -> Iterator[int]:
+def entered(place: Place) -> Iterator[int]:
     """The folder of a place, made if it is missing."""
     with ExitStack() as opened:
         folder = place.folder

@@ -12,7 +12,7 @@ from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import Log, MessageInsert, OutputReplace, PromptShow, ToolCall
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Level, Op
-from bylaw.runtime.host_effects import PYTHON
+from bylaw.runtime.effects import PYTHON
 from bylaw.runtime.needs import NO_GATHERERS
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bylaw.dialects import dialect_named, dialect_names
@@ -12,7 +12,9 @@ from bylaw.runtime.discovery import Found, Place, Why
 from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
 from bylaw.runtime.named_rules import named_rules
 from bylaw.runtime.root import find_root, read_configuration
+from bylaw.runtime.switches import read_switches
 from bylaw.runtime.trust import is_trusted
+from bylaw.tools.host_check import check_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,10 +50,21 @@ class Report:
         return has_errors(self.diagnostics)
 
 
-def check(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Report:
-    """Load the given files, or else those of the root; nothing is started or written."""
+def check(
+    paths: Sequence[str], tell: Callable[[str], None] | None = None, host: str = ""
+) -> Report:
+    """Load the given files, or else those of the root; nothing is started or written.
+
+    With a host it is also told what that cannot do with their rules.
+    """
     library = load_paths(paths, tell) if paths else load_root(find_root(), tell)
-    return report_on(library)
+    report = report_on(library)
+    if not host:
+        return report
+    # A switch is about the rules of the root, not about files that somebody names.
+    disabled = () if paths else read_switches(library.search.root).disabled
+    findings = check_host(library, host, disabled)
+    return replace(report, diagnostics=(*report.diagnostics, *findings))
 
 
 def report_on(library: Library) -> Report:

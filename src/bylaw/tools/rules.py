@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from bylaw.dialects.base import uid_of
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError, RuleError
+from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.named_rules import find_rule, named_rules
 from bylaw.runtime.root import find_root
@@ -138,6 +139,7 @@ def show_rule(name: str, tell: Tell | None = None) -> ShownRule:
 
 def switch_rule(name: str, *, on: bool, tell: Tell | None = None) -> Switched:
     """Switch a rule of the root, for good; RuleError or LoadError if that cannot be."""
+    refuse_agents("a switch")
     catalogue = _Catalogue(load_root(find_root(), tell))
     if catalogue.switches.diagnostics:
         raise LoadError(list(catalogue.switches.diagnostics))

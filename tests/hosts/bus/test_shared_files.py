@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from bylaw.hosts.bus import shared_files
-from bylaw.hosts.bus.shared_files import MAX_CONTEXT_BYTES, SharedFiles
+from bylaw.runtime import shared_files
+from bylaw.runtime.shared_files import MAX_CONTEXT_BYTES, SharedFiles
 
 NAME = "SHARED_CONTEXT.md"
 

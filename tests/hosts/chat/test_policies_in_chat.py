@@ -35,9 +35,10 @@ def git(root, *words):
     subprocess.run(("git", *words), cwd=root, check=True, capture_output=True)
 
 
-def chat(root, *said):
+def chat(root, *said, works=True):
     calls = [{"name": "apply_patch", "args": {"patch": PATCH}}]
-    turns = [{"text": "", "tool_calls": calls}, *({"text": text} for text in said)]
+    work = [{"text": "", "tool_calls": calls}] if works else []
+    turns = [*work, *({"text": text} for text in said)]
     (root / "turns.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in turns))
     words = (*BYLAW, "chat", "a.chatmd", "--model", "script:turns.jsonl")
     done = subprocess.run(words, cwd=root, check=False, capture_output=True, text=True)
@@ -70,12 +71,32 @@ def test_an_unchanged_violation_blocks_three_times_and_is_then_let_through(root)
     done, text = chat(root, *(f"done {n}" for n in range(10)))
     assert text.count("## README Accuracy") == 3
     assert text.rindex("## README Accuracy") < text.index("done 3")
-    assert "README Accuracy" in done.stderr + done.stdout
+    told = "let through after 3 blocks: `readme-accuracy`; it is recorded as unanswered"
+    assert done.stderr.count(told) == 7, "at each of the stops that were let through"
+    assert released(root) == ["unanswered: it blocked 3 times"] * 7
     assert entries(root) == ["queued"]
+    [entry] = (root / ".deepwork/tmp/policy/queue").iterdir()
+    assert json.loads(entry.read_text())["shown"] == 3
+    verified = subprocess.run((*BYLAW, "verify"), cwd=root, check=False, capture_output=True)
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_blocks_are_counted_also_if_more_of_them_are_allowed_later(root):
+    """What was let through in between is no block."""
+    (root / "bylaw.toml").write_text("[stop]\nmax_blocks = 4\n")
+    chat(root, *(f"done {n}" for n in range(6)))
+    (root / "bylaw.toml").write_text("[stop]\nmax_blocks = 6\n")
+    (root / "a.chatmd").write_text((root / "a.chatmd").read_text() + "<user>go on</user>\n")
+    done, _ = chat(root, *(f"again {n}" for n in range(4)), works=False)
+    assert done.stderr.count("let through after 6 blocks") == 2
+    assert released(root) == [f"unanswered: it blocked {n} times" for n in (4, 4, 6, 6)]
+
+
+def released(root):
     words = (*BYLAW, "log", "--format", "json")
     log = subprocess.run(words, cwd=root, check=True, capture_output=True, text=True).stdout
-    assert '"released"' in log
-    assert "not answered" in log
+    events = [json.loads(line)["event"] for line in log.splitlines()]
+    return [one["result"]["note"] for one in events if one.get("status") == "released"]
 
 
 def test_each_on_its_own_if_the_settings_say_so(root):

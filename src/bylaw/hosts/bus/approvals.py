@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
 from bylaw.model.facts import Approval
 from bylaw.model.vocabulary import ApprovalState
+from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles, line_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from bylaw.dialects.law.shared_context import FoundApproval
     from bylaw.hosts.bus.ledger import Ledger
-    from bylaw.hosts.bus.shared_files import TokenFile
+    from bylaw.runtime.approval_watch import ApprovalWatch, Mark
+    from bylaw.runtime.shared_files import TokenFile
 
 MAX_APPROVALS = 100  # of one message
 
@@ -29,7 +30,7 @@ class Said:
     """What an authority said; `source` tells it from everything else that anybody says.
 
     `digest` is the one that it names itself, `where` is for people. What does not `stand` was
-    taken back or said anew.
+    taken back or said anew, or may have been said by an agent; by its `mark` that is told.
     """
 
     authority: str
@@ -38,6 +39,7 @@ class Said:
     source: str
     digest: str = ""
     where: str
+    mark: Mark
     stands: bool = True
 
     @property
@@ -80,9 +82,9 @@ def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
     lines = _from_lines(files.context().lines.get(msg_id, ()))
     tokens = _from_tokens(msg_id, files.tokens(msg_id))
     against = _against(lines, tokens)
+    watch = files.watch()
     found = {
-        one.source: replace(one, stands=one.grants is (one.authority not in against))
-        for one in (*lines, *tokens)
+        one.source: replace(one, stands=_stands(one, against, watch)) for one in (*lines, *tokens)
     }
     # What stands is first, and of that what takes back: it must not be what is one too many.
     ordered = sorted(found.values(), key=lambda one: (not one.stands, one.grants))
@@ -132,6 +134,7 @@ def _from_lines(lines: Iterable[FoundApproval]) -> list[Said]:
             state=one.state,
             source=_digest("line", one.text),
             where=f"{SHARED_CONTEXT}:{one.line}",
+            mark=line_mark(one),
         )
         for one in lines
     ]
@@ -145,10 +148,17 @@ def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Said]:
             source=_digest("token", msg_id, one.authority, one.text, *map(str, one.file)),
             digest=one.token.digest,
             where=f"{TOKENS}/{one.name}",
+            mark=one.mark,
         )
         for one in tokens
         if one.token.state is not None
     ]
+
+
+def _stands(said: Said, against: Container[str], watch: ApprovalWatch) -> bool:
+    if not said.grants:
+        return said.authority in against
+    return said.authority not in against and watch.counts(said.mark)
 
 
 def _against(lines: Iterable[Said], tokens: Iterable[Said]) -> set[str]:

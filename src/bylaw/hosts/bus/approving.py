@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_request
@@ -16,13 +15,14 @@ from bylaw.hosts.bus.approvals import as_fact, standing_for
 from bylaw.hosts.bus.ledger import ENDED, Ledger, State
 from bylaw.hosts.bus.message_file import MessageFile
 from bylaw.hosts.bus.outlook import Outlook, Rehearsals
-from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
 from bylaw.hosts.bus.undecided import MAX_TOLD, commands_in_bus, find_asked, of_evidence, opened_bus
 from bylaw.model.errors import BylawError
 from bylaw.model.iso_time import iso_time
 from bylaw.model.visible import brief, clipped, visible
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles
 from bylaw.runtime.user_name import user_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bylaw.model.vocabulary import Authority
 
 MAX_NOTE = 1_000
-_MS = 1_000_000
 _WITHDRAWN = State.WITHDRAWN  # its id may come again
 
 
@@ -117,7 +116,7 @@ class Approving:
         lines = [
             "Approved" if granted else "Rejected",
             f"digest: {matter.digest}",
-            f"at: {iso_time(time_ns() // _MS)}",
+            f"at: {iso_time(now_ms())}",
             f"by: {visible(user_name())}",
             *([f"note: {clipped(visible(note), MAX_NOTE)}"] if note else []),
         ]

@@ -15,7 +15,7 @@ from bylaw.hosts.bus.revoking import REVOKED
 from bylaw.hosts.bus.subjects import subject
 from bylaw.model.effects import ApprovalRequest, BusWrite
 from bylaw.model.vocabulary import Channel, EffectStatus, Op
-from bylaw.runtime.host_effects import BUS
+from bylaw.runtime.effects import BUS
 from bylaw.runtime.locks import Locks
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.run_command import Bounds, CommandRunner

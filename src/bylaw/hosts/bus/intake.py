@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace as with_
 from hashlib import sha256
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -29,6 +28,7 @@ from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.owner import this_process
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 ANSWERED = uid_of(NAME, BUILT_IN, "answered")
 LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
-_MS = 1_000_000
 STATES = {
     Status.DONE: State.DONE,
     Status.HELD: State.HELD,
@@ -213,8 +212,3 @@ def _is_refused(handled: Handled) -> bool:
 def is_answered(handled: Handled) -> bool:
     """Whether it is a request whose decision is there."""
     return ANSWERED in handled.decision.fired
-
-
-def now_ms() -> int:
-    """The time as the ledger has it."""
-    return time_ns() // _MS

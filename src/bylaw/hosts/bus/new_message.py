@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from dataclasses import dataclass, replace
-from time import time_ns
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -18,13 +17,14 @@ from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES
 from bylaw.hosts.bus.seen_bus import SeenBus
-from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, SharedFiles
 from bylaw.hosts.bus.subjects import id_moment
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
+from bylaw.runtime.clock import now_ms
 from bylaw.runtime.paths import is_folder, name_from, real_path
 from bylaw.runtime.root import absolute
+from bylaw.runtime.shared_files import SHARED_CONTEXT, SharedFiles
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
@@ -33,7 +33,6 @@ MAX_WORD = 40  # characters of the agent, and of the slug, in an id
 MAX_SAME = 100  # messages of one second that are told apart by a number
 ORIGIN = "bylaw bus new"
 
-_MS = 1_000_000
 _UNFIT = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -180,7 +179,7 @@ class NewMessages:
 
 def _stem(wish: Wish) -> str:
     word = wish.slug or word_of(wish.title).lower() or "message"
-    return f"{id_moment(time_ns() // _MS)}_{word_of(wish.by)}_{word}"
+    return f"{id_moment(now_ms())}_{word_of(wish.by)}_{word}"
 
 
 def _too_many(stem: str) -> BylawError:

@@ -19,12 +19,12 @@ from bylaw.hosts.bus.orchestrator import Orchestrator
 from bylaw.hosts.bus.recovering import Recovery
 from bylaw.hosts.bus.restoring import restore
 from bylaw.hosts.bus.revoking import Revocations
-from bylaw.hosts.bus.shared_files import TOKENS
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.locks import Locks
 from bylaw.runtime.paths import real_path
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.shared_files import TOKENS
 from bylaw.runtime.state_folder import STATE
 from bylaw.tools.printers.text import render
 from bylaw.tools.printers.wording import number_of

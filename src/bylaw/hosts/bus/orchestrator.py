@@ -10,10 +10,10 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.claims import claims
-from bylaw.hosts.bus.intake import now_ms
 from bylaw.hosts.bus.ledger import PENDING
 from bylaw.hosts.bus.message_file import NotYet
 from bylaw.model.visible import visible
+from bylaw.runtime.clock import now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -30,7 +30,6 @@ from bylaw.hosts.bus.message_file import (
 )
 from bylaw.hosts.bus.refusals import Refusals
 from bylaw.hosts.bus.seen_bus import SeenBus
-from bylaw.hosts.bus.shared_files import SharedFiles
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
@@ -38,6 +37,7 @@ from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Authority
 from bylaw.runtime.paths import as_bytes, is_folder
+from bylaw.runtime.shared_files import SharedFiles
 from bylaw.tools.bus_report import (
     Arrival,
     Asking,

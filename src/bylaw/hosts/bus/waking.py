@@ -9,11 +9,11 @@ from __future__ import annotations
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.shared_files import SHARED_CONTEXT, TOKENS
 from bylaw.hosts.bus.watcher.plan import Plan
 from bylaw.hosts.bus.watcher.snapshot import with_ancestors
 from bylaw.hosts.bus.watcher.wake import News, Wake
 from bylaw.runtime.paths import lies_in
+from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -49,8 +49,7 @@ class Channel:
         """Submit that the model wants to hand back; what it was let go with is recorded."""
         answer = self.submit(event)
         judged = judged_stop(answer, self._loop.journal, max_blocks, in_a_row)
-        if judged.released is not None:
-            self._loop.take([judged.released])
+        self._loop.take(judged.released)
         return answer, judged
 
     def passes(self, event: Event) -> bool:

@@ -18,7 +18,7 @@ from bylaw.model.event import ToolBefore
 from bylaw.model.values import as_text
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, EffectStatus, Op, Recipient, Role
-from bylaw.runtime.host_effects import CHAT
+from bylaw.runtime.effects import CHAT
 from bylaw.runtime.needs import NO_GATHERERS
 
 if TYPE_CHECKING:

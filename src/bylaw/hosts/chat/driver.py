@@ -19,11 +19,11 @@ from bylaw.engine.causes import MAX_CHAIN
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
 from bylaw.hosts.chat.contract import RENDERED, RENDERED_UID, in_fixed_words
-from bylaw.hosts.chat.demands import demands
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, halt, message
+from bylaw.hosts.demands import demands
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
@@ -284,9 +284,14 @@ class Driver:
     def _hand_back(self, text: str) -> None:
         """The model is done; rules may want it to go on, a limited number of times."""
         outfit = self._outfit
-        answer, stop = self.channel.stop(AgentStop(text=text), outfit.max_blocks, self._blocked)
+        event = AgentStop(text=text, each=True)
+        answer, stop = self.channel.stop(event, outfit.max_blocks, self._blocked)
         shown = outfit.policies.take_shown()
-        if answer.problem or stop.released is not None:
+        if stop.released:
+            outfit.policies.take_back(answer, stop.let_through)
+            for warning in stop.warnings:
+                self.transcript.listener.note(warning)
+        if answer.problem or (stop.released and not stop.blocks):
             self._tell_reasons(answer)
             return
         if not stop.blocks:

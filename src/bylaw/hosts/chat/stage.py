@@ -161,7 +161,7 @@ class Stage:
         trust: Callable[[], Trust],
     ) -> Loop:
         rules, texts = RuleSet(library.in_force()), rules_with_texts(library.books)
-        policies.under(rules, settings.command, trust, self._journal.redactor.text)
+        policies.put_in_force(rules, settings.command, trust, self._journal.redactor.text)
         return Loop(host, rules, texts, self._journal, self._scripts, policies)
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:

@@ -13,9 +13,8 @@ from msgspec import field
 
 from bylaw.engine.decide import deliberate
 from bylaw.engine.index import RuleSet
-from bylaw.engine.view import MissingFact, View
+from bylaw.engine.view import View
 from bylaw.model.decision import Decision, Needs
-from bylaw.model.errors import GuardError
 from bylaw.model.fold import observe
 
 if TYPE_CHECKING:
@@ -62,16 +61,13 @@ class Testimony:
 class _WatchedView(View):
     """A view that writes down which facts are asked for."""
 
-    answered: list[Answered] = field(default_factory=list)
+    answered: dict[Need, Answered] = field(default_factory=dict)
 
     def fact(self, need: Need) -> object:
         """As a view does it."""
-        try:
-            found = View.fact(self, need)
-        except (MissingFact, GuardError):
-            self.answered.append(Answered(need, None))
-            raise
-        self.answered.append(Answered(need, found))
+        self.answered[need] = Answered(need, None)
+        found = View.fact(self, need)
+        self.answered[need] = Answered(need, found)
         return found
 
 
@@ -87,16 +83,20 @@ class _WatchedGuard:
         """As the guard does it."""
         assert isinstance(view, View)
         seen = _WatchedView(
-            view.session, view.event, view.slate, view.now, view.line, view.visited, []
+            view.session, view.event, view.slate, view.now, view.line, view.visited, {}
         )
         found: Match | Needs | None = None
         failed = True
         try:
+            # It rests on these, also where it knows from before what follows of them.
+            for need in self.rule.needs:
+                seen.fact(need)
             found = self.guard.test(seen)
             failed = False
         finally:
             match = None if isinstance(found, Needs) else found
-            self.askings.append(Asking(self.rule, seen, tuple(seen.answered), match, failed))
+            answered = tuple(seen.answered.values())
+            self.askings.append(Asking(self.rule, seen, answered, match, failed))
         return found
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.promises import promise_of
+from bylaw.model.fact_paths import shown_path
 from bylaw.model.visible import visible
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def in_order(shown: Iterable[PromptShow]) -> list[PromptShow]:
 
 def arrow(file: str, missing: str) -> str:
     """The line of a file that changed without another."""
-    return f"{visible(file)} → {visible(missing)}"
+    return f"{shown_path(file)} → {shown_path(missing)}"
 
 
 def _alone(one: PromptShow) -> str:

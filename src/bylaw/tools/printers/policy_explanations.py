@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.tools.policies.explaining import Role, Says
 from bylaw.tools.printers.paint import Paint, Style
-from bylaw.tools.printers.wording import shown, wrapped
+from bylaw.tools.printers.wording import shown, shown_file, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ class _Lines:
         self._paint = paint
 
     def of(self, path: str, told: Sequence[Explanation]) -> Iterator[str]:
-        yield self._paint(Style.STRONG, shown(path))
+        yield self._paint(Style.STRONG, shown_file(path))
         looking = [one for one in told if one.looks]
         for one in looking:
             yield from self._about(one)
@@ -77,7 +77,7 @@ class _Lines:
         for hit in one.hits:
             yield from self._wrapped(_pattern_line(hit, policy.mode))
         for want in one.expects:
-            yield from self._wrapped(f"expects {shown(want.path)}{_CHANGED[want.changed]}")
+            yield from self._wrapped(f"expects {shown_file(want.path)}{_CHANGED[want.changed]}")
         style = _STYLES.get(one.says, Style.PLAIN)
         yield from (self._paint(style, line) for line in self._wrapped(sentence(one)))
 
@@ -106,7 +106,7 @@ def sentence(one: Explanation) -> str:
     """What the policy says, in words."""
     policy = one.known.policy
     since = _BASELINES[policy.compare_to.value]
-    because = ", ".join(shown(file) for file in one.because)
+    because = ", ".join(shown_file(file) for file in one.because)
     match one.says:
         case Says.FIRES:
             does = "runs its command" if policy.action else "tells the agent"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import aligned, cut, fitted
-from bylaw.tools.printers.wording import number_of, shown, wrapped
+from bylaw.tools.printers.wording import number_of, shown, shown_file, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -105,7 +105,7 @@ class _Lines:
     def _paths(self, head: str, paths: Sequence[str]) -> Iterator[str]:
         most = len(paths) if self._table.all_files else MAX_FILES
         for path in paths[:most]:
-            yield f"    {head}{cut(shown(path), self._limit - 4 - len(head), at_start=True)}"
+            yield f"    {head}{cut(shown_file(path), self._limit - 4 - len(head), at_start=True)}"
         if len(paths) > most:
             yield f"    {head}and {len(paths) - most:,} more; name the policy to see them"
 

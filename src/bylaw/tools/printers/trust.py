@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from bylaw.tools.trust import TrustReport
 
 _INDENT = "  "
+_SCRIPTS = "scripts of the repository, trusted as they are now, but not what they start in turn:"
+_DIGITS = 12
 
 
 def as_data(report: TrustReport) -> dict[str, object]:
@@ -31,6 +33,7 @@ def as_data(report: TrustReport) -> dict[str, object]:
         "why": report.trust.why,
         "since": report.since or None,
         "starts": _starts_as_data(request.starts),
+        "scripts": dict(request.scripts),
         "settings": request.settings,
         "changes": None if changes is None else _changes_as_data(changes),
     }
@@ -41,6 +44,7 @@ def render(report: TrustReport) -> str:
     request = report.request
     parts = [
         _part("can be started:", _starts(request.starts)),
+        _part(_SCRIPTS, _scripts(request.scripts)),
         _part("settings that are not the defaults:", _settings(request.settings)),
         _part("changed since it was trusted:", _changes(report.changes)),
     ]
@@ -54,6 +58,11 @@ def _part(heading: str, lines: Iterable[str]) -> str:
 
 def _starts(starts: Iterable[StartRecord]) -> list[str]:
     rows = [_row(start) for start in starts]
+    return aligned(rows) if rows else []
+
+
+def _scripts(scripts: Mapping[str, str]) -> list[str]:
+    rows = [(path, digest[:_DIGITS] or "is not there") for path, digest in sorted(scripts.items())]
     return aligned(rows) if rows else []
 
 
@@ -75,6 +84,7 @@ def _changes(changes: Changes | None) -> list[str]:
         *(("+", *_row(start)) for start in changes.new),
         *(("-", *_row(start)) for start in changes.gone),
         *(("~", "book", name, "") for name in changes.books),
+        *(("~", "script", name, "") for name in changes.scripts),
         *(("~", "setting", name, "") for name in changes.settings),
     ]
     return aligned(rows) if rows else []
@@ -89,6 +99,7 @@ def _changes_as_data(changes: Changes) -> dict[str, object]:
         "new": _starts_as_data(changes.new),
         "gone": _starts_as_data(changes.gone),
         "books": list(changes.books),
+        "scripts": list(changes.scripts),
         "settings": list(changes.settings),
     }
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bylaw.model.visible import clipped, visible, visible_in_json, width
+from bylaw.model.fact_paths import file_path
+from bylaw.model.visible import clipped, visible, visible_once, width
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 # A headline may quote what the user wrote, and that may be megabytes on one line.
 MAX_WORDS = 1000
@@ -21,13 +22,22 @@ def shown(words: str) -> str:
 
 def shown_once(words: str) -> str:
     """As `shown`, of a text that may be visible already: that is not written out again."""
-    words = clipped(words, MAX_WORDS)
-    return words if visible_in_json(words) == words else visible(words)
+    return visible_once(clipped(words, MAX_WORDS))
+
+
+def shown_file(path: str) -> str:
+    """As `shown`, of a path as facts have it."""
+    return shown(file_path(path))
 
 
 def number_of(number: int, word: str) -> str:
     """`1 rule`, `2 rules`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def enumerated(words: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return f" {last} ".join([part for part in (", ".join(words[:-1]), *words[-1:]) if part])
 
 
 def in_short(value: object, limit: int) -> str:

@@ -20,6 +20,8 @@ PROMPT = "$ "
 PROGRAM = "bylaw"
 GIT = "git"
 PROGRAMS = (PROGRAM, GIT)
+# Before the last word of a command: that word is a file, which becomes its standard input.
+FROM_FILE = "<"
 # Longer than any argument list of one word; splitting takes quadratic time in the longest word.
 MAX_COMMAND_CHARS = 130_000
 MAX_FINDINGS = 100

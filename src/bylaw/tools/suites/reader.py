@@ -47,9 +47,12 @@ _IDS = re.compile(r"\[([^\[\]]*+)\]$")
 _REQUIREMENT = re.compile(r"[A-Z]{2}-A?[0-9]+")
 
 
-def read_page(source: SourceFile) -> Page:
-    """Every case of a page; LoadError with all findings if it is malformed."""
-    reader = _Reader(source)
+def read_page(source: SourceFile, *, prose: bool = False) -> Page:
+    """Every case of a page; LoadError with all findings if it is malformed.
+
+    In a page of `prose` a heading without blocks is no case.
+    """
+    reader = _Reader(source, prose=prose)
     for item in scan(source):
         reader.take(item)
         if len(reader.findings) == MAX_FINDINGS:
@@ -63,8 +66,9 @@ def read_page(source: SourceFile) -> Page:
 class _Reader:
     """What has been read so far: the finished cases, and the blocks of the open one."""
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, *, prose: bool) -> None:
         self.source = source
+        self.prose = prose
         self.cases: list[Case] = []
         self.findings: list[Diagnostic] = []
         self.blocks = Blocks()
@@ -84,7 +88,7 @@ class _Reader:
         if self._heading is None:
             # What stands outside of a case belongs to all that follow.
             self._shared = self._shared.and_then(self.blocks)
-        else:
+        elif not (self.prose and self.blocks.are_empty):
             self._add_case(self._heading)
         self.blocks = Blocks()
 

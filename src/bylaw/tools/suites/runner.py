@@ -14,7 +14,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
-from bylaw.tools.suites.commands import GIT
+from bylaw.tools.suites.commands import FROM_FILE, GIT
 from bylaw.tools.suites.deciding import Decider, try_decisions
 from bylaw.tools.suites.files_after import file_after, file_holds, files_below
 from bylaw.tools.suites.outcome import Edit, Outcome
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 JOURNAL = "journal"
 # A path and events, one a line → a journal.
 Recorder: TypeAlias = "Callable[[str, str], None]"
-# The words of a git command → what it prints, what it complains of, and its exit code.
-Git: TypeAlias = "Callable[[Sequence[str]], tuple[str, str, int]]"
+# The words of a command → what it prints, what it complains of, and its exit code.
+Process: TypeAlias = "Callable[[Sequence[str]], tuple[str, str, int]]"
 UPDATE_VARIABLE = "BYLAW_SPEC_UPDATE"
 
 
@@ -43,13 +43,13 @@ def run_case(
     decider: Decider,
     main: Callable[[], int],
     record: Recorder | None = None,
-    git: Git | None = None,
+    process: Process | None = None,
 ) -> list[Outcome]:
     """Write the files of a case into an empty folder, decide its events, run its commands.
 
     `beside` is the folder of the page: a file block without text stands for the file there. A
     `journal` block holds events, and `record` makes the journal of them. `main` runs commands of
-    Bylaw, `git` those of git.
+    Bylaw; `process` those that need a process: git, and what has a file as standard input.
     """
     for file in case.files:
         if file.word in decider.dialects and not _has_text(file, beside):
@@ -57,8 +57,8 @@ def run_case(
     journals = [file for file in case.files if file.word == JOURNAL]
     if journals and record is None:
         return [Outcome(journals[0].place, "no journal can be made here")]
-    if git is None and (asked := next(filter(_is_git, case.steps), None)):
-        return [Outcome(asked.expectation, "no git can be run here")]
+    if process is None and (asked := next(filter(_needs_process, case.steps), None)):
+        return [Outcome(asked.expectation, "no process can be started here")]
     texts = [file for file in case.files if file.word != JOURNAL]
     unwritten = [outcome for file in texts for outcome in _write(file, folder, beside)]
     if unwritten:
@@ -68,7 +68,7 @@ def run_case(
             assert record is not None
             record(file.path, file.text)
         decided = list(try_decisions(source, case, decider))
-        run = _Programs(main, git)
+        run = _Programs(main, process)
         return decided + [out for step in case.steps for out in _step(source, step, run)]
 
 
@@ -125,8 +125,12 @@ def _run_step(source: SourceFile, step: Step, programs: _Programs) -> Outcome:
     return Outcome(step.expectation, failure, Edit(step.expectation, told))
 
 
-def _is_git(step: AnyStep) -> TypeGuard[Step]:
-    return isinstance(step, Step) and step.words[0] == GIT
+def _needs_process(step: AnyStep) -> TypeGuard[Step]:
+    return isinstance(step, Step) and _in_process(step.words)
+
+
+def _in_process(words: Sequence[str]) -> bool:
+    return words[0] == GIT or FROM_FILE in words[-2:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +138,10 @@ class _Programs:
     """What commands of a page can start."""
 
     main: Callable[[], int]
-    git: Git | None
+    process: Process | None
 
     def run(self, words: Sequence[str]) -> tuple[str, str, int]:
-        return self.git(words) if self.git and words[0] == GIT else self._bylaw(words)
+        return self.process(words) if self.process and _in_process(words) else self._bylaw(words)
 
     def _bylaw(self, words: Sequence[str]) -> tuple[str, str, int]:
         output, errors = _stream(), _stream()

@@ -6,29 +6,39 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import uid_of
 from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.model.verdict import Verdict
 from bylaw.runtime.policy_settings import OutputMode
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bylaw.model.decision import Decision, Reason
     from bylaw.model.effects import PromptShow
 
 
 def demands(
-    decision: Decision, shown: Sequence[PromptShow], mode: OutputMode
+    decision: Decision, shown: Sequence[PromptShow], output_mode: Callable[[], OutputMode]
 ) -> Iterator[tuple[str, str]]:
-    """Each text with the rule that it comes from; policies are told in their own words."""
+    """Each text with the rule that it comes from; policies are told in their own words.
+
+    What is shown of a policy that does not object any more is left out. How they are told is asked
+    only if they say something: elsewhere there may be no repository.
+    """
+    objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
+    policies_objecting = {one.rule for one in objecting if _is_of_policy(one)}
+    shown = [one for one in shown if one.policy in policies_objecting]
     in_words = {one.policy for one in shown}
-    for reason in decision.reasons:
+    for reason in objecting:
         if not (_is_of_policy(reason) and reason.rule in in_words):
             yield reason.text, reason.rule
+    if not shown:
+        return
     policies = [one.policy for one in in_order(shown)]
-    if mode is OutputMode.INDIVIDUAL:
+    if output_mode() is OutputMode.INDIVIDUAL:
         for text, policy in zip(individual(shown), policies, strict=True):
             yield f"{text}\n{how_to_answer([policy])}", policy
-    elif shown:
+    else:
         yield f"{batched(shown)}\n{how_to_answer(policies)}", ", ".join(policies)
 
 

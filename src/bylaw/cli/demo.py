@@ -1,0 +1,131 @@
+"""`bylaw demo`: a scripted agent under rules of all five languages, event by event."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.output import in_color, screen_columns, write
+from bylaw.hosts.tour.scenes import scenes
+from bylaw.hosts.tour.scripted_agent import SESSION
+from bylaw.hosts.tour.stage import set_up
+from bylaw.model.errors import BylawError
+from bylaw.model.verdict import Verdict
+from bylaw.model.visible import visible
+from bylaw.runtime.journal.search import Wanted
+from bylaw.runtime.paths import real_path
+from bylaw.runtime.root import absolute, read_configuration
+from bylaw.tools.printers.paint import Paint, Style
+from bylaw.tools.printers.timeline import Lines
+from bylaw.tools.printers.wording import wrapped
+from bylaw.tools.timeline import Scale, timeline
+
+if TYPE_CHECKING:
+    from bylaw.hosts.tour.scenes import Act
+
+MAX_TOLD_LINES = 6
+_WHO = 8  # columns
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("folder", required=False, type=click.Path())
+def command(*, folder: str | None) -> int:
+    """Watch a scripted agent work under rules of all five languages.
+
+    Makes a small git repository in FOLDER, which must be new or empty, or else in a temporary
+    folder; plays a session in it; and says what to look at further. Needs no network, no key and
+    no model, and ends by itself.
+
+    \b
+    Examples:
+      bylaw demo
+      bylaw demo somewhere/new
+    """
+    root = _made(folder)
+    set_up(root)
+    _Screen(root).play()
+    return 0
+
+
+def _made(folder: str | None) -> str:
+    try:
+        if folder is None:
+            return real_path(mkdtemp(prefix="bylaw-demo-"))
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a path as it was written
+        if os.listdir(folder):  # noqa: PTH208 - same
+            raise BylawError(f"`{visible(folder)}` is not empty; name a new folder")
+    except OSError as wrong:
+        raise BylawError(f"cannot use {_named(folder)}: {wrong.strerror}") from None
+    return real_path(folder)
+
+
+def _named(folder: str | None) -> str:
+    return "the folder for temporary files" if folder is None else f"`{visible(folder)}`"
+
+
+class _Screen:
+    """Shows every act, what was recorded of it, and what was told."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._journal = absolute(read_configuration(root).settings.journal.path, root)
+        self._seen = self._denied = 0
+        self._columns = screen_columns()
+        self._paint = Paint(in_color(sys.stdout))
+        scale = Scale(newest=0, sessions=1, longest_session=0)
+        self._lines = Lines.of(scale, self._columns, color=in_color(sys.stdout), one_session=True)
+
+    def play(self) -> None:
+        write("A scripted agent works in a small repository, under rules of five languages.\n")
+        for number, scene in enumerate(scenes(self._root), 1):
+            write(f"\n{self._paint(Style.STRONG, f'{number}. {scene.title}')}\n")
+            write(f"   {self._paint(Style.FAINT, scene.file)}\n")
+            for act in scene.acts:
+                self._show(act)
+        self._further()
+
+    def _show(self, act: Act) -> None:
+        write(f"\n{self._paint(Style.HELP, f'{act.who:<{_WHO}}')}{act.what}\n")
+        told = act.do()
+        for entry in timeline(self._journal, Wanted()):
+            header = entry.stored.header
+            if header.seq > self._seen:
+                write(self._lines.render(entry))
+                self._seen = header.seq
+                self._denied = header.seq if header.verdict == Verdict.DENY.value else self._denied
+        self._say(told, "told")
+
+    def _say(self, text: str, who: str = "") -> None:
+        """A text of several lines beside whoever it is for."""
+        head, room = f"{who:<{_WHO}}", self._columns - _WHO
+        for line in text.splitlines():
+            for piece in wrapped(line, room, MAX_TOLD_LINES):
+                write(f"{self._paint(Style.HELP, head)}{piece}".rstrip() + "\n")
+                head = " " * _WHO
+
+    def _further(self) -> None:
+        write(f"\n{self._paint(Style.STRONG, 'Look further')}\n\n")
+        write(f"cd {shlex.quote(self._root)}\n")
+        for words, what in (
+            ("check", "the rules of all languages"),
+            (f"log {SESSION}", "what the agent did"),
+            (f"explain {self._denied}", "why a rule objected, with the values that it read"),
+            ("verify --decisions", "the journal is whole, and every decision comes out the same"),
+        ):
+            write(f"\n{self._paint(Style.FAINT, f'# {what}')}\n{_program()} {words}\n")
+
+
+def _program() -> str:
+    """How this program is called from anywhere."""
+    beside = os.path.join(os.path.dirname(sys.executable), "bylaw")  # noqa: PTH118, PTH120 - no link is followed
+    found = shutil.which("bylaw")
+    if found and os.path.realpath(found) == os.path.realpath(beside):
+        return "bylaw"
+    return shlex.quote(beside)

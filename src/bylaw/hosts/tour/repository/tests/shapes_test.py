@@ -1,0 +1,3 @@
+from src.shapes import area
+
+assert area(2, 2) == 4

@@ -1,0 +1,1 @@
+print("released 1.1")

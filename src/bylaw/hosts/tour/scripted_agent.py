@@ -1,0 +1,75 @@
+"""An agent without a model: it does what it is told to, and is governed like any coding agent."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.desk import Desk
+from bylaw.hosts.hooks.notes import session_notes
+from bylaw.hosts.hooks.shape import Call, Heard
+from bylaw.model.vocabulary import CallStatus, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bylaw.hosts.hooks.shape import Told
+
+CLIENT = "claude"  # whose hooks it has
+SESSION = "tour"
+
+
+class ScriptedAgent:
+    """Works in one root. As with real hooks, nothing is kept from one event to the next."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._calls = 0
+
+    def hear(self, text: str, *, tokens: int) -> str:
+        """A person says something."""
+        return self._told(Heard(name="", moment=Moment.PROMPT, text=text, tokens=tokens))
+
+    def search(self, query: str) -> str:
+        """Look something up; it would find nothing, as there is no network."""
+        call = Call(tool="WebSearch", also=("web.search", "web.run"), args={"query": query})
+        return self._call(call, lambda: None)
+
+    def patch(self, path: str, text: str) -> str:
+        """Change a file."""
+        return self._write("apply_patch", path, text)
+
+    def write(self, path: str, text: str) -> str:
+        """Make a file."""
+        return self._write("Write", path, text)
+
+    def stop(self, text: str) -> str:
+        """Say that the work is done."""
+        return self._told(Heard(name="", moment=Moment.STOP, text=text))
+
+    def _write(self, tool: str, path: str, text: str) -> str:
+        call = Call(tool=tool, also=("file.write",), args={"paths": [path]})
+        return self._call(call, lambda: Path(self._root, path).write_text(text, encoding="utf-8"))
+
+    def _call(self, call: Call, run: Callable[[], object]) -> str:
+        """What it is told before and after; a call that is denied does not run."""
+        self._calls += 1
+        asked = replace(call, id=f"call-{self._calls}")
+        before = self._ask(Heard(name="", moment=Moment.BEFORE_TOOL, call=asked))
+        if before.refused:
+            return before.reason
+        run()
+        done = replace(asked, status=CallStatus.OK)
+        return self._told(Heard(name="", moment=Moment.AFTER_TOOL, call=done))
+
+    def _told(self, heard: Heard) -> str:
+        told = self._ask(heard)
+        return "\n".join([told.reason, *told.for_model, *told.for_person]).strip()
+
+    def _ask(self, heard: Heard) -> Told:
+        with ExitStack() as stack:
+            desk = Desk(self._root, CLIENT, stack)
+            with session_notes(self._root, SESSION) as notes:
+                return desk.hear(heard, SESSION, notes)

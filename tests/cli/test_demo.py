@@ -1,0 +1,102 @@
+"""The tour: all five languages at work, in a pipe and on a terminal, and what it says to try next."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BYLAW = [sys.executable, "-m", "bylaw"]
+RULES = {
+    "halt modes.review.no_browsing": ".bylaw/context/modes.md:12",
+    '"85% of the token budget is': "(token-budget)",
+    "deny policy:apply_patch/quota": "rules/few-patches.chatmd:3",
+    "deny tests": ".deepwork/policies/tests.md:1",
+    "ask held": "`release` needs approval by",
+}
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The tour in a pipe: its folder, and what it said."""
+    folder = tmp_path_factory.mktemp("tour") / "a new folder"
+    began = time.monotonic()
+    done = subprocess.run([*BYLAW, "demo", folder], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - began < 30
+    return folder, done.stdout
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_language_has_its_say_with_its_place(played, rule):
+    _, said = played
+    block = said[said.index(rule) :][:300]
+    assert RULES[rule] in " ".join(block.split())
+
+
+def test_what_was_refused_was_not_done_and_what_was_allowed_was(played):
+    folder, said = played
+    assert (folder / "src/shapes.py").read_text().count("def ") == 2
+    assert "perimeter(2, 3)" in (folder / "tests/shapes_test.py").read_text()
+    (evidence,) = (folder / "runtime/bus/output").iterdir()
+    assert "released 1.1" in evidence.read_text()
+    assert said.index("ask    {") < said.index("approval  ") < said.index("command.run ok")
+
+
+def test_it_fits_a_screen_and_has_no_colour_in_a_pipe(played):
+    _, said = played
+    assert "\x1b" not in said
+    body = said[: said.index("Look further")]
+    assert max(map(len, body.splitlines())) <= 80
+    assert not [line for line in said.splitlines() if line != line.rstrip()]
+
+
+def test_the_closing_lines_work_as_printed(played):
+    _, said = played
+    closing = said.partition("Look further")[2]
+    done = subprocess.run(
+        ["sh", "-e"], input=closing, capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "5 books" in done.stdout
+    assert "tests/shapes_test.py" in done.stdout
+    assert done.stdout.endswith("nothing is wrong\n")
+
+
+def test_it_looks_good_on_a_terminal(tmp_path):
+    reader, writer = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(
+        [*BYLAW, "demo", tmp_path / "here"], stdout=writer, stderr=writer, env=environment
+    ) as demo:
+        os.close(writer)
+        said = _all_of(reader)
+    assert demo.returncode == 0
+    assert "\x1b[1m1. A protocol forbids browsing" in said
+    plain = re.sub("\x1b\\[[0-9;]*m", "", said).replace("\r", "")
+    assert max(map(len, plain[: plain.index("Look further")].splitlines())) <= 80
+
+
+def _all_of(reader):
+    pieces = []
+    while True:
+        try:
+            piece = os.read(reader, 65536)
+        except OSError:  # the other end is closed
+            break
+        pieces.append(piece)
+    os.close(reader)
+    return b"".join(pieces).decode()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
+    (tmp_path / "mine").write_text("x")
+    done = subprocess.run([*BYLAW, "demo", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is not empty; name a new folder" in done.stderr
+    assert [one.name for one in Path(tmp_path).iterdir()] == ["mine"]
