@@ -10,15 +10,27 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from bylaw.engine.index import RuleSet
+from bylaw.hosts.base import Loop
 from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.running import run_policies
+from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
+from bylaw.model.event import AgentStop
+from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EntryStatus
+from bylaw.runtime.journal.opening import open_journal
+from bylaw.runtime.journal.sources import rules_with_texts
+from bylaw.runtime.loading import load_root
+from bylaw.runtime.root import read_configuration
+from bylaw.runtime.scripts import ScriptRunner
+from bylaw.runtime.trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 BIN = Path(sys.executable).parent
 STOP = json.dumps({"hook_event_name": "Stop", "session_id": "bench", "cwd": ""}).encode()
@@ -81,6 +93,24 @@ class Place:
         result = run_policies(str(self.root), None, _ignore, trust=False)
         if result.shown or result.diagnostics:
             raise SystemExit(f"a stop check fires: {result}")
+
+    @contextmanager
+    def ours_loaded(self) -> Iterator[Callable[[], None]]:
+        """The same in a process that has the policies loaded, as a chat has."""
+        root = str(self.root)
+        configuration = read_configuration(root)
+        books = load_root(root).governing
+        rules, host = RuleSet(one.book for one in books), WorkTreeHost(root, _ignore)
+        host.put_in_force(rules, configuration.settings.command, Trust.for_one_run)
+        with open_journal(root, configuration) as journal, ScriptRunner() as scripts:
+            loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
+
+            def stop() -> None:
+                [answer] = loop.take([AgentStop(session=SESSION)])
+                if host.shown or answer.problem or answer.verdict is not Verdict.ALLOW:
+                    raise SystemExit(f"a stop check fires: {answer}")
+
+            yield stop
 
     def ours_cold(self) -> None:
         """The same as a process."""

@@ -12,6 +12,7 @@ import chatmd_parse
 import context
 import decide
 import guards
+import hooks
 import load
 import lua
 import patterns
@@ -36,6 +37,7 @@ SECTIONS = {
     "watching files": watcher.run,
     "bus": bus.run,
     "file policies": policies.run,
+    "hooks": hooks.run,
     "load": load.run,
     "start": start.run,
 }

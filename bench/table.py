@@ -109,6 +109,12 @@ def format_table(title: str, rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
+def alone(title: str, rows: Sequence[Row]) -> int:
+    """Print the table of one module that is run by itself; the exit code."""
+    print(format_table(title, rows))
+    return int(not all(row.ok for row in rows))
+
+
 def _figures(row: Row) -> str:
     ratio = _three_digits(row.ratio) + (" x faster" if row.faster else " x as long")
     sign = "at least" if row.faster else "at most"
