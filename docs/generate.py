@@ -1,4 +1,4 @@
-"""The codes, the verbs and the settings → the generated pages of docs/. Run by `make docs`."""
+"""The codes, the verbs, the settings and tables → the generated parts of docs/; see `make docs`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from provoke import provoke
 from settings_page import settings_page
+from tables import PLACE, filled
 
 from bylaw.cli.frame import PROGRAM, bylaw
 from bylaw.cli.verbs import VERBS
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 DIAGNOSTICS = DOCS / "diagnostics"
+WITH_TABLES = [page for page in DOCS.glob("*.md") if PLACE.search(page.read_text(encoding="utf-8"))]
 MAX_EXAMPLE = 300
 HELP_WIDTH = 80
 # Examples that are not shown as they are, by kind.
@@ -56,6 +58,7 @@ def pages() -> dict[Path, str]:
         DIAGNOSTICS / "README.md": index_page(codes),
         DOCS / "cli.md": verbs_page(),
         DOCS / "configuration.md": f"{GENERATED}\n\n{settings_page()}",
+        **{page: filled(page.read_text(encoding="utf-8")) for page in WITH_TABLES},
     }
 
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, cast
 import provoke_chatmd
 import provoke_chatmd_rules
 import provoke_context
+import provoke_hosts
+import provoke_install
 import provoke_journal
 import provoke_law
 import provoke_log
@@ -380,6 +382,8 @@ PROCEDURE = Procedure(
 READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     **provoke_chatmd.READERS,
     **provoke_chatmd_rules.READERS,
+    **provoke_hosts.READERS,
+    **provoke_install.READERS,
     **provoke_journal.READERS,
     **provoke_law.READERS,
     **provoke_log.READERS,

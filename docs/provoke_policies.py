@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from bylaw.cli.policies_run import not_checked
 from bylaw.dialects import file_policies
 from bylaw.dialects.base import RuleFile
+from bylaw.hosts.worktree.running import run_policies
+from bylaw.model.errors import BylawError
 from bylaw.model.source import SourceFile
 
 if TYPE_CHECKING:
@@ -27,6 +31,16 @@ def policies(example: Example) -> Sequence[Diagnostic]:
     return _found(*((name.strip("`"), TEXT) for name in example.text.split()))
 
 
+def policies_run(_example: Example) -> Sequence[Diagnostic]:
+    """What is said in a folder that is no repository."""
+    with TemporaryDirectory() as folder:
+        try:
+            run_policies(folder, None, print, trust=False)
+        except BylawError as problem:
+            return not_checked(BylawError(str(problem).replace(folder, "/empty")))
+    return []
+
+
 def _found(*texts: tuple[str, str]) -> Sequence[Diagnostic]:
     files = [RuleFile(SourceFile(name, text), "") for name, text in texts]
     return file_policies.load(files).diagnostics
@@ -35,4 +49,5 @@ def _found(*texts: tuple[str, str]) -> Sequence[Diagnostic]:
 READERS: dict[str, Callable[[Example], Sequence[Diagnostic]]] = {
     "policy": policy,
     "policies": policies,
+    "policies-run": policies_run,
 }

@@ -1,0 +1,283 @@
+"""Data of the code → tables inside of pages that people write.
+
+A page holds `<!-- table: NAME -->` and `<!-- end of table -->`; what stands between them is written
+by `make docs`. What a name means is said here, and a name without a meaning is an error: so no
+table lacks what the code has.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import hooks_tables
+
+from bylaw.dialects.context.presets import PRESETS
+from bylaw.expr import condition_environment, guard_environment
+from bylaw.expr.context_catalogue import ATTRIBUTES
+from bylaw.expr.types import ANY
+from bylaw.model.effects import SESSION_STEPS, Step
+from bylaw.model.event import Common, Event
+from bylaw.model.procedure import GuardFault, StepFault
+from bylaw.model.vocabulary import Op
+from bylaw.runtime.effects import BUS, CARRIES_OUT, CHAT, PYTHON, SPEECH, WORKTREE
+from bylaw.runtime.loading import load_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from msgspec import Struct
+
+    from bylaw.expr.environment import Function, Parameter
+    from bylaw.expr.types import Type
+
+PLACE = re.compile(
+    r"(?P<begin><!-- table: (?P<name>[a-z-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
+)
+
+CONTEXT = {
+    "turn.number": "the turn, from 1; at `on_query_start` the one about to begin",
+    "turn.token_usage": "used tokens / token budget; more than 1 is possible",
+    "turn.context_usage": "used tokens / context window",
+    "turn.iteration_count": "turns that were completed since the last query",
+    "history.messages": "the newest 200 messages",
+    "history.tools": "the newest 200 calls that ended",
+    "history.failures": "tool → how often it failed or timed out",
+    "history.total_tool_calls": "all calls that ran in the session",
+    "history.total_failures": "how many of them failed or timed out",
+    "user": "who asks, if the host says so",
+    "project": "what is worked on, if the host says so",
+    "state": "what rules have set; a key that was never set is None",
+    "event": "what happens right now",
+    "result": "how a call ended; None at other triggers",
+}
+HELPERS = {
+    "tool_completed": "whether the tool ever succeeded",
+    "tool_failed": "whether it ever failed or timed out",
+    "failure_count": "how often it did",
+    "context_above_threshold": "`turn.context_usage` is strictly more",
+    "message_count_above": "all messages of the session are strictly more",
+}
+GUARD_NAMES = {
+    "turn_index": "the turn that runs or is about to run, from 1",
+    "context_tokens": "the size of the history",
+    "history_length": "how many messages it has",
+    "last_role": "who wrote the last one; `none` before the first",
+    "event.name": "the event, as in `event=`",
+    "event.tool.name": "the tool of the call; null where there is none",
+    "event.tool.args": "its arguments",
+    "event.tool.status": "how it ended: `ok` or `error`; null before",
+}
+GUARD_FUNCTIONS = {
+    "ever_called": "whether the tool ran in this conversation, well or not",
+    "count_calls": "how often",
+    "called_since": "whether it ran in this turn (0), or at most n turns ago",
+    "arg": "an argument of the call, such as `file` or `edits.0.path`; null if it is not there",
+    "jsonpath": "the same, written as `$.edits[0].path`",
+    "text_contains": "whether the last text of that kind holds it; capital letters count",
+    "tokens": "how many tokens that has",
+    "now": "milliseconds of the event's clock",
+    "since_ms": "milliseconds since that rule fired; infinite if it never did",
+}
+
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+# Rules of every language, and what people call each group of them.
+RULES = (
+    "chatmd/house-rules.chatmd",
+    "context",
+    "law/runtime/rules",
+    "toml-rules",
+    "policies/.deepwork/policies",
+)
+GROUPS = {
+    ("context", "commands"): "commands of contracts",
+    ("context", "checks"): "checks of contracts",
+    ("chatmd", "policy"): "ChatMD `<policy>`",
+    ("law", "law"): "RULE_DSL",
+    ("chatmd", "rules"): "ChatMD `<rules>`",
+    ("toml", "rules"): "TOML rules",
+    ("policies", "policies"): "file policies",
+}
+RANK = {"policy": "requires, validate, quota, cooldown", "law": "built-in rules", "checks": "kind",
+        "policies": "commands before words"}  # fmt: skip
+GUARD_FAULTS = {
+    GuardFault.DENY: "denied",
+    GuardFault.SKIP_WITH_NOTE: "skipped, with a note; denied where the rule denies",
+    GuardFault.SKIP: "skipped, and the record says why",
+    GuardFault.HALT: "halted",
+    GuardFault.NOT_SATISFIED: "the rule does not match",
+}
+STEP_FAULTS = {
+    StepFault.DROP_REST_WITH_NOTE: "the rest of the rule is left out; a message says why",
+    StepFault.RECORD: "the record says why",
+    StepFault.HALT: "halted",
+    StepFault.ON_ERROR: "`on_error` follows, and no later rule",
+    StepFault.MARK_ENTRY: "its entry becomes `failed`",
+}
+HOSTS = {"chats": CHAT, "hooks": next(iter(SPEECH)), "`bylaw policies`": WORKTREE, "the bus": BUS,
+         "Python": PYTHON}  # fmt: skip
+
+
+def filled(text: str) -> str:
+    """The page, with its tables as they must be now."""
+    return PLACE.sub(lambda found: f"{found['begin']}{TABLES[found['name']]()}{found['end']}", text)
+
+
+def _context() -> str:
+    rows = [
+        (f"`{path}`", _type(one.type), meaning)
+        for (path, one), meaning in zip(ATTRIBUTES.items(), _all(CONTEXT, ATTRIBUTES), strict=True)
+    ]
+    return _table(("`context.…`", "Type", "Is"), rows)
+
+
+def _helpers() -> str:
+    own = {name: one for name, one in condition_environment.FUNCTIONS.items() if name in HELPERS}
+    return _functions(own, HELPERS)
+
+
+def _guard_names() -> str:
+    known = guard_environment.guard_environment().variables
+    rows = [
+        (f"`{name}`", _type(one.type, "null"), meaning)
+        for (name, one), meaning in zip(known.items(), _all(GUARD_NAMES, known), strict=True)
+    ]
+    return _table(("Name", "Type", "Is"), rows)
+
+
+def _guard_functions() -> str:
+    return _functions(guard_environment.FUNCTIONS, GUARD_FUNCTIONS)
+
+
+def _condition_functions() -> str:
+    """Those that Python has, too, by name only."""
+    plain = [name for name in condition_environment.FUNCTIONS if name not in HELPERS]
+    methods = condition_environment.METHODS
+    rows = [
+        ("functions", _codes(f"{name}()" for name in plain)),
+        ("of texts", _codes(f".{name}()" for name, one in methods.items() if "str" in one.owners)),
+        ("of lists", _codes(f".{name}()" for name, one in methods.items() if "list" in one.owners)),
+        ("of maps", _codes(f".{name}()" for name, one in methods.items() if "map" in one.owners)),
+    ]
+    return _table(("", "As in Python"), rows)
+
+
+def _presets() -> str:
+    rows = [
+        (f"`{name}`", ", ".join(f"`{check.type}: {check.about}`" for check in checks))
+        for name, checks in PRESETS.items()
+    ]
+    return _table(("`preset`", "Stands for"), rows)
+
+
+def _procedures() -> str:
+    books = load_paths([str(EXAMPLES / path) for path in RULES]).books
+    groups = {(book.dialect.name, group.name): group for book in books for group in book.groups}
+    titles = _all(GROUPS, groups)
+    found = sorted(zip(groups.values(), titles, strict=True), key=lambda one: one[0].visit)
+    rows = [
+        (
+            title,
+            ", then ".join(
+                RANK[group.name] if key == "rank" else key for key in group.procedure.order
+            ),
+            group.procedure.flow,
+            GUARD_FAULTS[group.procedure.guard_error],
+            STEP_FAULTS[group.procedure.failed_step],
+        )
+        for group, title in found
+    ]
+    return _table(("Rules", "Order", "Which act", "A guard fails", "A step fails"), rows)
+
+
+def _events() -> str:
+    common = set(Common.__struct_fields__)
+    rows = [
+        (f"`{one.kind}`", _about(one), _codes(f for f in one.__struct_fields__ if f not in common))
+        for one in get_args(Event)
+    ]
+    return _table(("Kind", "Means", "Fields"), rows)
+
+
+def _effects() -> str:
+    rows = [
+        (f"`{one.op}`", _about(one), _codes(one.__struct_fields__), _carriers(one))
+        for one in get_args(Step)
+    ]
+    return _table(("`op`", "Does", "Fields", "Carried out by"), rows)
+
+
+def _carriers(step: type[Struct]) -> str:
+    if issubclass(step, SESSION_STEPS) or step.op is Op.EVENT_EMIT:
+        return "Bylaw itself"
+    return ", ".join(title for title, host in HOSTS.items() if step.op in CARRIES_OUT[host])
+
+
+def _about(one: type[Struct]) -> str:
+    """The first sentence of what its class says of it."""
+    text = " ".join((one.__doc__ or "").split("\n\n")[0].split())
+    return text.partition(";")[0].rstrip(".")
+
+
+def _functions(known: Mapping[str, Function], meanings: Mapping[str, str]) -> str:
+    rows = [
+        (f"`{name}({', '.join(map(_parameter, one.parameters))})`", _type(one.result), meaning)
+        for (name, one), meaning in zip(known.items(), _all(meanings, known), strict=True)
+    ]
+    return _table(("Function", "Gives", "Is"), rows)
+
+
+def _parameter(parameter: Parameter) -> str:
+    choices = " | ".join(f'"{one}"' for one in parameter.choices)
+    return f"{parameter.name}: {choices}" if choices else parameter.name
+
+
+_WORDS = {"str": "text", "int": "whole number", "float": "number", "bool": "boolean"}
+
+
+def _type(type_: Type, missing: str = "None") -> str:
+    if type_ in (ANY, guard_environment.JSON_VALUE):
+        return "any"
+    kinds = type_.kinds - {"null"}
+    kinds -= {"int"} if "float" in kinds else set()
+    (kind,) = kinds
+    inner = type_.item or type_
+    word = _codes(inner.fields) if inner.fields else _WORDS.get(kind, kind)
+    word = f"list of {word}" if inner.fields and kind == "list" else word
+    return f"{word}, or {missing}" if "null" in type_.kinds else word
+
+
+def _all(meanings: Mapping[str, str], known: Iterable[str]) -> list[str]:
+    """What each name means, in the order of the code; nothing may be left over."""
+    names = list(known)
+    assert set(names) == set(meanings), set(names) ^ set(meanings)
+    return [meanings[name] for name in names]
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "context-presets": _presets,
+    **hooks_tables.TABLES,
+    "toml-context": _context,
+    "toml-helpers": _helpers,
+    "toml-functions": _condition_functions,
+    "procedures": _procedures,
+    "events": _events,
+    "effects": _effects,
+    "guard-names": _guard_names,
+    "guard-functions": _guard_functions,
+}
