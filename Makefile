@@ -3,10 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-sandbox lint types layers unit requirements fix spec-update docs bench fuzz lock clean
+.PHONY: run test test-sandbox test-clients test-release lint types layers unit requirements fix spec-update docs site bench agentdojo fuzz lock clean
 
-run: .venv/.ready ## a short tour of what exists
-	@$(BIN)/python examples/tour.py
+run: .venv/.ready ## a scripted agent under rules of all languages
+	@$(BIN)/bylaw demo
 
 test: lint types layers unit requirements ## everything that CI checks
 
@@ -28,6 +28,13 @@ test-sandbox: .venv/.ready ## commands that mean harm, with bubblewrap if it wor
 	$(BIN)/python -m pytest -q tests/sandbox
 	BYLAW_TEST_ISOLATION=none $(BIN)/python -m pytest -q tests/sandbox
 
+# Real clients, pinned, with node of their own: they wait for each other most of the time.
+test-clients: .venv/clients/.ready ## real coding agents under our hooks, against a model on loopback
+	$(BIN)/python -m pytest -q --numprocesses 3 tests/clients
+
+test-release: .venv/.ready ## build it, install it with pipx in an empty home, use it
+	$(BIN)/python -m pytest -q tests/release
+
 requirements: .venv/.ready ## which cases check which requirement; FULL=1 prints every id
 	$(BIN)/python tests/requirement_table.py $(if $(FULL),--full)
 
@@ -41,9 +48,21 @@ spec-update: .venv/.ready ## write what the pages of spec/ expect anew, for revi
 docs: .venv/.ready ## write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
 
+site: .venv/site/.ready ## build docs/ and all that it links to as plain HTML in dist/site
+	.venv/site/bin/python docs/site.py .venv/site/work dist/site
+
+.venv/site/.ready: requirements/site.txt
+	$(PYTHON) -m venv .venv/site
+	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.txt
+	@touch .venv/site/.ready
+
 bench: .venv/.ready ## measure against peers; fails past a budget
 	$(BIN)/python bench/install_peers.py
 	$(BIN)/python bench/run.py
+
+# The package asks for clients of many models; none of them is installed.
+agentdojo: .venv/agentdojo/.ready ## compare examples/agentdojo/tasks.jsonl with the real package
+	.venv/agentdojo/bin/python examples/agentdojo/extract.py --check
 
 fuzz: .venv/.ready ## fuzz every parser for SECONDS (default 60) each
 	$(BIN)/python tests/fuzz/drive.py --seconds $(or $(SECONDS),60)
@@ -53,6 +72,12 @@ lock: ## pin the newest versions that pyproject.toml allows
 	.venv/lock/bin/uv pip compile pyproject.toml --group dev --all-extras --universal \
 	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --quiet --upgrade --output-file requirements/dev.txt
+	.venv/lock/bin/uv pip compile --group clients --universal \
+	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --quiet --upgrade --output-file requirements/clients.txt
+	.venv/lock/bin/uv pip compile --group site --universal \
+	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --quiet --upgrade --output-file requirements/site.txt
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -64,3 +89,14 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch .venv/.ready
+
+.venv/clients/.ready: .venv/.ready requirements/clients.txt tests/clients/package-lock.json
+	$(PYTHON) -m venv .venv/node
+	.venv/node/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/clients.txt
+	$(BIN)/python tests/clients/install.py .venv/node .venv/clients
+	@touch .venv/clients/.ready
+
+.venv/agentdojo/.ready: examples/agentdojo/requirements.txt
+	$(PYTHON) -m venv .venv/agentdojo
+	.venv/agentdojo/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	@touch $@

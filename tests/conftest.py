@@ -23,6 +23,16 @@ for agent in known_agents.AGENTS:
         os.environ.pop(variable, None)
 
 
+@pytest.fixture(autouse=True)
+def _same_folder():
+    """Paths of the tests that follow depend on it."""
+    here = Path.cwd()
+    yield
+    left = os.path.realpath(".") if os.access(".", os.F_OK) else "nowhere"
+    os.chdir(here)
+    assert left == str(here), "the test went to another folder and did not come back"
+
+
 @pytest.fixture
 def a_person(tmp_path_factory, monkeypatch):
     """A person is at work, who has a folder for what is remembered."""

@@ -1,4 +1,4 @@
-"""Every case of the pages of spec/ and examples/ is a test; `make spec-update` rewrites them."""
+"""Every case of the pages of spec/, examples/ and docs/ is a test; `make spec-update` rewrites them."""
 
 import os
 from pathlib import Path
@@ -17,16 +17,22 @@ from bylaw.tools.suites.outcome import updated
 from bylaw.tools.suites.reader import read_page
 from bylaw.tools.suites.rule_files import installed_decider
 from bylaw.tools.suites.runner import UPDATE_VARIABLE, run_case
-from page_git import run_git
+from page_install import use_machine
+from page_process import run_process
 from recording import BEGIN, recorder, stop_clock, use_utc
 
 ROOT = Path(__file__).parent.parent
 # What else lies below examples/ is what its pages are about.
-PAGES = [*sorted((ROOT / "spec").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]
+SPEC = [*sorted((ROOT / "spec").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]
+# Pages for readers: a heading may have no example. Others are generated, or tested in tests/docs/.
+OTHERS = ("README", "cli", "configuration", "first-hour", "hooks", "law", "policies")
+GUIDES = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in OTHERS]
+PAGES = [*SPEC, *GUIDES]
 
 
 def load(path):
-    return read_page(SourceFile.decode(path.relative_to(ROOT).as_posix(), path.read_bytes()))
+    source = SourceFile.decode(path.relative_to(ROOT).as_posix(), path.read_bytes())
+    return read_page(source, prose=path in GUIDES)
 
 
 def described(source, outcome):
@@ -55,11 +61,12 @@ def test_page_is_well_formed(path):
 
 @pytest.mark.usefixtures("a_person")
 @pytest.mark.parametrize(("path", "title"), list(cases()))
-def test_case(path, title, tmp_path, monkeypatch):
+def test_case(path, title, tmp_path, tmp_path_factory, monkeypatch):
     page = load(path)  # anew: an update of an earlier case has moved this one
     case = next(case for case in page.cases if case.title == title)
     use_utc(monkeypatch)
     stop_clock(monkeypatch, BEGIN)
+    use_machine(monkeypatch, tmp_path_factory.mktemp("home"))
     outcomes = run_case(
         page.source,
         case,
@@ -68,7 +75,7 @@ def test_case(path, title, tmp_path, monkeypatch):
         decider=installed_decider(),
         main=main,
         record=recorder(monkeypatch),
-        git=run_git,
+        process=run_process,
     )
     wrong = [outcome for outcome in outcomes if outcome.failure]
     if os.environ.get(UPDATE_VARIABLE):

@@ -48,16 +48,46 @@ def test_the_mistake(folder):
     assert done.stdout == shown
 
 
-def test_the_chat(tmp_path):
+def shell(folder, script):
     programs = Path(sys.executable).parent  # without a link: that of the environment
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["/bin/sh", "-e", "-c", block("sh")],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, "TMPDIR": str(tmp_path)},
+    return subprocess.run(
+        ["/bin/sh", "-e", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "TMPDIR": str(folder), "BYLAW_RESIDENT": "0"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_hook(tmp_path):
+    assert shell(tmp_path, "git init -q && bylaw init --no-hooks --yes").returncode == 0
+
+    command, _, shown = block("", "$ echo").partition("\n")
+    done = shell(tmp_path, command.removeprefix("$ "))
+
+    assert (done.stdout, done.returncode) == (shown, 2)
+
+
+def test_the_policy(tmp_path):
+    policies = tmp_path / ".deepwork/policies"
+    policies.mkdir(parents=True)
+    (policies / "source-test-pairing.md").write_text(
+        "---\nname: Source/Test Pairing\nset:\n  - src/{path}.py\n  - tests/{path}_test.py\n---\nPair.\n"
+    )
+    (tmp_path / "src/auth").mkdir(parents=True)
+    commit = "git -c user.name=a -c user.email=a@b commit -qm begin"
+    assert shell(tmp_path, f"git init -q -b main && git add -A && {commit}").returncode == 0
+    (tmp_path / "src/auth/login.py").write_text("pass\n")
+
+    command, _, shown = block("", "$ bylaw policies").partition("\n")
+    done = shell(tmp_path, command.removeprefix("$ "))
+
+    assert (done.stdout, done.returncode) == (shown, 1)
+
+
+def test_the_chat(tmp_path):
+    done = shell(tmp_path, block("sh"))
 
     assert (done.stdout, done.stderr) == (block("", "[developer"), "")

@@ -1,0 +1,52 @@
+"""docs/hooks.md says what the code does: its example, its numbers, a section for each client."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bylaw.hosts.hooks.closing import END_PATIENCE_S, PATIENCE_S, STOP_PATIENCE_S
+from bylaw.hosts.hooks.front import MAX_PAYLOAD
+from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.settings.tables import StopSettings
+from bylaw.runtime.stop_gate import MAX_IN_A_ROW
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("speech", SPEECH.values(), ids=SPEECH.keys())
+def test_every_client_has_a_section(speech):
+    assert f"\n### {speech.title}\n" in PAGE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"longer than {PATIENCE_S:g} s; {STOP_PATIENCE_S:g} s at a stop, {END_PATIENCE_S:g} s at",
+        f"larger than {MAX_PAYLOAD >> 20} MiB",
+        f"`[stop] max_blocks` times ({StopSettings().max_blocks})",
+        f"after {MAX_IN_A_ROW} blocks in a row",
+    ],
+)
+def test_numbers_are_those_of_the_code(words):
+    assert words in PAGE
+
+
+def test_the_example_runs(tmp_path):
+    (script,) = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    programs = str(Path(sys.executable).parent)
+    seen = {**os.environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "BYLAW_RESIDENT": "0"}
+    seen["PATH"] = f"{programs}:{seen['PATH']}"
+
+    done = subprocess.run(
+        ["sh", "-e", "-c", script], capture_output=True, text=True, env=seen, check=False
+    )
+
+    assert done.stdout.count("\n") == 1
+    assert '"permissionDecision":"deny"' in done.stdout
+    assert done.stderr == "Never with --force.\n(rule no-force, guard.chatmd:5)\n"
+    assert done.returncode == 2

@@ -1,0 +1,116 @@
+"""The pages of languages, and of the machine interface, name everything that is a word there.
+
+Their examples are run by `tests/test_spec.py`, their tables of data are written by `make docs`.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bylaw.dialects.chatmd import rules_reader, written
+from bylaw.dialects.chatmd.elements import HOMES
+from bylaw.dialects.chatmd.syntax.names import KNOWN
+from bylaw.dialects.context import declared, framing
+from bylaw.dialects.context.payload import ERROR_RESPONSE
+from bylaw.dialects.context.schema import CHECK_FIELDS, ENABLED_KINDS, TEXT_KINDS
+from bylaw.dialects.context.types import BUILT_IN
+from bylaw.dialects.toml_rules.action_reader import FIELDS
+from bylaw.dialects.toml_rules.reader import (
+    CONDITION_KEYS,
+    FIRST_PRIORITY,
+    LAST_PRIORITY,
+    RULE_KEYS,
+)
+from bylaw.dialects.toml_rules.written import Hook
+from bylaw.expr.limits import MAX_ITEMS, MAX_OUTPUT_CHARS
+from bylaw.expr.template.filters import FILTERS, TESTS
+from bylaw.hosts.chat.tools.built_in import BUILT_IN_NAMES
+from bylaw.model.codes import Code
+from bylaw.model.codes import context as codes
+from bylaw.model.decision import Reason, TraceLine, TraceResult
+from bylaw.model.event import Common
+from bylaw.model.facts import LawFacts, ToolFacts, WorkFacts
+from bylaw.model.verdict import Verdict
+from bylaw.model.vocabulary import CallStatus, Category, DeliverAt, EffectStatus, Level, Priority
+from bylaw.runtime.discovery import CONVENTION
+
+CHATMD_WORDS = [
+    *(rules_reader.MAX_ACTIONS, rules_reader.MAX_CALLS, rules_reader.TRACE),
+    *(*written.EventName, *written.InsertRole, *written.Mode, *written.Level),
+]
+CONTEXT_WORDS = [
+    *(*declared.CheckType, *CHECK_FIELDS.values(), *declared.StepKind, *declared.ArgumentKind),
+    *(*ENABLED_KINDS, *TEXT_KINDS, *declared.Constraints.__struct_fields__, ERROR_RESPONSE),
+]
+MACHINE_WORDS = [
+    *(*CallStatus, *EffectStatus, *TraceResult, *(one.value for one in Verdict)),
+    *(*Common.__struct_fields__, *Reason.__struct_fields__, *TraceLine.__struct_fields__),
+]
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def text_of(page):
+    return (DOCS / f"{page}.md").read_text(encoding="utf-8")
+
+
+def all_facts():
+    return [field for of in (ToolFacts, WorkFacts, LawFacts) for field in of.__struct_fields__]
+
+
+def context_codes():
+    return [code.name for code in vars(codes).values() if isinstance(code, Code)]
+
+
+def named(page):
+    """What stands in backticks, and each part of it."""
+    prose = re.sub(r"^(```+).*?^\1$", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
+    return {
+        part
+        for code in re.findall(r"`([^`]+)`", prose)
+        for part in (code, *re.findall(r"<?[\w.-]+", code), *re.findall(r"\w+", code))
+    }
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        pytest.param("chatmd", [f"<{name}" for name in (*HOMES, *KNOWN)], id="chatmd elements"),
+        pytest.param("chatmd", rules_reader.ON_ATTRIBUTES, id="chatmd rules"),
+        pytest.param("chatmd", CHATMD_WORDS, id="chatmd words"),
+        pytest.param("chatmd", BUILT_IN_NAMES, id="chatmd tools"),
+        pytest.param("context", framing.BLOCK_TYPES, id="context blocks"),
+        pytest.param("context", CONTEXT_WORDS, id="context words"),
+        pytest.param("context", BUILT_IN, id="context types"),
+        pytest.param("context", context_codes(), id="context codes"),
+        pytest.param("machine-interface", MACHINE_WORDS, id="shapes"),
+        pytest.param("machine-interface", all_facts(), id="facts"),
+        pytest.param("toml-rules", [*RULE_KEYS, *CONDITION_KEYS], id="toml keys"),
+        pytest.param("toml-rules", Hook, id="toml triggers"),
+        pytest.param("toml-rules", [*FIELDS, *(f for of in FIELDS.values() for f in of)], id="toml actions"),
+        pytest.param("toml-rules", [*Category, *DeliverAt, *Level, *Priority], id="toml words"),
+        pytest.param("toml-rules", [*FILTERS, *TESTS], id="toml templates"),
+    ],
+)  # fmt: skip
+def test_every_name_is_explained(page, names):
+    assert {str(name) for name in names} - named(page) == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("toml-rules", f"{FIRST_PRIORITY} to {LAST_PRIORITY}"),
+        ("toml-rules", f"{MAX_ITEMS:,}\nelements"),
+        ("toml-rules", f"{MAX_OUTPUT_CHARS:,} characters"),
+    ],
+)
+def test_numbers_are_those_of_the_code(page, told):
+    assert told in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("page", "dialect"), [("chatmd", "chatmd"), ("context", "context"), ("toml-rules", "toml")]
+)
+def test_places_are_those_of_the_code(page, dialect):
+    places = [place for place in CONVENTION if place.dialect == dialect]
+    assert {f"{one.folder}/" if one.folder else one.names for one in places} - named(page) == set()
