@@ -1,6 +1,7 @@
 """The language of `tests/dialect` is installed for the tests and for what they start."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ DIALECT = str(Path(__file__).parent / "dialect")
 
 sys.path.insert(0, DIALECT)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [DIALECT, os.environ.get("PYTHONPATH")]))
+
+# Whatever a shell starts in the background ignores interrupts, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A start must not know what an earlier one found; a test that wants a cache names its own.
 os.environ["XDG_CACHE_HOME"] = "none"
