@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 DIAGNOSTICS = DOCS / "diagnostics"
-WITH_TABLES = [page for page in DOCS.glob("*.md") if PLACE.search(page.read_text(encoding="utf-8"))]
+WRITTEN = [*DOCS.glob("*.md"), *DOCS.glob("hosts/*.md")]
+WITH_TABLES = [page for page in WRITTEN if PLACE.search(page.read_text(encoding="utf-8"))]
 MAX_EXAMPLE = 300
 HELP_WIDTH = 80
 # Examples that are not shown as they are, by kind.

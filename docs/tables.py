@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import hooks_tables
+import hosts_tables
+from markdown_table import codes, table
 
 from bylaw.dialects.context.presets import PRESETS
 from bylaw.expr import condition_environment, guard_environment
@@ -25,7 +27,7 @@ from bylaw.runtime.effects import BUS, CARRIES_OUT, CHAT, PYTHON, SPEECH, WORKTR
 from bylaw.runtime.loading import load_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from msgspec import Struct
 
@@ -130,7 +132,7 @@ def _context() -> str:
         (f"`{path}`", _type(one.type), meaning)
         for (path, one), meaning in zip(ATTRIBUTES.items(), _all(CONTEXT, ATTRIBUTES), strict=True)
     ]
-    return _table(("`context.…`", "Type", "Is"), rows)
+    return table(("`context.…`", "Type", "Is"), rows)
 
 
 def _helpers() -> str:
@@ -144,7 +146,7 @@ def _guard_names() -> str:
         (f"`{name}`", _type(one.type, "null"), meaning)
         for (name, one), meaning in zip(known.items(), _all(GUARD_NAMES, known), strict=True)
     ]
-    return _table(("Name", "Type", "Is"), rows)
+    return table(("Name", "Type", "Is"), rows)
 
 
 def _guard_functions() -> str:
@@ -156,12 +158,12 @@ def _condition_functions() -> str:
     plain = [name for name in condition_environment.FUNCTIONS if name not in HELPERS]
     methods = condition_environment.METHODS
     rows = [
-        ("functions", _codes(f"{name}()" for name in plain)),
-        ("of texts", _codes(f".{name}()" for name, one in methods.items() if "str" in one.owners)),
-        ("of lists", _codes(f".{name}()" for name, one in methods.items() if "list" in one.owners)),
-        ("of maps", _codes(f".{name}()" for name, one in methods.items() if "map" in one.owners)),
+        ("functions", codes(f"{name}()" for name in plain)),
+        ("of texts", codes(f".{name}()" for name, one in methods.items() if "str" in one.owners)),
+        ("of lists", codes(f".{name}()" for name, one in methods.items() if "list" in one.owners)),
+        ("of maps", codes(f".{name}()" for name, one in methods.items() if "map" in one.owners)),
     ]
-    return _table(("", "As in Python"), rows)
+    return table(("", "As in Python"), rows)
 
 
 def _presets() -> str:
@@ -169,7 +171,7 @@ def _presets() -> str:
         (f"`{name}`", ", ".join(f"`{check.type}: {check.about}`" for check in checks))
         for name, checks in PRESETS.items()
     ]
-    return _table(("`preset`", "Stands for"), rows)
+    return table(("`preset`", "Stands for"), rows)
 
 
 def _procedures() -> str:
@@ -189,24 +191,24 @@ def _procedures() -> str:
         )
         for group, title in found
     ]
-    return _table(("Rules", "Order", "Which act", "A guard fails", "A step fails"), rows)
+    return table(("Rules", "Order", "Which act", "A guard fails", "A step fails"), rows)
 
 
 def _events() -> str:
     common = set(Common.__struct_fields__)
     rows = [
-        (f"`{one.kind}`", _about(one), _codes(f for f in one.__struct_fields__ if f not in common))
+        (f"`{one.kind}`", _about(one), codes(f for f in one.__struct_fields__ if f not in common))
         for one in get_args(Event)
     ]
-    return _table(("Kind", "Means", "Fields"), rows)
+    return table(("Kind", "Means", "Fields"), rows)
 
 
 def _effects() -> str:
     rows = [
-        (f"`{one.op}`", _about(one), _codes(one.__struct_fields__), _carriers(one))
+        (f"`{one.op}`", _about(one), codes(one.__struct_fields__), _carriers(one))
         for one in get_args(Step)
     ]
-    return _table(("`op`", "Does", "Fields", "Carried out by"), rows)
+    return table(("`op`", "Does", "Fields", "Carried out by"), rows)
 
 
 def _carriers(step: type[Struct]) -> str:
@@ -226,7 +228,7 @@ def _functions(known: Mapping[str, Function], meanings: Mapping[str, str]) -> st
         (f"`{name}({', '.join(map(_parameter, one.parameters))})`", _type(one.result), meaning)
         for (name, one), meaning in zip(known.items(), _all(meanings, known), strict=True)
     ]
-    return _table(("Function", "Gives", "Is"), rows)
+    return table(("Function", "Gives", "Is"), rows)
 
 
 def _parameter(parameter: Parameter) -> str:
@@ -244,7 +246,7 @@ def _type(type_: Type, missing: str = "None") -> str:
     kinds -= {"int"} if "float" in kinds else set()
     (kind,) = kinds
     inner = type_.item or type_
-    word = _codes(inner.fields) if inner.fields else _WORDS.get(kind, kind)
+    word = codes(inner.fields) if inner.fields else _WORDS.get(kind, kind)
     word = f"list of {word}" if inner.fields and kind == "list" else word
     return f"{word}, or {missing}" if "null" in type_.kinds else word
 
@@ -256,22 +258,10 @@ def _all(meanings: Mapping[str, str], known: Iterable[str]) -> list[str]:
     return [meanings[name] for name in names]
 
 
-def _codes(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "context-presets": _presets,
     **hooks_tables.TABLES,
+    **hosts_tables.TABLES,
     "toml-context": _context,
     "toml-helpers": _helpers,
     "toml-functions": _condition_functions,

@@ -25,8 +25,9 @@ ROOT = Path(__file__).parent.parent
 # What else lies below examples/ is what its pages are about.
 SPEC = [*sorted((ROOT / "spec").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]
 # Pages for readers: a heading may have no example. Others are generated, or tested in tests/docs/.
-OTHERS = ("README", "cli", "configuration", "first-hour", "hooks", "law", "policies")
-GUIDES = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in OTHERS]
+OTHERS = ("README", "cli", "configuration", "first-hour", "hooks", "law", "policies", "python")
+DOCS = [page for folder in ("docs", "docs/hosts") for page in sorted((ROOT / folder).glob("*.md"))]
+GUIDES = [page for page in DOCS if page.stem not in OTHERS]
 PAGES = [*SPEC, *GUIDES]
 
 

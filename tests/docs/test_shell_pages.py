@@ -1,4 +1,4 @@
-"""The first hour, from the first command to the last, in a folder in which nothing was before."""
+"""Pages whose commands need a shell, from the first one to the last, in an empty folder."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs/first-hour.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ |\[exit ).*\n)*)\[exit (\d)\]$", re.MULTILINE)
 # What differs from one hour to the other, as the page writes it.
@@ -37,9 +37,11 @@ def shell(tmp_path):
     return run
 
 
-def test_everything_happens_as_it_is_written(shell):
+@pytest.mark.parametrize("name", ["first-hour.md", "hosts/python.md"])
+def test_everything_happens_as_it_is_written(shell, name):
+    page = (DOCS / name).read_text(encoding="utf-8")
     commands = 0
-    for kind, path, text in BLOCK.findall(PAGE):
+    for kind, path, text in BLOCK.findall(page):
         if path:
             (shell.root / path).parent.mkdir(parents=True, exist_ok=True)
             (shell.root / path).write_text(text)
@@ -47,4 +49,4 @@ def test_everything_happens_as_it_is_written(shell):
             for line, shown, code in COMMAND.findall(text):
                 assert shell(line) == (shown, int(code)), line
                 commands += 1
-    assert commands == PAGE.count("\n$ ") == 9
+    assert commands == page.count("\n$ ") > 0
