@@ -22,6 +22,19 @@ nav:
   - The first hour: docs/first-hour.md
   - Recipes: docs/recipes.md
   - Coding agents: docs/hooks.md
+  - Hosts:
+      - Claude Code: docs/hosts/claude.md
+      - Codex CLI: docs/hosts/codex.md
+      - Gemini CLI: docs/hosts/gemini.md
+      - Qwen Code: docs/hosts/qwen.md
+      - GitHub Copilot CLI: docs/hosts/copilot.md
+      - Factory Droid: docs/hosts/droid.md
+      - OpenCode: docs/hosts/opencode.md
+      - Cursor: docs/hosts/cursor.md
+      - A chat: docs/hosts/chat.md
+      - A Python program: docs/hosts/python.md
+      - The work tree: docs/hosts/worktree.md
+      - The bus: docs/hosts/bus.md
   - Languages:
       - ChatMD: docs/chatmd.md
       - TOML rules: docs/toml-rules.md
