@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -114,13 +115,13 @@ class TestRights:
     """Tried as another user, since nothing is forbidden to this one."""
 
     @pytest.fixture
-    def theirs(self, tmp_path_factory):
+    def theirs(self):
         """A folder of `nobody`, which others can reach."""
-        folder = tmp_path_factory.mktemp("theirs")
-        for one in (folder, *folder.parents[:2]):
-            one.chmod(0o755)
-        os.chown(folder, NOBODY, NOBODY)
-        return folder
+        with tempfile.TemporaryDirectory() as name:  # those of pytest are for their user alone
+            folder = Path(name)
+            folder.chmod(0o755)
+            os.chown(folder, NOBODY, NOBODY)
+            yield folder
 
     def as_nobody(self, theirs, code):
         source = f"""
@@ -250,6 +251,7 @@ other.rollback()
     def test_many_processes_make_the_same_journal(self, path):
         code = f"""
 import sys
+import tempfile
 sys.path[:0] = {[str(Path(__file__).parent)]!r}
 from test_journal_trouble import *
 sys.stdin.readline()
@@ -483,6 +485,7 @@ class TestLife:
         """It holds no lock between two records."""
         code = f"""
 import sys
+import tempfile
 sys.path[:0] = {[str(Path(__file__).parent)]!r}
 from test_journal_trouble import *
 work = runtime(Journal({path!r}), quota(5))
