@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from table import Lap, Row, format_table, race
 
+from bylaw.hosts.hooks.line import SOCKET
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -140,7 +142,7 @@ def _home(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _await_resident(home: dict[str, str]) -> None:
-    socket = Path(home["HOME"], ".local/state/bylaw/resident.sock")
+    socket = Path(home["HOME"], ".local/state/bylaw", SOCKET)
     until = time.monotonic() + 30
     while not socket.exists():
         if time.monotonic() > until:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from stand import Stand
 
+from bylaw.hosts.hooks.line import SOCKET
+
 PROGRAMS = Path(__file__).resolve().parents[2] / ".venv/clients/bin"
 HOSTS = ("claude", "codex", "gemini", "qwen", "opencode")
 
@@ -20,7 +22,7 @@ def state(tmp_path_factory):
     """The user's state folder. When the socket in it goes, the resident does."""
     folder = tmp_path_factory.mktemp("state")
     yield folder
-    (folder / "bylaw/resident.sock").unlink(missing_ok=True)
+    (folder / "bylaw" / SOCKET).unlink(missing_ok=True)
 
 
 @pytest.fixture(params=HOSTS)

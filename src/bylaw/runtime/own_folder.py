@@ -11,43 +11,33 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
 from bylaw.runtime.brief_lock import wait_for_lock
-from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, real_path
+from bylaw.runtime.own_place import CACHE, STATE, base_of, is_beyond, is_own, named_place
+from bylaw.runtime.paths import as_bytes, folder_of
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WRITABLE_BY_OTHERS = 0o022
+_ELSEWHERE = "set `XDG_STATE_HOME` to the absolute path of a folder outside of it"
 
 
 def user_cache(root: str) -> str:
     """The folder for what can be made anew; the empty text if there is no safe place."""
-    home = _user_folder("XDG_CACHE_HOME", ".cache")
+    place = named_place(CACHE)
     # A repository must not bring its own: what lies there is believed.
-    if not home.startswith("/") or lies_in(real_path(home), real_path(root)):
-        return ""
-    return f"{home.rstrip('/')}/bylaw"
+    return place if place and is_beyond(CACHE, root) else ""
 
 
 def user_state(root: str) -> str:
     """The folder for what must last, such as trust; BylawError if there is no safe place."""
-    home = _user_folder("XDG_STATE_HOME", ".local/state")
-    if not home.startswith("/"):
-        raise BylawError(f"`{home}` is no folder for what Bylaw remembers; {_ELSEWHERE}")
-    if lies_in(real_path(home), real_path(root)):
+    base, place = base_of(STATE), named_place(STATE)
+    if not place:
+        raise BylawError(f"`{base}` is no folder for what Bylaw remembers; {_ELSEWHERE}")
+    if not is_beyond(STATE, root):
         why = "which could so bring its own trust"
-        raise BylawError(f"`{home}` lies inside the repository, {why}; {_ELSEWHERE}")
-    return f"{home.rstrip('/')}/bylaw"
-
-
-_ELSEWHERE = "set `XDG_STATE_HOME` to the absolute path of a folder outside of it"
-
-
-def _user_folder(variable: str, below_home: str) -> str:
-    named = os.environb.get(variable.encode())
-    home = os.environb.get(b"HOME")
-    return as_text(named or (home + b"/" + below_home.encode() if home else b""))
+        raise BylawError(f"`{base}` lies inside the repository, {why}; {_ELSEWHERE}")
+    return place
 
 
 def read_own(folder: str, name: str, at_most: int) -> bytes:
@@ -133,7 +123,7 @@ def _opened(folder: str, *, to_ourselves: bool = False) -> Iterator[int]:
 
 
 def _refuse_foreign(found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid() or found.st_mode & _WRITABLE_BY_OTHERS:
+    if not is_own(found):
         raise PermissionError
 
 

@@ -13,9 +13,8 @@ from itertools import islice
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.model.errors import BylawError
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
-from bylaw.runtime.own_folder import user_cache, user_state
+from bylaw.runtime.own_place import CACHE, STATE, named_place
 from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, name_from, real_path
 from bylaw.runtime.policy_settings import CONFIG as POLICY_CONFIG
 from bylaw.runtime.protected_names import (
@@ -177,7 +176,7 @@ class Protection:
         kept |= dict.fromkeys(self._from_root(self.settings.paths), _NAMED)
         kept |= dict.fromkeys(self._from_root(self.approvals), _APPROVALS)
         kept |= dict.fromkeys(self._from_root((OURS,)), BELONGS_TO_US)
-        kept |= dict.fromkeys(_both(_own_folders(self.root)), BELONGS_TO_US)
+        kept |= dict.fromkeys(_both(_own_folders()), BELONGS_TO_US)
         kept |= dict.fromkeys(_both(_moved()), HOLDS_HOOKS)
         project = f"{self._top}/{PROJECT}"
         if holds_settings(self._top):
@@ -244,14 +243,9 @@ def files_in(path: str, deep: int) -> Iterator[str]:
         return
 
 
-def _own_folders(root: str) -> Iterator[str]:
-    cache = user_cache(root)
-    if cache:
-        yield cache
-    try:
-        yield user_state(root)
-    except BylawError:
-        return  # there is no safe place, so nothing lies in it
+def _own_folders() -> Iterator[str]:
+    """Of the user, also where this root may not use them: what others use lies there."""
+    yield from filter(None, map(named_place, (CACHE, STATE)))
 
 
 def _moved() -> Iterator[str]:

@@ -32,7 +32,8 @@ def absolute(path: str, folder: str = "") -> str:
     try:
         if not path:
             raise FileNotFoundError
-        base = as_bytes(folder) or os.getcwdb()  # noqa: PTH109 - a Path takes no bytes
+        # A path from the top needs no working directory, which may be gone.
+        base = as_bytes(folder) or (b"/" if path[0] == "/" else os.getcwdb())  # noqa: PTH109 - bytes
         return as_text(os.path.normpath(os.path.join(base, as_bytes(path))))  # noqa: PTH118 - same
     except (OSError, ValueError) as wrong:  # or the working directory is gone
         raise LoadError([unreadable(path, wrong)]) from None

@@ -221,3 +221,55 @@ def test_every_gate_of_every_client_is_closed_in_its_own_words(tmp_path, host):
         assert "bylaw failed" in called.stderr
         assert "bylaw failed" in str(called.answer)
         assert called.code == (0 if host in ("cursor", "opencode") else 2)
+
+
+GONE = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+
+
+@pytest.mark.parametrize("resident", ["0", "1"])
+@pytest.mark.parametrize("host", sorted(GATES))
+def test_a_folder_that_is_gone_opens_no_gate(tmp_path, host, resident):
+    """Where nobody can tell where we are, what cannot be judged stays closed all the same."""
+    repository = Repository(tmp_path / "root", tmp_path / "home", {"BYLAW_RESIDENT": resident})
+    event = next(iter(GATES[host]))
+
+    called = repository.raw(
+        *("-c", GONE, "sh", *COMMAND, host, event), data=b"nope", command=["sh"]
+    )
+
+    assert "bylaw failed, so nothing is let through" in str(called.answer)
+    assert "Traceback" not in called.stderr
+    assert called.code == (0 if host in ("cursor", "opencode") else 2)
+
+
+def test_a_folder_that_is_gone_keeps_no_rule_from_being_asked(tmp_path):
+    repository = Repository(tmp_path / "root", tmp_path / "home", {"BYLAW_RESIDENT": "1"})
+    repository.rules(NO_SHELL)
+    given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
+
+    called = repository.raw(
+        *("-c", GONE, "sh", *COMMAND, "claude", "PreToolUse"),
+        data=repository.payload("PreToolUse", **given),
+        command=["sh"],
+    )
+
+    assert "quota" in called.own["permissionDecisionReason"]
+
+
+def test_what_fails_while_a_failure_is_told_opens_nothing(repository):
+    """Whether a person has opened gates cannot be found out: then nobody has."""
+    script = """
+import sys
+import bylaw.hosts.hooks.releasing as releasing
+def broken():
+    raise RuntimeError("broken, too")
+releasing.released_until = broken
+from bylaw.hosts.hooks.front import main
+sys.exit(main(sys.argv[1:]))
+"""
+    command = [sys.executable, "-I", "-c", script]
+
+    called = repository.raw("claude", "PreToolUse", data=b"nope", command=command)
+
+    assert called.code == 2
+    assert "the payload is not JSON" in called.own["permissionDecisionReason"]

@@ -179,3 +179,41 @@ def test_a_gate_that_fails_does_not_keep_an_agent_for_ever(tmp_path):
     second = repository.stop(again=True)
     assert second.code == 0
     assert "nothing was checked" in second.stderr
+
+
+def test_nor_where_the_payload_names_the_event(tmp_path):
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("bylaw.toml", "[stop]\nmax_bloks = 1\n")
+
+    def stop(*, again):
+        return repository.raw("claude", data=repository.payload("Stop", stop_hook_active=again))
+
+    assert stop(again=False).code == 2
+    second = stop(again=True)
+    assert second.code == 0
+    assert "nothing was checked" in second.stderr
+
+
+def test_a_call_that_speaks_of_a_stop_is_none(tmp_path):
+    """Arguments are the agent's own words: only what stands at the top of a payload counts."""
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("bylaw.toml", "[stop]\nmax_bloks = 1\n")
+    words = {"hook_event_name": "Stop", "stop_hook_active": True}
+    given = {"tool_name": "Bash", "tool_input": words, "tool_use_id": "c"}
+
+    called = repository.raw("claude", data=repository.payload("PreToolUse", **given))
+
+    assert called.code == 2
+
+
+def test_a_cursor_stop_that_fails_does_not_go_round_for_ever(tmp_path):
+    """It says how often it went round, in place of whether."""
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("bylaw.toml", "[stop]\nmax_bloks = 1\n")
+
+    def stop(loops):
+        data = json.dumps({"cwd": str(repository.root), "loop_count": loops}).encode()
+        return repository.raw("cursor", "stop", data=data)
+
+    assert "bylaw failed" in stop(0).answer["followup_message"]
+    assert stop(1).answer == {}

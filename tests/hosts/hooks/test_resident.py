@@ -4,15 +4,20 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import sysconfig
 import time
+import venv
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-from called_hooks import NO_SHELL, Repository
+from called_hooks import COMMAND, NO_SHELL, Repository
 
 from bylaw.hosts.hooks.line import SOCKET
+from bylaw.hosts.hooks.resident import _code_stamp
 
 
 @pytest.fixture
@@ -118,6 +123,69 @@ def test_many_at_once_are_all_judged(repository):
     codes = [process.wait(60) for process in running]
 
     assert sorted(codes) == [0] * 5 + [2] * 7
+
+
+@pytest.mark.parametrize("length", [10, 2_000_000])
+def test_a_resident_that_hangs_is_not_waited_for(repository, length):
+    """It has time to take a call, not the time to judge it; and what it did not take it drops."""
+    process = await_resident(repository)
+    before = judged(repository)
+    os.kill(process, signal.SIGSTOP)
+    begun = time.monotonic()
+    called = repository.shell("x" * length)
+    took = time.monotonic() - begun
+    os.kill(process, signal.SIGCONT)
+
+    assert "quota" in called.own["permissionDecisionReason"]
+    assert took < 20  # it would be killed after 60
+    assert repository.shell("ls").code == 2  # the resident has seen the first one by now
+    assert judged(repository) == before + 2
+
+
+def judged(repository):
+    """How many calls are on record."""
+    with sqlite3.connect(repository.root / ".bylaw/state/journal.db") as journal:
+        found = journal.execute("SELECT count(*) FROM records WHERE kind = 'tool.before'")
+        return found.fetchone()[0]
+
+
+def test_a_second_installation_has_a_resident_of_its_own(repository, tmp_path):
+    """One that waits for the other's would start a process in vain with every call."""
+    first = await_resident(repository)
+    other = tmp_path / "other/bin/python"
+    venv.create(other.parent.parent)
+    (packages,) = (tmp_path / "other/lib").glob("python*/site-packages")
+    ours = sysconfig.get_path("purelib")
+    (packages / "ours.pth").write_text(f"import site; site.addsitedir({ours!r})\n")
+    code = "from bylaw.hosts.hooks.line import SOCKET; print(SOCKET)"
+    done = subprocess.run([other, "-I", "-c", code], capture_output=True, check=True)
+    theirs = socket_of(repository).with_name(done.stdout.decode().strip())
+    assert theirs != socket_of(repository)
+    call = [other, *COMMAND[1:], "claude", "PreToolUse"]
+    given = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "c"}
+    until = time.monotonic() + 60
+    while not theirs.exists() and time.monotonic() < until:
+        called = repository.raw(data=repository.payload("PreToolUse", **given), command=call)
+        assert called.code == 2
+        time.sleep(0.2)
+
+    assert theirs.exists()
+    assert socket_of(repository).exists()
+    assert first in residents(repository)
+
+
+def test_code_that_an_older_file_replaces_is_noticed(tmp_path, monkeypatch):
+    """Going back to an earlier version is a change like any other."""
+    file = tmp_path / "bylaw_probe.py"
+    file.write_text("")
+    os.utime(file, (1000, 1000))
+    monkeypatch.syspath_prepend(tmp_path)
+    import_module("bylaw_probe")
+    before = _code_stamp()
+    assert _code_stamp() == before
+
+    os.utime(file, (1, 1))
+    assert _code_stamp() != before
 
 
 def test_a_resident_that_is_killed_is_replaced(repository):

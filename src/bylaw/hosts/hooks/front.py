@@ -21,10 +21,11 @@ from bylaw.hosts.hooks.closing import (
     is_gate,
     patience_s,
 )
-from bylaw.hosts.hooks.line import TAKEN, connected, is_wanted, request, resident_command
+from bylaw.hosts.hooks.line import GO, TAKEN, connected, is_wanted, request, resident_command
 
 TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
 if TYPE_CHECKING:
+    import _socket
     from typing import NoReturn
 
     from bylaw.hosts.hooks.shape import Output
@@ -33,6 +34,9 @@ MAX_PAYLOAD = 32 << 20
 MAX_ANSWER = 64 << 20
 MAX_WHY = 4_000
 _PIECE = 1 << 16
+# A resident that is well takes a call in milliseconds; what is left is for a child of our own.
+HAND_OVER_S = 2.0
+_HAND_OVER_SHARE = 3
 # What whoever judges says: that gates may stay open when it fails, its answer, or why it has none.
 OPEN, ANSWER, FAILED = b"o", b"a", b"f"
 _LENGTH = 4  # bytes that tell how long an answer is
@@ -44,9 +48,9 @@ def run(host: str, event: str) -> int:
     until = time.monotonic() + patience_s(event)
     data, ended = _payload(until)
     if len(data) > MAX_PAYLOAD:
-        return _fail(host, event, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB")
+        return _fail(host, event, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
     if not ended:
-        return _fail(host, event, "the payload did not come to its end")
+        return _fail(host, event, "the payload did not come to its end", data)
     said, why = _asked(host, event, data, until)
     opens = said.startswith(OPEN)
     kind, body = _message(said)
@@ -54,18 +58,33 @@ def run(host: str, event: str) -> int:
         return _print(*_unpacked(body))
     if kind == FAILED:
         why = body.decode("utf-8", "replace")
-    why = why or "it ended without an answer"
-    return _fail(host, event, why, opens=opens or _goes_round(event, data))
+    return _fail(host, event, why or "it ended without an answer", data, opens=opens)
 
 
 def _goes_round(event: str, data: bytes) -> bool:
     """Whether a stop was blocked just before: a gate that fails must not keep an agent for ever."""
-    return event in STOP_NAMES and b'"stop_hook_active":true' in data.replace(b" ", b"")
+    if (event or _event_named_in(data)) not in STOP_NAMES:
+        return False
+    told = data.replace(b" ", b"")
+    rounds = told.partition(b'"loop_count":')[2][:1]
+    return b'"stop_hook_active":true' in told or b"1" <= rounds <= b"9"
+
+
+def _event_named_in(data: bytes) -> str:
+    """What the payload itself says; only what stands at its top counts: arguments may say all."""
+    import json  # noqa: PLC0415 - heavy, and needed only where a call without an event failed
+
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    name = found.get("hook_event_name") if isinstance(found, dict) else ""
+    return name if isinstance(name, str) else ""
 
 
 def _message(said: bytes) -> tuple[bytes, bytes]:
     """The answer, or why there is none; nothing if it is not there as a whole."""
-    rest = said.lstrip(TAKEN + OPEN)
+    rest = said.lstrip(OPEN)
     kind, begin = rest[:1], 1 + _LENGTH
     end = begin + int.from_bytes(rest[1:begin], "big")
     if kind not in (ANSWER, FAILED) or len(rest) < max(begin, end):
@@ -125,17 +144,27 @@ def _of_resident(host: str, event: str, data: bytes, until: float) -> tuple[byte
     if line is None:
         return None
     try:
-        line.settimeout(None)
-        _send(line.fileno(), request(host, event, data))
-        line.shutdown(1)
-        said, ended = _heard(line.fileno(), until)
+        taken = _handed_over(line, request(host, event, data), until)
     except OSError:
-        return None
-    finally:
-        line.close()
-    if not said.startswith(TAKEN):
-        return None
-    return said[len(TAKEN) :], "" if ended else _too_long(event)
+        taken = False
+    said, ended = _heard(line.fileno(), until) if taken else (b"", False)
+    line.close()
+    return (said, "" if ended else _too_long(event)) if taken else None
+
+
+def _handed_over(line: _socket.socket, asked: bytes, until: float) -> bool:
+    """Whether the resident has all of it, and judges; if not, it never will: it was not told to."""
+    now = time.monotonic()
+    until = min(now + HAND_OVER_S, now + (until - now) / _HAND_OVER_SHARE)
+    line.settimeout(0)
+    left = memoryview(asked)
+    while left:
+        if not select.select([], [line], [], max(until - time.monotonic(), 0))[1]:
+            return False
+        left = left[line.send(left) :]
+    if not select.select([line], [], [], max(until - time.monotonic(), 0))[0]:
+        return False
+    return line.recv(len(TAKEN)) == TAKEN and line.send(GO) == len(GO)
 
 
 def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str]:
@@ -196,21 +225,24 @@ def _end(status: int) -> str:
     return ""
 
 
-def _fail(host: str, event: str, why: str, *, opens: bool = False) -> int:
+def _fail(host: str, event: str, why: str, data: bytes = b"", *, opens: bool = False) -> int:
     """Close a gate, unless failures are to open it; say so in either case."""
     reason = f"bylaw failed, so nothing is let through: {why}\n{WAY_OUT}"
-    if is_gate(host, event) and not opens and not _released():
+    if is_gate(host, event) and not (opens or _may_open(event, data)):
         stdout, stderr, code = closed(host, event, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
     note = f"bylaw failed, and nothing was checked: {why}\n"
     return _print(SILENCE.get(host, "").encode(), note.encode("utf-8", "replace"), 0)
 
 
-def _released() -> bool:
-    """Whether a person has opened gates for a while, see `bylaw doctor --release`."""
-    from bylaw.hosts.hooks.releasing import released_until  # noqa: PLC0415 - seldom needed
+def _may_open(event: str, data: bytes) -> bool:
+    """Whether a stop goes round, or a person has opened gates, see `bylaw doctor --release`."""
+    try:
+        from bylaw.hosts.hooks.releasing import released_until  # noqa: PLC0415 - seldom needed
 
-    return bool(released_until())
+        return bool(released_until()) or _goes_round(event, data)
+    except Exception:  # noqa: BLE001 - what fails here must not open a gate either
+        return False
 
 
 def _print(stdout: bytes, stderr: bytes, code: int) -> int:
@@ -240,7 +272,10 @@ def main(arguments: list[str]) -> int:
         code = run(host, event)
     except Exception as wrong:  # noqa: BLE001 - a gate must not open because of a bug
         return _fail(host, event, f"{type(wrong).__name__}: {wrong}")
-    _leave_resident()
+    try:
+        _leave_resident()
+    except Exception:  # noqa: BLE001 - the client has its answer, and this is no part of it
+        return code
     return code
 
 

@@ -9,7 +9,8 @@ import os
 import stat
 import time
 
-from bylaw.hosts.hooks.own_state import is_own, state_home
+from bylaw.runtime.own_place import is_own, state_home
+from bylaw.runtime.paths import as_bytes
 
 FILE = "release"
 MAX_MINUTES = 24 * 60
@@ -21,7 +22,7 @@ def released_until() -> int:
     if not folder:
         return 0
     try:
-        file = os.open(f"{folder}/{FILE}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        file = os.open(as_bytes(f"{folder}/{FILE}"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return 0
     try:

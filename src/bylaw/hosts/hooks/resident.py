@@ -23,9 +23,10 @@ from time import monotonic
 from bylaw.dialects import BUILT_IN, OF_HOSTS
 from bylaw.hosts.hooks.closing import patience_s
 from bylaw.hosts.hooks.front import MAX_PAYLOAD, judge
-from bylaw.hosts.hooks.line import SOCKET, TAKEN, Asked, address
-from bylaw.hosts.hooks.own_state import is_own, state_home
+from bylaw.hosts.hooks.line import GO, LOCK, SOCKET, TAKEN, Request, address, length_of
 from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.own_place import is_own, state_home
+from bylaw.runtime.paths import as_bytes
 from bylaw.version import __version__
 
 IDLE_S = 20 * 60.0
@@ -37,10 +38,10 @@ _PIECE = 1 << 16
 
 def serve() -> int:
     """Answer until nobody needs it any more; 0 at the end, 1 if it cannot begin."""
-    folder = state_home()
+    folder = os.fsdecode(as_bytes(state_home()))
     if not folder or not _made(folder):
         return 1
-    lock = os.open(f"{folder}/resident.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    lock = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         flock(lock, LOCK_EX | LOCK_NB)
     except BlockingIOError:
@@ -130,13 +131,15 @@ def _answer(line: socket.socket) -> None:
     """The child: as its caller would have been."""
     try:
         signal.alarm(30)  # for a caller that does not go on
-        asked = Asked(_received(line))
+        asked = Request(_received(line))
         if asked.version != __version__:
             os._exit(0)
         os.chdir(asked.folder)
         os.environb.clear()
         os.environb.update(asked.environment)
         line.sendall(TAKEN)
+        if line.recv(len(GO)) != GO:
+            os._exit(0)
         signal.alarm(int(patience_s(asked.event) + LINGER_S) + 1)
     except BaseException:  # noqa: BLE001 - what was not taken, the caller does itself
         os._exit(1)
@@ -145,25 +148,29 @@ def _answer(line: socket.socket) -> None:
 
 def _received(line: socket.socket) -> bytes:
     pieces: list[bytes] = []
-    size = 0
-    while size <= MAX_REQUEST:
+    size = whole = 0
+    while not whole or size < whole:
         piece = line.recv(_PIECE)
-        if not piece:
-            return b"".join(pieces)
         pieces.append(piece)
         size += len(piece)
-    raise ValueError
+        whole = whole or length_of(b"".join(pieces))
+        if not piece or max(size, whole) > MAX_REQUEST:
+            raise ValueError
+    return b"".join(pieces)
 
 
-def _code_stamp() -> int:
-    """Changes with any file of ours that was imported."""
-    ours = (module for name, module in list(sys.modules.items()) if name.startswith("bylaw"))
-    newest = 0
-    for module in ours:
-        file = getattr(module, "__file__", None)
-        with suppress(OSError):
-            newest = max(newest, os.stat(file).st_mtime_ns if file else 0)  # noqa: PTH116 - pathlib is heavy
-    return newest
+def _code_stamp() -> list[tuple[str, int, int]]:
+    """Changes with any file of ours that was imported, also if an older one takes its place."""
+    ours = [(name, module) for name, module in sys.modules.items() if name.startswith("bylaw")]
+    return [(name, *_stamp_of(getattr(module, "__file__", None))) for name, module in ours]
+
+
+def _stamp_of(file: str | None) -> tuple[int, int]:
+    try:
+        found = os.stat(file) if file else None  # noqa: PTH116 - pathlib is heavy
+    except OSError:
+        found = None
+    return (found.st_mtime_ns, found.st_size) if found else (0, 0)
 
 
 if __name__ == "__main__":

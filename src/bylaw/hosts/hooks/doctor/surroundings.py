@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import fine, note, wrong
 from bylaw.hosts.hooks.line import OFF, SWITCH, connected, is_wanted
-from bylaw.hosts.hooks.own_state import state_home
 from bylaw.hosts.hooks.releasing import released_until
 from bylaw.hosts.hooks.unknown_fields import unknown_fields
 from bylaw.model.diagnostic import Severity
@@ -18,6 +17,7 @@ from bylaw.runtime.effects import TITLES
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import NO_RULES
 from bylaw.runtime.loading import load_root
+from bylaw.runtime.own_place import state_home
 from bylaw.runtime.paths import as_bytes, folder_of
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.root import absolute, read_configuration
