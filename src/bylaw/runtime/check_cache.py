@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bylaw.runtime.check_version import check_version
-from bylaw.runtime.own_folder import read_own, user_cache, write_own
+from bylaw.runtime.own_folder import read_own, user_cache, write_cached
 from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class CheckCache:
         payload = msgspec.msgpack.encode(_Notes(check_version(self._dialect), notes))
         data = sha256(payload).digest() + payload
         if len(data) <= MAX_CACHE_BYTES:
-            write_own(self._folder, self._name, data, (PREFIX, MAX_FILES))
+            write_cached(self._folder, self._name, data, (PREFIX, MAX_FILES))
 
     def _read(self) -> dict[str, bytes]:
         data = read_own(self._folder, self._name, MAX_CACHE_BYTES) if self._folder else b""

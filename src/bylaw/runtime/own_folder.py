@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
 from bylaw.runtime.brief_lock import wait_for_lock
-from bylaw.runtime.own_place import CACHE, STATE, base_of, is_beyond, is_own, named_place
+from bylaw.runtime.own_place import (
+    CACHE,
+    STATE,
+    base_of,
+    is_beyond,
+    is_own,
+    named_place,
+    user_home,
+)
 from bylaw.runtime.paths import as_bytes, folder_of
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
@@ -52,25 +60,25 @@ def read_own(folder: str, name: str, at_most: int) -> bytes:
     return data if len(data) <= at_most else b""
 
 
-def write_own(folder: str, name: str, data: bytes, room: tuple[str, int]) -> None:
+def write_cached(folder: str, name: str, data: bytes, room: tuple[str, int]) -> None:
     """Write a file; of those that begin with the first word of `room`, the oldest go."""
     with suppress(OSError):
-        _make(folder, 2)
+        _make(folder)
         with _opened(folder) as inside:
             write_whole(inside, name, data, lasting=False)
             _remove_oldest(inside, *room)
 
 
-def keep_own(folder: str, name: str, data: bytes) -> None:
+def write_lasting(folder: str, name: str, data: bytes) -> None:
     """Write a file that must last, in a folder for this user alone; OSError if that cannot be."""
-    _make(folder, 3)
+    _make(folder)
     with _opened(folder, to_ourselves=True) as inside:
         write_whole(inside, name, data)
 
 
-def open_own(folder: str, name: str, at_most: int) -> int:
+def open_for_writing(folder: str, name: str, at_most: int) -> int:
     """A file of this user, open to be written in place; of so many files the oldest go. OSError."""
-    _make(folder, 4)
+    _make(folder)
     with _opened(folder, to_ourselves=True) as inside:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         file = os.open(name, flags, 0o600, dir_fd=inside)
@@ -79,18 +87,18 @@ def open_own(folder: str, name: str, at_most: int) -> int:
 
 
 @contextmanager
-def locked_own(folder: str, what: str) -> Iterator[None]:
+def locked_folder(folder: str, what: str) -> Iterator[None]:
     """While this lasts no other process has the lock of that folder; OSError, or BylawError.
 
     BylawError says that another one has been changing `what` for too long.
     """
-    _make(folder, 3)
+    _make(folder)
     with _opened(folder, to_ourselves=True) as inside:
         wait_for_lock(inside, what)
         yield
 
 
-def forget_own(folder: str, name: str) -> bool:
+def remove_own(folder: str, name: str) -> bool:
     """Remove a file; False if there is none, OSError if that cannot be."""
     try:
         with _opened(folder) as inside:
@@ -100,12 +108,15 @@ def forget_own(folder: str, name: str) -> bool:
     return True
 
 
-def _make(folder: str, levels: int) -> None:
-    # Not what lies above: a home that is not there is nobody's.
-    folders = [folder]
-    while len(folders) < levels:
-        folders.append(folder_of(folders[-1]))
-    for one in reversed(folders):
+def _make(folder: str) -> None:
+    """Whatever is missing of it, but no home: one that is not there is nobody's."""
+    missing = []
+    while not os.path.lexists(as_bytes(folder)):
+        missing.append(folder)
+        folder = folder_of(folder)
+    if user_home() in missing:
+        raise FileNotFoundError
+    for one in reversed(missing):
         with suppress(FileExistsError):
             os.mkdir(as_bytes(one), 0o700)  # noqa: PTH102 - a Path takes no bytes
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from msgspec import MsgspecError, Struct, json
 
 from bylaw.model.errors import BylawError
-from bylaw.runtime.own_folder import forget_own, keep_own, read_own, user_state
+from bylaw.runtime.own_folder import read_own, remove_own, user_state, write_lasting
 from bylaw.runtime.paths import as_bytes, real_path
 from bylaw.runtime.reading import MAX_INPUT_BYTES, in_plain_words
 
@@ -60,7 +60,7 @@ def keep_record(root: str, record: Record) -> None:
     if len(data) > MAX_INPUT_BYTES:  # it could not be read again
         raise BylawError("this asks for more than a person can look through")
     try:
-        keep_own(user_state(root), _name(root), data)
+        write_lasting(user_state(root), _name(root), data)
     except OSError as wrong:
         raise BylawError(f"cannot remember what is trusted: {in_plain_words(wrong)}") from None
 
@@ -68,7 +68,7 @@ def keep_record(root: str, record: Record) -> None:
 def forget_record(root: str) -> bool:
     """Forget it; False if there was nothing, BylawError if that cannot be."""
     try:
-        return forget_own(user_state(root), _name(root))
+        return remove_own(user_state(root), _name(root))
     except OSError as wrong:
         raise BylawError(f"cannot forget what is trusted: {in_plain_words(wrong)}") from None
 

@@ -10,7 +10,7 @@ import os
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.own_folder import open_own, read_own
+from bylaw.runtime.own_folder import open_for_writing, read_own
 from bylaw.runtime.paths import as_bytes, real_path
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Anchor:
         """Note a newer head. That it cannot be noted is not worth a failure: `read` tells."""
         try:
             if self._file is None:
-                self._file = open_own(self._folder, self._name, MAX_ANCHORS)
+                self._file = open_for_writing(self._folder, self._name, MAX_ANCHORS)
             os.pwrite(self._file, seq.to_bytes(_NUMBER, "big") + chain, 0)
         except OSError:
             return

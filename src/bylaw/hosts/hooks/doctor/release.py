@@ -20,7 +20,7 @@ from bylaw.runtime.journal.sources import NO_RULES
 from bylaw.runtime.journal.store import Entry
 from bylaw.runtime.journal.telling import QUIET
 from bylaw.runtime.known_agents import refuse_agents
-from bylaw.runtime.own_folder import forget_own, keep_own, user_state
+from bylaw.runtime.own_folder import remove_own, user_state, write_lasting
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.user_name import user_name
@@ -52,9 +52,9 @@ def release(root: str, minutes: int) -> Released:
     unrecorded = _record(root, minutes, until)
     try:
         if minutes:
-            keep_own(folder, FILE, b"%d\n" % until)
+            write_lasting(folder, FILE, b"%d\n" % until)
         else:
-            forget_own(folder, FILE)
+            remove_own(folder, FILE)
     except OSError as wrong:
         what = "open" if minutes else "close"
         raise BylawError(f"cannot {what} gates in `{folder}`: {in_plain_words(wrong)}") from None

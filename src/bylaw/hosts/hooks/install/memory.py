@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import MsgspecError, Struct, json
 
 from bylaw.model.errors import BylawError
-from bylaw.runtime.own_folder import forget_own, keep_own, locked_own, read_own, user_state
+from bylaw.runtime.own_folder import locked_folder, read_own, remove_own, user_state, write_lasting
 from bylaw.runtime.paths import as_bytes, real_path
 from bylaw.runtime.reading import MAX_INPUT_BYTES, in_plain_words
 
@@ -69,18 +69,18 @@ class Memory:
         record = Record(path=self._path, after=digest(after), before=was, folders=folders)
         try:
             if before is None:
-                forget_own(self._folder, f"{self._name}.before")
+                remove_own(self._folder, f"{self._name}.before")
             else:
-                keep_own(self._folder, f"{self._name}.before", before)
-            keep_own(self._folder, f"{self._name}.json", json.encode(record))
+                write_lasting(self._folder, f"{self._name}.before", before)
+            write_lasting(self._folder, f"{self._name}.json", json.encode(record))
         except OSError as wrong:
             raise _unremembered(wrong) from None
 
     def forget(self) -> None:
         """Nothing is installed any more; BylawError if that cannot be said."""
         try:
-            forget_own(self._folder, f"{self._name}.json")
-            forget_own(self._folder, f"{self._name}.before")
+            remove_own(self._folder, f"{self._name}.json")
+            remove_own(self._folder, f"{self._name}.before")
         except OSError as wrong:
             raise BylawError(f"cannot forget what was installed: {in_plain_words(wrong)}") from None
 
@@ -88,7 +88,7 @@ class Memory:
     def alone(self) -> Iterator[None]:
         """While this lasts no other process of ours changes the file; BylawError if one does."""
         try:
-            with locked_own(self._folder, self._shown):
+            with locked_folder(self._folder, self._shown):
                 yield
         except OSError as wrong:
             raise _unremembered(wrong) from None
