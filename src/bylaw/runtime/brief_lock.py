@@ -13,7 +13,7 @@ from bylaw.model.errors import BylawError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE_S = 10  # what is done under such a lock takes milliseconds
+PATIENCE_S = 10  # most of what is done under such a lock takes milliseconds; the rest says so
 _BETWEEN_TRIES_S = 0.005
 
 

@@ -139,3 +139,17 @@ def test_a_flood_does_not_push_out_what_is_doubted():
 
     assert not any(watch.counts(one) for one in marks)
     assert watch.counts(Mark("mine", None))
+
+
+def test_nor_a_subagent_that_is_left_alone(repository, approvals, monkeypatch):
+    """Its calls are not judged, and watched all the same."""
+    repository.write("bylaw.toml", "[hooks]\nsubagents = false\n")
+    repository.trust(monkeypatch)
+    call = {**CALL, "agent_id": "a1", "agent_type": "x", "tool_use_id": "c"}
+
+    assert repository.call("PreToolUse", **call).code == 0
+    repository.write(TOKEN, "")
+    after = repository.call("PostToolUse", **call, tool_response={})
+
+    assert granted(approvals) == []
+    assert f"bylaw approve {ID}" in str(after.answer)

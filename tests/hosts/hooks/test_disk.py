@@ -10,7 +10,7 @@ from called_hooks import Repository
 from bylaw.cli import main
 from bylaw.hosts.hooks import disk
 from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.handling import answered, heard_from
+from bylaw.hosts.hooks.handling import heard_from, put_to_rules
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import STORED, stored
 
@@ -45,7 +45,8 @@ class Session(Repository):
         """One hook; what it prints."""
         said = []
         adapter = adapter_named(self.host)
-        answered(adapter, heard_from(adapter, event, self.payload(event, **fields)), said.append)
+        heard = heard_from(adapter, event, self.payload(event, **fields))
+        put_to_rules(adapter, heard, str(self.root), said.append)
         return said[0]
 
     def tool(self, name, **arguments):

@@ -114,3 +114,29 @@ def test_wrong_arguments_refuse(repository, arguments):
 
     assert called.code == (0 if arguments == ("--help",) else 2)
     assert "Traceback" not in called.stderr
+
+
+LOG = """
+rule = { id = "noted", trigger = "on_tool_call" }
+condition = { expression = "True" }
+action = { type = "log", message = "a call" }
+"""
+
+
+@pytest.mark.parametrize("host", ["claude", "gemini", "cursor", "opencode"])
+def test_what_rules_log_stands_behind_the_reason_of_a_refusal(repository, host):
+    repository.rules('<policy><tool name="shell"><quota per_session="0"/></tool></policy>')
+    repository.write("rules/noted.toml", LOG)
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
+    event = {"claude": "PreToolUse", "gemini": "BeforeTool", "cursor": "preToolUse"}.get(host)
+    if host == "opencode":
+        event, call = "tool.execute.before", {"tool": "bash", "args": {"command": "ls"}}
+    elif host != "claude":
+        call["tool_name"] = {"gemini": "run_shell_command", "cursor": "Shell"}[host]
+    data = json.dumps({"session_id": "s", "cwd": str(repository.root), **call}).encode()
+
+    called = repository.raw(host, event, data=data)
+
+    reason, _, log = called.stderr.partition("bylaw: info: noted: a call")
+    assert "quota" in reason
+    assert log == "\n"

@@ -147,13 +147,40 @@ def test_a_subagents_stop_is_blocked_too_and_named(repository):
     assert "Write a test" in blocked.answer["reason"]
 
 
-def test_subagents_are_left_alone_where_trusted_settings_say_so(repository):
+ALONE = "[hooks]\nsubagents = false\n"
+SUBAGENT = {"agent_id": "a1", "agent_type": "x"}
+
+
+def test_subagents_are_left_alone_only_where_a_person_has_said_so(repository, monkeypatch):
     """Untrusted settings count only where they are stricter."""
-    repository.write("bylaw.toml", "[hooks]\nsubagents = false\n")
+    repository.write("bylaw.toml", ALONE)
+    about = {**SUBAGENT, "stop_hook_active": False, "last_assistant_message": "Done."}
 
-    about = {"agent_id": "a1", "agent_type": "x", "last_assistant_message": "Done."}
+    assert repository.call("SubagentStop", **about).code == 2
+    repository.trust(monkeypatch)
+    assert repository.call("SubagentStop", **about).code == 0
 
-    assert repository.call("SubagentStop", stop_hook_active=False, **about).code == 2
+
+def test_subagents_that_are_left_alone_change_nothing_that_is_protected(tmp_path, monkeypatch):
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.rules('<policy><tool name="file.write"><quota per_session="0"/></tool></policy>')
+    repository.write("bylaw.toml", ALONE + '[[book]]\npath = "guard.chatmd"\n')
+    repository.trust(monkeypatch)
+
+    def write(path):
+        return {
+            **SUBAGENT,
+            "tool_name": "Write",
+            "tool_input": {"file_path": str(repository.root / path), "content": ""},
+            "tool_use_id": path,
+        }
+
+    assert repository.call("PreToolUse", **write("a.txt")).code == 0
+    refused = repository.call("PreToolUse", **write("guard.chatmd"))
+    assert "protected from agents" in refused.own["permissionDecisionReason"]
+    repository.write("guard.chatmd", "")
+    after = repository.call("PostToolUse", **write("x"), tool_response={})
+    assert "though it is protected" in str(after.answer)
 
 
 def test_output_that_should_have_been_withheld_blocks_the_stop(tmp_path):

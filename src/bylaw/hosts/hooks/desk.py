@@ -1,12 +1,15 @@
 """A root and a client → its rules in force, and what they say to one event of the client.
 
-    Heard → events, each submitted → verdicts, texts → Told
+    Heard → events, each submitted → verdicts, texts → Told → what this client takes now
 
-A stage that is refused ends the row of events: see `events`.
+A stage that is refused ends the row of events: see `events`. Of subagents that are left alone only
+calls that touch what is protected are judged.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,11 +21,17 @@ from bylaw.hosts.demands import demands
 from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.events import GATES, events_of
 from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
+from bylaw.hosts.hooks.notes import (
+    changing_notes,
+    digest_of,
+    one_stop_at_a_time,
+    read_notes,
+)
 from bylaw.hosts.hooks.own_rules import own_book
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.guard import Guard
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
-from bylaw.hosts.hooks.shape import Told
+from bylaw.hosts.hooks.shape import STOPS, Told
 from bylaw.hosts.worktree.file_policies import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
@@ -55,6 +64,7 @@ class Desk:
     """The rules of a root at work for one client; LoadError if the set is refused."""
 
     def __init__(self, root: str, host: str, stack: ExitStack) -> None:
+        self._root = root
         library = load_root(root)
         configuration = read_configuration(root)
         books = (*library.in_force(), (own := own_book(root)).book)
@@ -77,18 +87,28 @@ class Desk:
         bus = self.settings.law.bus
         self._approvals = ApprovalCalls(root, bus) if self._guard.has_law else None
 
-    def hear(self, heard: Heard, session: str, notes: SessionNotes) -> Told:
+    def hear(self, heard: Heard, session: str) -> Told:
         """Submit what an event of the client means; what the client is to be told."""
-        if heard.agent and not self.settings.hooks.subagents:
-            return Told()
+        is_stop = heard.moment in STOPS
+        with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
+            notes = read_notes(self._root, session)
+            event = _without_echo(heard, notes)
+            if self._approvals and self.settings.protect.enabled:
+                self._noted += self._approvals.hear(event, session)
+            told = self._judged(event, session, notes.in_a_row)
+            with changing_notes(self._root, session) as notes:
+                return self._told(event, told, notes)
+
+    def _told(self, heard: Heard, told: Told, notes: SessionNotes) -> Told:
         if heard.moment is Moment.PROMPT and heard.text:
             notes.in_a_row = 0
-        if self._approvals and self.settings.protect.enabled:
-            self._noted += self._approvals.hear(heard, session)
-        self._judge_files(heard, session)
-        told = self._judged(heard, session, notes)
+        if heard.moment in STOPS and told.refused:
+            notes.in_a_row += 1
         self._host.for_person += notes.once(self._noted)
-        return delivered(heard, told, self._host, self._speech, notes)
+        now = delivered(heard, told, self._host, self._speech, notes)
+        if heard.moment is Moment.STOP:
+            notes.blocked_with = digest_of(now.reason) if now.refused else ""
+        return now
 
     @property
     def logged(self) -> list[str]:
@@ -104,6 +124,9 @@ class Desk:
         host, law = self._host.name, self.settings.law
         return Disk(root, host, rules, configuration, law, self._noted.append)
 
+    def _leaves_alone(self, heard: Heard) -> bool:
+        return bool(heard.agent) and not self.settings.hooks.subagents
+
     def _judge_files(self, heard: Heard, session: str) -> None:
         """What was done to files stands before what was done with them, and nothing undoes it."""
         for event in self._disk.events(heard, session) if self._disk else ():
@@ -111,12 +134,17 @@ class Desk:
             against = objections(answer.deciding.reasons)
             self._host.for_model += [against] if against else []
 
-    def _judged(self, heard: Heard, session: str, notes: SessionNotes) -> Told:
+    def _judged(self, heard: Heard, session: str, in_a_row: int) -> Told:
         withheld = ""
+        alone = self._leaves_alone(heard)
+        if not alone:
+            self._judge_files(heard, session)
         for event in events_of(heard):
             stamped = self._stamped(event, session, heard)
+            if alone and not _touches_protected(stamped):
+                continue
             if isinstance(stamped, AgentStop):
-                return self._stopped(stamped, withheld, notes, heard)
+                return self._stopped(stamped, withheld, in_a_row, heard)
             answer = self._submit(stamped)
             if isinstance(stamped, ToolAfter) and stamped.facts.changed:
                 self._host.for_model += warnings(answer.deciding.reasons)
@@ -133,12 +161,12 @@ class Desk:
             return Told(asked=True, reason=reason)
         return Told(refused=True, reason=f"{reason}\n{ASKED}" if asks else reason)
 
-    def _stopped(self, event: AgentStop, withheld: str, notes: SessionNotes, heard: Heard) -> Told:
+    def _stopped(self, event: AgentStop, withheld: str, in_a_row: int, heard: Heard) -> Told:
         """A stop goes through, is blocked, or is let through with a warning to the person."""
         facts = replace(event.facts, withheld=withheld)
         answer = self._submit(replace(event, facts=facts))
-        in_a_row = max(notes.in_a_row, int(heard.again))
-        stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, in_a_row)
+        before = max(in_a_row, int(heard.again))
+        stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, before)
         prompts = self._policies.take_shown()
         if stop.released:
             self._policies.take_back(answer, stop.let_through)
@@ -146,7 +174,6 @@ class Desk:
             self._host.for_person += stop.warnings
         if not stop.blocks:
             return Told()
-        notes.in_a_row += 1
         texts = demands(stop.decision, prompts, self._policies.output_mode)
         reason = "\n\n".join([*(shown(text) for text, _ in texts), places(stop.decision.reasons)])
         # The agent goes on, so a turn begins; notices for it wait until the client has a place.
@@ -175,3 +202,19 @@ class Desk:
             changed = self._guard.after(heard.call)
             return replace(event, facts=replace(event.facts, changed=changed))
         return event
+
+
+def _touches_protected(event: Event) -> bool:
+    match event:
+        case ToolBefore():
+            return bool(event.facts.protected)
+        case ToolAfter():
+            return bool(event.facts.changed)
+    return False
+
+
+def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
+    """Some clients announce what blocked a stop as a prompt; no person has written that."""
+    is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
+    is_prompt = heard.moment is Moment.PROMPT
+    return dataclasses.replace(heard, text="") if is_prompt and is_echo else heard

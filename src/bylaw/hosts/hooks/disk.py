@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 MAX_KEPT_BYTES = 64 << 20
 MAX_NAMED = 1_000  # files that git passes over
+LOOK_PATIENCE_S = 30  # git may take a while in a large work tree
 MAX_EVENTS = 500  # of one look; all of them are recorded before the client is answered
 
 # Only these have a name of their own among the hints (LD-014).
@@ -102,7 +103,8 @@ class Disk:
         if heard.moment in _NEVER or (heard.call and not may_change_files(heard.call)):
             return
         name = notes_file("hook-disk", session)
-        with state_folder(self._root) as folder:
+        # What one call changed must not be told by two that end at the same time.
+        with state_folder(self._root) as folder, folder.locked(name, LOOK_PATIENCE_S):
             before = _decoded(folder.read(name, MAX_KEPT_BYTES))
             now, changes = self._looked(heard, before)
             yield from self._told(changes, heard)

@@ -22,24 +22,18 @@ from bylaw.hosts.hooks.closing import (
     patience_s,
 )
 from bylaw.hosts.hooks.line import GO, TAKEN, connected, is_wanted, request, resident_command
+from bylaw.hosts.hooks.packing import ANSWER, FAILED, OPEN, message_in, send, unpack
 
 TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
 if TYPE_CHECKING:
     import _socket
-    from typing import NoReturn
-
-    from bylaw.hosts.hooks.shape import Output
 
 MAX_PAYLOAD = 32 << 20
 MAX_ANSWER = 64 << 20
-MAX_WHY = 4_000
 _PIECE = 1 << 16
 # A resident that is well takes a call in milliseconds; what is left is for a child of our own.
 HAND_OVER_S = 2.0
 _HAND_OVER_SHARE = 3
-# What whoever judges says: that gates may stay open when it fails, its answer, or why it has none.
-OPEN, ANSWER, FAILED = b"o", b"a", b"f"
-_LENGTH = 4  # bytes that tell how long an answer is
 WAY_OUT = "see `bylaw doctor`; `bylaw doctor --release 10` opens gates for ten minutes"
 
 
@@ -53,9 +47,9 @@ def run(host: str, event: str) -> int:
         return _fail(host, event, "the payload did not come to its end", data)
     said, why = _asked(host, event, data, until)
     opens = said.startswith(OPEN)
-    kind, body = _message(said)
+    kind, body = message_in(said)
     if kind == ANSWER:
-        return _print(*_unpacked(body))
+        return _print(*unpack(body))
     if kind == FAILED:
         why = body.decode("utf-8", "replace")
     return _fail(host, event, why or "it ended without an answer", data, opens=opens)
@@ -80,38 +74,6 @@ def _event_named_in(data: bytes) -> str:
         return ""
     name = found.get("hook_event_name") if isinstance(found, dict) else ""
     return name if isinstance(name, str) else ""
-
-
-def _message(said: bytes) -> tuple[bytes, bytes]:
-    """The answer, or why there is none; nothing if it is not there as a whole."""
-    rest = said.lstrip(OPEN)
-    kind, begin = rest[:1], 1 + _LENGTH
-    end = begin + int.from_bytes(rest[1:begin], "big")
-    if kind not in (ANSWER, FAILED) or len(rest) < max(begin, end):
-        return b"", b""
-    return kind, rest[begin:end]
-
-
-def pack(output: Output) -> bytes:
-    """An answer as it is sent."""
-    stdout, stderr = output.stdout.encode(), output.stderr.encode("utf-8", "backslashreplace")
-    head = bytes([output.exit_code]) + len(stdout).to_bytes(_LENGTH, "big")
-    return _with_length(ANSWER, head + stdout + stderr)
-
-
-def pack_failure(why: str) -> bytes:
-    """Why there is no answer, as it is sent."""
-    return _with_length(FAILED, why.encode("utf-8", "backslashreplace")[:MAX_WHY])
-
-
-def _with_length(kind: bytes, body: bytes) -> bytes:
-    return kind + len(body).to_bytes(_LENGTH, "big") + body
-
-
-def _unpacked(said: bytes) -> tuple[bytes, bytes, int]:
-    begin = 1 + _LENGTH
-    end = begin + int.from_bytes(said[1:begin], "big")
-    return said[begin:end], said[end:], said[0]
 
 
 def _payload(until: float) -> tuple[bytes, bool]:
@@ -168,6 +130,8 @@ def _handed_over(line: _socket.socket, asked: bytes, until: float) -> bool:
 
 
 def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str]:
+    from bylaw.hosts.hooks.judging import judge  # noqa: PLC0415 - a resident does without
+
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -176,7 +140,7 @@ def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, 
     os.close(writing)
     said, ended = _heard(reading, until)
     os.close(reading)
-    if _message(said)[0]:
+    if message_in(said)[0]:
         return said, ""  # it closes what it has opened without us
     if not ended:
         os.kill(child, 9)
@@ -188,27 +152,10 @@ def _too_long(event: str) -> str:
     return f"it took longer than {patience_s(event):g} s"
 
 
-def judge(host: str, event: str, data: bytes, writing: int, linger_s: float = 0) -> NoReturn:
-    """The end of a process: nothing that is printed here reaches the client, but the answer."""
-    code = 1
-    try:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
-            os.dup2(nothing, stream)
-        from bylaw.hosts.hooks.worker import answer  # noqa: PLC0415 - all that is heavy
-
-        answer(host, event, data, writing, linger_s)
-        code = 0
-    except BaseException as wrong:  # noqa: BLE001 - the outermost place of this process
-        _send(writing, pack_failure(f"{type(wrong).__name__}: {wrong}"))
-    finally:
-        os._exit(code)
-
-
 def _heard(reading: int, until: float) -> tuple[bytes, bool]:
     """What was said until the answer was whole, or the end; and whether that came in time."""
     said = b""
-    while not _message(said)[0]:
+    while not message_in(said)[0]:
         left = until - time.monotonic()
         if left <= 0 or not select.select([reading], [], [], left)[0]:
             return said, False
@@ -248,20 +195,14 @@ def _may_open(event: str, data: bytes) -> bool:
 def _print(stdout: bytes, stderr: bytes, code: int) -> int:
     """Somebody may have closed either; what cannot be said on one of them is no answer."""
     try:
-        _send(1, stdout)
+        send(1, stdout)
     except OSError:
         code = REFUSED if stdout else code
     try:
-        _send(2, stderr)
+        send(2, stderr)
     except OSError:
         return code  # a client that does not listen there takes its own JSON
     return code
-
-
-def _send(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 def main(arguments: list[str]) -> int:

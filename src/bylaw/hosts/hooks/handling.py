@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.desk import Desk
-from bylaw.hosts.hooks.notes import digest_of, session_notes
 from bylaw.hosts.hooks.reasons import shown
 from bylaw.hosts.hooks.shape import STOPS, Heard, PayloadError, Told
 from bylaw.hosts.hooks.transcripts import last_text
@@ -23,14 +22,13 @@ from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.loading import load_root
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.root import find_root, read_configuration
+from bylaw.runtime.root import read_configuration
 from bylaw.runtime.settings.tables import OnFailure
 from bylaw.runtime.trust import is_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.hosts.hooks.notes import SessionNotes
     from bylaw.hosts.hooks.shape import Adapter, Output, Payload
 
 
@@ -44,9 +42,8 @@ def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
     return heard
 
 
-def opens_on_failure(heard: Heard) -> bool:
+def opens_on_failure(root: str) -> bool:
     """Whether gates stay open when Bylaw fails; settings that do not load say nothing."""
-    root = find_root(heard.cwd or ".")
     try:
         configuration = read_configuration(root)
         if configuration.settings.hooks.on_failure is OnFailure.CLOSED:
@@ -57,13 +54,12 @@ def opens_on_failure(heard: Heard) -> bool:
         return False
 
 
-def answered(adapter: Adapter, heard: Heard, send: Callable[[Output], None]) -> None:
-    """Send what the rules of its root say to an event; BylawError if they cannot be asked.
+def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Output], None]) -> None:
+    """Send what the rules of a root say to an event; BylawError if they cannot be asked.
 
     It is sent when everything is recorded and before everything is closed: nobody has to wait for
     that.
     """
-    root = find_root(heard.cwd or ".")
     if heard.moment is Moment.OTHER:
         unknown = _unknown(adapter, heard)
         send(replace(adapter.answer(heard, Told()), stderr=unknown))
@@ -74,10 +70,7 @@ def answered(adapter: Adapter, heard: Heard, send: Callable[[Output], None]) -> 
     heard = _with_last_text(heard)
     with ExitStack() as stack:
         desk = Desk(root, adapter.name, stack)
-        with session_notes(root, session) as notes:
-            told = desk.hear(_without_echo(heard, notes), session, notes)
-            if heard.moment is Moment.STOP:
-                notes.blocked_with = digest_of(told.reason) if told.refused else ""
+        told = desk.hear(heard, session)
         send(_with_log(adapter.answer(heard, told), desk.logged))
     _note(root, adapter, heard.unknown)
 
@@ -89,10 +82,9 @@ def _note(root: str, adapter: Adapter, unknown: Sequence[str]) -> None:
 
 
 def _with_log(output: Output, lines: list[str]) -> Output:
-    """A log goes where people look for one, unless a client takes it for a reason."""
-    if not lines or output.exit_code:
-        return output
-    return replace(output, stderr="".join(f"bylaw: {shown(line)}\n" for line in lines))
+    """A log goes where people look for one, behind the reason of a refusal."""
+    logged = "".join(f"bylaw: {shown(line)}\n" for line in lines)
+    return replace(output, stderr=output.stderr + logged)
 
 
 def _with_last_text(heard: Heard) -> Heard:
@@ -100,12 +92,6 @@ def _with_last_text(heard: Heard) -> Heard:
     if heard.moment not in STOPS or heard.text is not None or not heard.transcript:
         return heard
     return replace(heard, text=last_text(heard.transcript))
-
-
-def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
-    """Some clients announce what blocked a stop as a prompt; no person has written that."""
-    is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
-    return replace(heard, text="") if heard.moment is Moment.PROMPT and is_echo else heard
 
 
 def _unknown(adapter: Adapter, heard: Heard) -> str:

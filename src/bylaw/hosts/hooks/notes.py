@@ -1,7 +1,11 @@
 """What hooks remember of a session from one process to the next, in the state folder of its root.
 
-It is no part of what rules read: how often stops were blocked in a row, and texts for the model
-that wait for a hook whose answer can carry them.
+It is no part of what rules read: how often stops were blocked in a row and with what, texts for the
+model that wait for a hook whose answer can carry them, and what the person was told already.
+
+Calls of one session run side by side, and rules may take minutes to judge a stop. So an event is
+judged without the notes, and what it changes in them is changed at its end, in a moment. Only stops
+of a session wait for one another: they are counted.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from bylaw.hosts.hooks.closing import STOP_PATIENCE_S
 from bylaw.runtime.state_folder import state_folder
 
 if TYPE_CHECKING:
@@ -71,18 +76,31 @@ def notes_file(what: str, session: str) -> str:
     return f"{what}-{sha256(session.encode()).hexdigest()[:32]}.json"
 
 
+def read_notes(root: str, session: str) -> SessionNotes:
+    """The notes of a session as they are now; another process may change them."""
+    with state_folder(root) as folder:
+        return _decoded(folder.read(notes_file("hook", session), MAX_NOTES_BYTES))
+
+
 @contextmanager
-def session_notes(root: str, session: str) -> Iterator[SessionNotes]:
+def changing_notes(root: str, session: str) -> Iterator[SessionNotes]:
     """The notes of a session, written back if they changed; no other process has them meanwhile."""
     name = notes_file("hook", session)
     with state_folder(root) as folder, folder.locked(name):
-        data = folder.read(name, MAX_NOTES_BYTES)
-        notes = _decoded(data)
+        notes = _decoded(folder.read(name, MAX_NOTES_BYTES))
         before = msgspec.json.encode(notes)
         yield notes
         after = msgspec.json.encode(notes)
         if after != before:
             folder.write(name, after, lasting=False)
+
+
+@contextmanager
+def one_stop_at_a_time(root: str, session: str) -> Iterator[None]:
+    """While this lasts no other stop of a session is judged; commands may run meanwhile."""
+    name = notes_file("hook-stop", session)
+    with state_folder(root) as folder, folder.locked(name, STOP_PATIENCE_S):
+        yield
 
 
 def _decoded(data: bytes | None) -> SessionNotes:

@@ -22,7 +22,8 @@ from time import monotonic
 
 from bylaw.dialects import BUILT_IN, OF_HOSTS
 from bylaw.hosts.hooks.closing import patience_s
-from bylaw.hosts.hooks.front import MAX_PAYLOAD, judge
+from bylaw.hosts.hooks.front import MAX_PAYLOAD
+from bylaw.hosts.hooks.judging import judge
 from bylaw.hosts.hooks.line import GO, LOCK, SOCKET, TAKEN, Request, address, length_of
 from bylaw.runtime.effects import SPEECH
 from bylaw.runtime.own_place import is_own, state_home
@@ -105,7 +106,7 @@ class _Resident:
                 return  # the caller does the work itself
             self._last = monotonic()
             if os.fork() == 0:
-                _answer(line)
+                _serve_one(line)
             line.close()
             _reap()
 
@@ -127,7 +128,7 @@ def _reap() -> None:
             pass
 
 
-def _answer(line: socket.socket) -> None:
+def _serve_one(line: socket.socket) -> None:
     """The child: as its caller would have been."""
     try:
         signal.alarm(30)  # for a caller that does not go on

@@ -50,17 +50,19 @@ class Call:
 class Heard:
     """One event of a client.
 
-    `name` is what the client calls it, `session` its own id, `agent` a subagent's. `text` is the
-    prompt, or what the agent said last, None if the client does not say; then it stands in the
-    file `transcript`. `again` says that the agent goes on because a stop was blocked. `unknown`
-    are fields that we do not know; `passed_over` says that we know the event, and that nothing is
-    judged there with intent.
+    `name` is what the client calls it, `session` its own id, `agent` a subagent's. `cwd` is where
+    the agent is, `project` the folder that it was started for, empty if the payload does not say.
+    `text` is the prompt, or what the agent said last, None if the client does not say; then it
+    stands in the file `transcript`. `again` says that the agent goes on because a stop was blocked.
+    `unknown` are fields that we do not know; `passed_over` says that we know the event, and that
+    nothing is judged there with intent.
     """
 
     name: str
     moment: Moment
     session: str = ""
     cwd: str = ""
+    project: str = ""
     agent: str = ""
     text: str | None = None
     call: Call | None = None
@@ -93,9 +95,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """One client: `moments` are the events that we install for, by its own names."""
+    """One client: `moments` are the events that we install for, by its own names.
+
+    `project_variable` is set by the client for its hooks, to the folder that it was started for.
+    """
 
     name: str
     moments: Mapping[str, Moment]
+    project_variable: str = ""
     read: Callable[[str, Payload], Heard]
     answer: Callable[[Heard, Told], Output]

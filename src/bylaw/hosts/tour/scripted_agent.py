@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.desk import Desk
-from bylaw.hosts.hooks.notes import session_notes
 from bylaw.hosts.hooks.shape import Call, Heard
 from bylaw.model.vocabulary import CallStatus, Moment
 
@@ -70,6 +69,4 @@ class ScriptedAgent:
 
     def _ask(self, heard: Heard) -> Told:
         with ExitStack() as stack:
-            desk = Desk(self._root, CLIENT, stack)
-            with session_notes(self._root, SESSION) as notes:
-                return desk.hear(heard, SESSION, notes)
+            return Desk(self._root, CLIENT, stack).hear(heard, SESSION)

@@ -20,4 +20,10 @@ _FORM = ClaudeForm(
     context=SPEECH[CLAUDE].for_model,
 )
 
-ADAPTER = Adapter(name=CLAUDE, moments=MOMENTS, read=_FORM.read, answer=_FORM.answer)
+ADAPTER = Adapter(
+    name=CLAUDE,
+    moments=MOMENTS,
+    project_variable="CLAUDE_PROJECT_DIR",
+    read=_FORM.read,
+    answer=_FORM.answer,
+)

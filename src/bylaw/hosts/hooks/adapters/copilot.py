@@ -162,4 +162,10 @@ def _status(also: tuple[str, ...], kind: str, said_to_model: str) -> CallStatus:
     return _ENDS.get(kind, CallStatus.ERROR if failed else CallStatus.OK)
 
 
-ADAPTER = Adapter(name=COPILOT, moments=_MOMENTS, read=read, answer=answer)
+ADAPTER = Adapter(
+    name=COPILOT,
+    moments=_MOMENTS,
+    project_variable="COPILOT_PROJECT_DIR",
+    read=read,
+    answer=answer,
+)

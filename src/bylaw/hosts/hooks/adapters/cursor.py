@@ -75,9 +75,11 @@ _KNOWN = frozenset(
 
 def read(name: str, payload: Payload) -> Heard:
     """One event of the client."""
-    moment, cwd = _moment(name, payload), _cwd(payload)
+    moment, project = _moment(name, payload), _project(payload)
+    cwd = text(payload, "cwd") or project
     if moment is Moment.OTHER:
-        return Heard(name=name, moment=moment, cwd=cwd, passed_over=name in _READ)
+        known = name in _READ
+        return Heard(name=name, moment=moment, cwd=cwd, project=project, passed_over=known)
     is_sub = moment is Moment.SUBAGENT_STOP
     session = text(payload, "parent_conversation_id") if is_sub else ""
     transcript = text(payload, "agent_transcript_path") if is_sub else ""
@@ -86,6 +88,7 @@ def read(name: str, payload: Payload) -> Heard:
         moment=moment,
         session=session or text(payload, "session_id") or text(payload, "conversation_id"),
         cwd=cwd,
+        project=project,
         agent=(text(payload, "subagent_id") or "subagent") if is_sub else "",
         text=_text(moment, payload),
         call=call_of(name, moment, payload),
@@ -123,10 +126,10 @@ def _moment(name: str, payload: Payload) -> Moment:
     return moment
 
 
-def _cwd(payload: Payload) -> str:
+def _project(payload: Payload) -> str:
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
-    return text(payload, "cwd") or (first if isinstance(first, str) else "")
+    return first if isinstance(first, str) else ""
 
 
 def _text(moment: Moment, payload: Payload) -> str | None:
@@ -135,4 +138,10 @@ def _text(moment: Moment, payload: Payload) -> str | None:
     return said(payload, "summary") if moment is Moment.SUBAGENT_STOP else None
 
 
-ADAPTER = Adapter(name=CURSOR, moments=_MOMENTS, read=read, answer=answer)
+ADAPTER = Adapter(
+    name=CURSOR,
+    moments=_MOMENTS,
+    project_variable="CURSOR_PROJECT_DIR",
+    read=read,
+    answer=answer,
+)

@@ -31,4 +31,10 @@ _FORM = ClaudeForm(
     separator="___",
 )
 
-ADAPTER = Adapter(name=DROID, moments=WITHOUT_FAILURES, read=_FORM.read, answer=_FORM.answer)
+ADAPTER = Adapter(
+    name=DROID,
+    moments=WITHOUT_FAILURES,
+    project_variable="FACTORY_PROJECT_DIR",
+    read=_FORM.read,
+    answer=_FORM.answer,
+)

@@ -114,4 +114,10 @@ def _error(tool: str, response: Payload) -> str:
     return found[0] if found else ""
 
 
-ADAPTER = Adapter(name=GEMINI, moments=_MOMENTS, read=read, answer=answer)
+ADAPTER = Adapter(
+    name=GEMINI,
+    moments=_MOMENTS,
+    project_variable="GEMINI_PROJECT_DIR",
+    read=read,
+    answer=answer,
+)

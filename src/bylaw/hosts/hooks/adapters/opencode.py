@@ -73,6 +73,7 @@ def read(name: str, payload: Payload) -> Heard:
         moment=Moment.SUBAGENT_STOP if moment is Moment.STOP and agent else moment,
         session=text(payload, "session_id"),
         cwd=text(payload, "cwd"),
+        project=text(payload, "cwd"),
         agent=agent,
         text=said(payload, "text"),
         call=_call(moment, payload),

@@ -32,4 +32,10 @@ _FORM = ClaudeForm(
     tokens="input_tokens",
 )
 
-ADAPTER = Adapter(name=QWEN, moments=MOMENTS, read=_FORM.read, answer=_FORM.answer)
+ADAPTER = Adapter(
+    name=QWEN,
+    moments=MOMENTS,
+    project_variable="QWEN_PROJECT_DIR",
+    read=_FORM.read,
+    answer=_FORM.answer,
+)

@@ -1,0 +1,29 @@
+"""The end of a process that judges one call: a child of the front end, or of the resident."""
+
+from __future__ import annotations
+
+import os
+
+from bylaw.hosts.hooks.packing import Reply
+
+TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def judge(host: str, event: str, data: bytes, writing: int, linger_s: float = 0) -> NoReturn:
+    """Judge a payload and end; nothing that is printed here reaches the client, but the answer."""
+    code = 1
+    reply = Reply(writing)
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+        from bylaw.hosts.hooks.worker import judge_payload  # noqa: PLC0415 - all that is heavy
+
+        judge_payload(host, event, data, reply, linger_s)
+        code = 0
+    except BaseException as wrong:  # noqa: BLE001 - the outermost place of this process
+        reply.fail(f"{type(wrong).__name__}: {wrong}")
+    finally:
+        os._exit(code)

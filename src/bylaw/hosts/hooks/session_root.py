@@ -1,0 +1,64 @@
+"""An event of a client → the root whose rules govern it.
+
+An agent goes where it likes, and must not choose its rules by that: a folder below the root may
+have settings or a repository of its own. So the client's word counts for where its project lies, in
+a variable or in the payload. Of a client that does not say, the root of the session's first event
+is remembered, in the user's own folder and not in the repository: it governs whatever the session
+does inside of it. Elsewhere, and without a session, it is the root of the folder in the payload.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from bylaw.runtime.own_folder import read_own, write_cached
+from bylaw.runtime.own_place import STATE, is_beyond, named_place
+from bylaw.runtime.paths import as_bytes, as_text, is_folder, lies_in, real_path
+from bylaw.runtime.root import absolute, find_root
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.shape import Adapter, Heard
+
+FOLDER = "sessions"
+MAX_PATH = 4096
+MAX_REMEMBERED = 2_000  # sessions; the oldest go
+
+
+def root_of(adapter: Adapter, heard: Heard) -> str:
+    """The root of an event; LoadError if there is none."""
+    told = _told(adapter, heard)
+    if told:
+        return find_root(told)
+    here = heard.cwd or "."
+    found = find_root(here)
+    folder = named_place(STATE)
+    if not heard.session or not folder:
+        return found
+    session = sha256(f"{adapter.name}:{heard.session}".encode("utf-8", "backslashreplace"))
+    return _remembered(f"{folder}/{FOLDER}", session.hexdigest()[:32], here, found)
+
+
+def _told(adapter: Adapter, heard: Heard) -> str:
+    """The folder of the project, if the client names one that is there; else the empty text."""
+    named = os.environb.get(adapter.project_variable.encode(), b"")
+    for folder in (as_text(named), heard.project):
+        if folder.startswith("/") and "\0" not in folder and is_folder(folder):
+            return folder
+    return ""
+
+
+def _remembered(folder: str, name: str, here: str, found: str) -> str:
+    """The root of the session's first event, if we are in it; else the one that was found."""
+    first = as_text(read_own(folder, name, MAX_PATH))
+    if not first:
+        if is_beyond(STATE, found):
+            write_cached(folder, name, as_bytes(found), ("", MAX_REMEMBERED))
+        return found
+    # What a repository could have written is not believed.
+    if not is_folder(first) or not is_beyond(STATE, first):
+        return found
+    place = absolute(here)
+    inside = lies_in(place, first) or lies_in(real_path(place), real_path(first))
+    return find_root(first) if inside else found
