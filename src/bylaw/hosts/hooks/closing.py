@@ -61,7 +61,12 @@ SILENCE = {"cursor": "{}\n", "opencode": "{}\n"}
 PATIENCE_S = 45.0
 STOP_PATIENCE_S = 585.0
 END_PATIENCE_S = 2.5
-STOP_NAMES = frozenset({"Stop", "SubagentStop", "AfterAgent", "agentStop", "subagentStop", "stop"})
+STOP_NAMES = frozenset(
+    {
+        *("Stop", "SubagentStop", "AfterAgent", "agentStop", "subagentStop", "stop"),
+        "session.idle",
+    }
+)
 ENDS = frozenset({"SessionEnd", "sessionEnd"})
 
 
@@ -107,10 +112,10 @@ def closed(host: str, event: str, reason: str) -> tuple[str, str, int]:
     """What is printed on both outputs, and the exit code, to close a gate."""
     form = GATES.get(host, {}).get(event)
     if form is None:
-        return "", reason + "\n", 2
+        return "", reason + "\n", REFUSED
     words = quoted(reason)
     filled = form % (event, words) if form is TOOL else form % ((words,) * form.count("%s"))
-    return filled + "\n", reason + "\n", 0 if host in BY_WORDS_ALONE else 2
+    return filled + "\n", reason + "\n", 0 if host in BY_WORDS_ALONE else REFUSED
 
 
 def quoted(text: str) -> str:

@@ -7,6 +7,7 @@ a question is a refusal.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.reasons import shown
@@ -25,30 +26,36 @@ def delivered(
     heard: Heard, told: Told, host: HookHost, speech: Speech, notes: SessionNotes
 ) -> Told:
     """What is told now."""
-    for_model = [*notes.take(), *host.for_model]
-    for_person = [shown(text) for text in host.for_person]
     asked = told.asked and heard.moment is Moment.BEFORE_TOOL
     objects = told.refused or (told.asked and not asked)
     refused = objects and heard.moment in speech.denies
+    for_model = [*notes.take(), *host.for_model]
+    for_person = [shown(text) for text in host.for_person]
     if objects and not refused:
         for_model.append(told.reason)
         for_person.append(told.reason)
     if heard.moment not in speech.for_person:
         for_model += (text for text in for_person if text not in for_model)
         for_person = []
-    reason = told.reason
-    if refused and heard.moment in STOPS:
+    decided = Told(refused=refused, asked=asked, reason=told.reason)
+    return _carried(heard.moment, decided, for_model, for_person, speech, notes)
+
+
+def _carried(
+    moment: Moment,
+    decided: Told,
+    for_model: list[str],
+    for_person: list[str],
+    speech: Speech,
+    notes: SessionNotes,
+) -> Told:
+    """With the texts that this answer has room for; those for the model wait if it has none."""
+    if decided.refused and moment in STOPS:
         # What blocks a stop is the only text that reaches the model there.
-        reason = "\n\n".join([reason, *for_model])
-        for_model = []
-    if refused or heard.moment not in speech.for_model:
+        reason = "\n\n".join([decided.reason, *for_model])
+        return replace(decided, reason=reason, for_person=tuple(for_person))
+    if decided.refused or moment not in speech.for_model:
         if dropped := notes.wait(for_model):
             for_person.append(f"{number_of(dropped, 'text')} for the model dropped: too many wait")
         for_model = []
-    return Told(
-        refused=refused,
-        asked=asked,
-        reason=reason,
-        for_model=tuple(for_model),
-        for_person=tuple(for_person),
-    )
+    return replace(decided, for_model=tuple(for_model), for_person=tuple(for_person))

@@ -8,7 +8,7 @@ const STOP = "session.idle"
 // Longer than Bylaw itself waits: it says what a failure means, as long as it can.
 const PATIENCE_MS = 60_000
 const STOP_PATIENCE_MS = 600_000
-const WAY_OUT = "see `bylaw doctor opencode`; to go on without Bylaw, a person calls `bylaw uninstall opencode`"
+const WAY_OUT = "see `bylaw doctor`; to go on without Bylaw, a person calls `bylaw uninstall opencode`"
 
 function asked(python, event, payload) {
   return new Promise((resolve, reject) => {
