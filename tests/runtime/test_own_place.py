@@ -5,7 +5,7 @@ import pwd
 import pytest
 
 from bylaw.hosts.hooks.doctor.release import release
-from bylaw.hosts.hooks.releasing import released_until
+from bylaw.hosts.hooks.open_gates import released_until
 from bylaw.model.errors import BylawError
 from bylaw.runtime.own_folder import user_cache, user_state
 from bylaw.runtime.own_place import state_home

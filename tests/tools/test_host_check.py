@@ -6,8 +6,8 @@ import pytest
 
 from bylaw.dialects.base import FixedReason, RuleFile
 from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.hooks.base import Call, Heard
 from bylaw.hosts.hooks.events import events_of
-from bylaw.hosts.hooks.shape import Call, Heard
 from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rule, Trigger
 from bylaw.model.source import SourceFile

@@ -15,7 +15,7 @@ from bylaw.cli.output import emit, in_color, text_or_json, write
 from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.releasing import MAX_MINUTES
+from bylaw.hosts.hooks.open_gates import MAX_MINUTES
 
 _HELP = "Open gates that a failure closed, for so long; 0 closes them."
 

@@ -3,13 +3,13 @@
 from hypothesis import strategies as st
 
 from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.closing import GATES
-from bylaw.hosts.hooks.shape import Told
+from bylaw.hosts.hooks.base import Told
+from bylaw.hosts.hooks.closing import CLOSED_WORDS
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import SPEECH, Ask
 
 # Every event that somebody may be installed for, by us or by hand.
-EVENTS = {host: {*adapter_named(host).moments, *GATES[host], "Nobody"} for host in SPEECH}
+EVENTS = {host: {*adapter_named(host).moments, *CLOSED_WORDS[host], "Nobody"} for host in SPEECH}
 PAIRS = [(host, event) for host in SPEECH for event in sorted(EVENTS[host])]
 # Enough for every event of every client.
 PAYLOAD = {

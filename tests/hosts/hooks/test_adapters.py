@@ -17,15 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bylaw.hosts.hooks.adapters import adapter_named
-from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, GATES, SILENCE, closed
-from bylaw.hosts.hooks.shape import Heard, PayloadError, Told
+from bylaw.hosts.hooks.base import Heard, PayloadError, Told
+from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, closed
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import SPEECH
 
 clients = pytest.mark.parametrize("host", SPEECH)
 pairs = pytest.mark.parametrize(("host", "event"), PAIRS)
 gates = pytest.mark.parametrize(
-    ("host", "event"), [(host, event) for host in GATES for event in GATES[host]]
+    ("host", "event"), [(host, event) for host in CLOSED_WORDS for event in CLOSED_WORDS[host]]
 )
 NASTY = 'say "no"\\\n\ttwice\r\n\x00\x1b[2J\x7f\u2028\ud800 é 😀 </script> %s %d {}'
 # What each client calls letting something pass.
@@ -106,7 +106,7 @@ def test_refusals_by_heart_are_those_of_the_adapter(host, event, reason):
 
 @pairs
 def test_every_event_that_can_be_refused_is_known_by_heart(host, event):
-    assert (heard(host, event).moment in SPEECH[host].denies) == (event in GATES[host])
+    assert (heard(host, event).moment in SPEECH[host].denies) == (event in CLOSED_WORDS[host])
 
 
 @gates
@@ -158,7 +158,9 @@ def test_codex_is_told_nothing_that_it_rejects(event, told):
 
 @clients
 def test_a_question_is_asked_only_by_clients_that_ask(host):
-    found = heard(host, next(iter(GATES[host].keys() & {"PreToolUse", "preToolUse"}), "Nobody"))
+    found = heard(
+        host, next(iter(CLOSED_WORDS[host].keys() & {"PreToolUse", "preToolUse"}), "Nobody")
+    )
     told = as_delivered(host, found.moment, Told(asked=True, reason="may it?"))
 
     output = adapter_named(host).answer(found, told)

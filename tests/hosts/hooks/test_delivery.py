@@ -2,10 +2,10 @@
 
 import pytest
 
+from bylaw.hosts.hooks.base import Heard, Told
 from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.hook_host import HookHost
 from bylaw.hosts.hooks.notes import SessionNotes
-from bylaw.hosts.hooks.shape import Heard, Told
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import SPEECH
 

@@ -30,7 +30,7 @@ def test_it_waits_longer_than_the_front_end_does():
 def test_it_closes_the_same_gates():
     named = re.search(r"^const GATES = new Set\(\[(.+)\]\)$", PLUGIN, re.MULTILINE)[1]
 
-    assert set(re.findall(r'"([^"]+)"', named)) == set(closing.GATES["opencode"])
+    assert set(re.findall(r'"([^"]+)"', named)) == set(closing.CLOSED_WORDS["opencode"])
 
 
 def test_both_name_the_same_first_step():

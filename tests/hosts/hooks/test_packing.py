@@ -2,8 +2,8 @@
 
 import os
 
+from bylaw.hosts.hooks.base import Output
 from bylaw.hosts.hooks.packing import ANSWER, FAILED, OPEN, Reply, message_in, unpack
-from bylaw.hosts.hooks.shape import Output
 
 
 def test_an_answer_comes_through_as_it_is():

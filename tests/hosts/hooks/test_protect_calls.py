@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bylaw.hosts.hooks.base import Call
 from bylaw.hosts.hooks.protect.calls import protected_by
-from bylaw.hosts.hooks.shape import Call
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from bylaw.hosts.hooks.base import Call
 from bylaw.hosts.hooks.protect.calls import protected_by
-from bylaw.hosts.hooks.shape import Call
 from bylaw.runtime.discovery import CONVENTION
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings

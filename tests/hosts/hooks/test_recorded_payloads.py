@@ -9,8 +9,8 @@ import json
 import pytest
 from recorded import DATA, recorded
 
-from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, GATES, SILENCE, closed
-from bylaw.hosts.hooks.shape import Told
+from bylaw.hosts.hooks.base import Told
+from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, closed
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import SPEECH
 
@@ -80,7 +80,7 @@ def test_refusal_is_in_the_words_of_the_client(one):
         return
     output = one.adapter.answer(one.heard, Told(refused=True, reason=REASON))
     assert (output.stdout, output.stderr, output.exit_code) == closed(one.host, one.event, REASON)
-    assert one.event in GATES[one.host]
+    assert one.event in CLOSED_WORDS[one.host]
     assert output.exit_code == (0 if one.host in BY_WORDS_ALONE else 2)
     assert json.loads(output.stdout) == refused(one)
 

@@ -6,8 +6,8 @@ import pytest
 from called_hooks import NO_SHELL, Repository
 
 from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.hooks.base import Heard
 from bylaw.hosts.hooks.session_root import FOLDER, root_of
-from bylaw.hosts.hooks.shape import Heard
 from bylaw.model.vocabulary import Moment
 
 VARIABLES = {

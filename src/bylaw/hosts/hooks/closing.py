@@ -26,7 +26,7 @@ _CURSOR_PROMPT = '{"continue":false,"user_message":%s}'
 _CURSOR_STOP = '{"followup_message":%s}'
 
 # Client → event that is a gate → what is printed; `%s` is the event (TOOL only), then the reason.
-GATES: Mapping[str, Mapping[str, str]] = {
+CLOSED_WORDS: Mapping[str, Mapping[str, str]] = {
     "claude": _CLAUDE,
     "codex": _CLAUDE,
     "qwen": _CLAUDE,
@@ -105,12 +105,12 @@ def patience_s(event: str) -> float:
 
 def is_gate(host: str, event: str) -> bool:
     """Whether something can be held up; what nobody knows may be a gate."""
-    return not event or host not in GATES or event in GATES[host]
+    return not event or host not in CLOSED_WORDS or event in CLOSED_WORDS[host]
 
 
 def closed(host: str, event: str, reason: str) -> tuple[str, str, int]:
     """What is printed on both outputs, and the exit code, to close a gate."""
-    form = GATES.get(host, {}).get(event)
+    form = CLOSED_WORDS.get(host, {}).get(event)
     if form is None:
         return "", reason + "\n", REFUSED
     words = quoted(reason)

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.base import STOPS, Told
 from bylaw.hosts.hooks.reasons import shown
-from bylaw.hosts.hooks.shape import STOPS, Told
 from bylaw.model.vocabulary import Moment
 from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
+    from bylaw.hosts.hooks.base import Heard
     from bylaw.hosts.hooks.hook_host import HookHost
     from bylaw.hosts.hooks.notes import SessionNotes
-    from bylaw.hosts.hooks.shape import Heard
     from bylaw.runtime.effects import Speech
 
 

@@ -18,8 +18,10 @@ from msgspec.structs import replace
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.demands import demands
+from bylaw.hosts.hooks.base import STOPS, Told
+from bylaw.hosts.hooks.built_in_rules import built_in_book
 from bylaw.hosts.hooks.delivery import delivered
-from bylaw.hosts.hooks.events import GATES, events_of
+from bylaw.hosts.hooks.events import GATE_EVENTS, events_of
 from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
 from bylaw.hosts.hooks.notes import (
     changing_notes,
@@ -27,11 +29,9 @@ from bylaw.hosts.hooks.notes import (
     one_stop_at_a_time,
     read_notes,
 )
-from bylaw.hosts.hooks.own_rules import own_book
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.guard import Guard
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
-from bylaw.hosts.hooks.shape import STOPS, Told
 from bylaw.hosts.worktree.file_policies import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
@@ -52,9 +52,9 @@ from bylaw.runtime.trust import is_trusted
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
+    from bylaw.hosts.hooks.base import Heard
     from bylaw.hosts.hooks.disk import Disk
     from bylaw.hosts.hooks.notes import SessionNotes
-    from bylaw.hosts.hooks.shape import Heard
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.configuration import Configuration
@@ -67,7 +67,7 @@ class Desk:
         self._root = root
         library = load_root(root)
         configuration = read_configuration(root)
-        books = (*library.in_force(), (own := own_book(root)).book)
+        books = (*library.in_force(), (own := built_in_book(root)).book)
         trust = partial(is_trusted, root, library, configuration)
         self.settings = trust().in_force(configuration.settings)
         self._guard = Guard(root, library, self.settings.protect)
@@ -150,7 +150,7 @@ class Desk:
                 self._host.for_model += warnings(answer.deciding.reasons)
             if isinstance(stamped, TurnEnd):
                 withheld = objections(answer.deciding.reasons)
-            elif isinstance(stamped, GATES) and answer.verdict >= Verdict.ASK:
+            elif isinstance(stamped, GATE_EVENTS) and answer.verdict >= Verdict.ASK:
                 return self._refusal(answer)
         return Told()
 

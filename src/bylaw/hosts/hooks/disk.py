@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.engine.index import RuleSet
-    from bylaw.hosts.hooks.shape import Heard
+    from bylaw.hosts.hooks.base import Heard
     from bylaw.runtime.configuration import Configuration
     from bylaw.runtime.settings.tables import LawSettings
 

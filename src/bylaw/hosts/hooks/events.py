@@ -27,10 +27,10 @@ from bylaw.model.values import as_text
 from bylaw.model.vocabulary import Moment, Role
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Call, Heard
+    from bylaw.hosts.hooks.base import Call, Heard
     from bylaw.model.event import Event
 
-GATES = (Prompt, TurnStart, ToolBefore)
+GATE_EVENTS = (Prompt, TurnStart, ToolBefore)
 
 
 def events_of(heard: Heard) -> tuple[Event, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.shape import PayloadError
+from bylaw.hosts.hooks.base import PayloadError
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Payload
+    from bylaw.hosts.hooks.base import Payload
     from bylaw.model.values import JSON
 
 

@@ -185,7 +185,7 @@ def _fail(host: str, event: str, why: str, data: bytes = b"", *, opens: bool = F
 def _may_open(event: str, data: bytes) -> bool:
     """Whether a stop goes round, or a person has opened gates, see `bylaw doctor --release`."""
     try:
-        from bylaw.hosts.hooks.releasing import released_until  # noqa: PLC0415 - seldom needed
+        from bylaw.hosts.hooks.open_gates import released_until  # noqa: PLC0415 - seldom needed
 
         return bool(released_until()) or _goes_round(event, data)
     except Exception:  # noqa: BLE001 - what fails here must not open a gate either

@@ -10,9 +10,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.base import STOPS, Heard, PayloadError, Told
 from bylaw.hosts.hooks.desk import Desk
 from bylaw.hosts.hooks.reasons import shown
-from bylaw.hosts.hooks.shape import STOPS, Heard, PayloadError, Told
 from bylaw.hosts.hooks.transcripts import last_text
 from bylaw.hosts.hooks.unknown_fields import note_unknown
 from bylaw.model.errors import BylawError
@@ -29,7 +29,7 @@ from bylaw.runtime.trust import is_trusted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.hosts.hooks.shape import Adapter, Output, Payload
+    from bylaw.hosts.hooks.base import Adapter, Output, Payload
 
 
 def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:

@@ -13,7 +13,7 @@ import os
 
 TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Output
+    from bylaw.hosts.hooks.base import Output
 
 OPEN, ANSWER, FAILED = b"o", b"a", b"f"
 MAX_WHY = 4_000

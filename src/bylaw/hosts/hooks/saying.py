@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bylaw.hosts.hooks.base import Output
 from bylaw.hosts.hooks.closing import REFUSED
-from bylaw.hosts.hooks.shape import Output
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Told
+    from bylaw.hosts.hooks.base import Told
     from bylaw.model.values import JSON
 
 # What is printed where there is nothing to say, for clients that want to hear something.

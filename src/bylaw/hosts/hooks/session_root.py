@@ -19,7 +19,7 @@ from bylaw.runtime.paths import as_bytes, as_text, is_folder, lies_in, real_path
 from bylaw.runtime.root import absolute, find_root
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Adapter, Heard
+    from bylaw.hosts.hooks.base import Adapter, Heard
 
 FOLDER = "sessions"
 MAX_PATH = 4096

@@ -12,8 +12,8 @@ from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.effects import SPEECH
 
 if TYPE_CHECKING:
+    from bylaw.hosts.hooks.base import Output
     from bylaw.hosts.hooks.packing import Reply
-    from bylaw.hosts.hooks.shape import Output
 
 
 def judge_payload(host: str, event: str, data: bytes, reply: Reply, linger_s: float = 0) -> None:

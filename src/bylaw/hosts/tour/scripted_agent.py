@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.base import Call, Heard
 from bylaw.hosts.hooks.desk import Desk
-from bylaw.hosts.hooks.shape import Call, Heard
 from bylaw.model.vocabulary import CallStatus, Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.hosts.hooks.shape import Told
+    from bylaw.hosts.hooks.base import Told
 
 CLIENT = "claude"  # whose hooks it has
 SESSION = "tour"

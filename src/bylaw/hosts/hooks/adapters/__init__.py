@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bylaw.runtime.effects import SPEECH
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Adapter
+    from bylaw.hosts.hooks.base import Adapter
 
 
 def adapter_named(host: str) -> Adapter:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.base import Call, Heard, Output
 from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown, whole
 from bylaw.hosts.hooks.saying import context, in_json, refusal
-from bylaw.hosts.hooks.shape import Call, Heard, Output
 from bylaw.hosts.hooks.tool_names import our_names, server_and_tool
 from bylaw.model.vocabulary import CallStatus, Moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.base import Payload, Told
     from bylaw.hosts.hooks.tool_names import Sort
     from bylaw.model.values import JSON
 

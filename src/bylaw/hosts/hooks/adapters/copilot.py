@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
+from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output, PayloadError
 from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text
 from bylaw.hosts.hooks.saying import context, in_json, refusal
-from bylaw.hosts.hooks.shape import Adapter, Call, Heard, Output, PayloadError
 from bylaw.model.strict_json import JsonError, read_json
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Moment
@@ -30,7 +30,7 @@ from bylaw.runtime.effects import COPILOT, SPEECH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.base import Payload, Told
     from bylaw.hosts.hooks.tool_names import Sort
     from bylaw.model.values import JSON
 

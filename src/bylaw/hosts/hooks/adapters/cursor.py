@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
 from bylaw.hosts.hooks.adapters.cursor_calls import call_of
+from bylaw.hosts.hooks.base import STOPS, Adapter, Heard, Output
 from bylaw.hosts.hooks.fields import said, text, unknown, whole
 from bylaw.hosts.hooks.saying import NOTHING, context, in_json, refusal
-from bylaw.hosts.hooks.shape import STOPS, Adapter, Heard, Output
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import CURSOR, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.base import Payload, Told
     from bylaw.model.values import JSON
 
 _MOMENTS: Mapping[str, Moment] = {

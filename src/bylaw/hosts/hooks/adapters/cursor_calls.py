@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
+from bylaw.hosts.hooks.base import Call, PayloadError
 from bylaw.hosts.hooks.fields import flag, mapping, needed, text, whole
-from bylaw.hosts.hooks.shape import Call, PayloadError
 from bylaw.hosts.hooks.tool_names import CURSOR_MCP
 from bylaw.model.strict_json import JsonError, read_json
 from bylaw.model.vocabulary import CallStatus, Moment
@@ -15,7 +15,7 @@ from bylaw.model.vocabulary import CallStatus, Moment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.shape import Payload
+    from bylaw.hosts.hooks.base import Payload
     from bylaw.hosts.hooks.tool_names import Sort
     from bylaw.model.values import JSON
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import KNOWN, WITHOUT_FAILURES, ClaudeForm
-from bylaw.hosts.hooks.shape import Adapter
+from bylaw.hosts.hooks.base import Adapter
 from bylaw.runtime.effects import DROID, SPEECH
 
 _FORM = ClaudeForm(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import result_for_model
+from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
 from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown
 from bylaw.hosts.hooks.saying import context, in_json, refusal
-from bylaw.hosts.hooks.shape import Adapter, Call, Heard, Output
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Moment
 from bylaw.runtime.effects import GEMINI, SPEECH
@@ -21,7 +21,7 @@ from bylaw.runtime.effects import GEMINI, SPEECH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.base import Payload, Told
     from bylaw.hosts.hooks.tool_names import Sort
     from bylaw.model.values import JSON
 

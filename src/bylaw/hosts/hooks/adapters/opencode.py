@@ -27,16 +27,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
 from bylaw.hosts.hooks.fields import mapping, needed, said, text, unknown
 from bylaw.hosts.hooks.saying import NOTHING, in_json, refusal
-from bylaw.hosts.hooks.shape import Adapter, Call, Heard, Output
 from bylaw.model.vocabulary import CallStatus, Moment
 from bylaw.runtime.effects import OPENCODE, SPEECH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.shape import Payload, Told
+    from bylaw.hosts.hooks.base import Payload, Told
     from bylaw.hosts.hooks.tool_names import Sort
 
 _MOMENTS: Mapping[str, Moment] = {

@@ -1,6 +1,6 @@
 """Minutes → gates that a failure of Bylaw closed, opened for that long or closed again, on record.
 
-The file that says so is read by `releasing`. A journal that cannot be written may be why somebody
+The file that says so is read by `open_gates`. A journal that cannot be written may be why somebody
 needs this: then it is done all the same, and said.
 """
 
@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.releasing import FILE
+from bylaw.hosts.hooks.open_gates import FILE
 from bylaw.model.errors import BylawError
 from bylaw.model.event import Custom
 from bylaw.model.fold import fold

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import fine, note, wrong
 from bylaw.hosts.hooks.line import OFF, SWITCH, connected, is_wanted
-from bylaw.hosts.hooks.releasing import released_until
+from bylaw.hosts.hooks.open_gates import released_until
 from bylaw.hosts.hooks.unknown_fields import unknown_fields
 from bylaw.model.diagnostic import Severity
 from bylaw.model.errors import BylawError, LoadError

@@ -13,7 +13,7 @@ from bylaw.runtime.shared_files import SharedFiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.hooks.shape import Heard
+    from bylaw.hosts.hooks.base import Heard
     from bylaw.runtime.approval_watch import Mark
 
 MAX_TOLD = 5

@@ -27,8 +27,8 @@ from bylaw.runtime.reading import regular_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from bylaw.hosts.hooks.base import Call
     from bylaw.hosts.hooks.protect.shell_arguments import Target
-    from bylaw.hosts.hooks.shape import Call
     from bylaw.model.values import JSON
     from bylaw.runtime.protection import Protection
 

@@ -12,7 +12,7 @@ from bylaw.runtime.protection import Protection
 from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, is_confirmed
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.shape import Call
+    from bylaw.hosts.hooks.base import Call
     from bylaw.runtime.loading import Library
     from bylaw.runtime.settings.tables import ProtectSettings
 

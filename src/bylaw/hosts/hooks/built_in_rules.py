@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.loading import LoadedBook
 
 
-def own_book(root: str) -> LoadedBook:
+def built_in_book(root: str) -> LoadedBook:
     """The one book of the language `hooks`."""
     found = Found(BUILT_IN, "", HOOKS, Why.GIVEN, BUILT_IN, "")
     library = load_read(Search(root, (found,)), [RuleText(found, SourceFile(BUILT_IN, ""))])
