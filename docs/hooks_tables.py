@@ -13,7 +13,7 @@ from markdown_table import codes, table
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.model.vocabulary import DeliverAt, Moment
-from bylaw.runtime.effects import NOTICE_AT, OPENCODE, SPEECH, Ask
+from bylaw.runtime.effects import CURSOR, NOTICE_AT, OPENCODE, SPEECH, Ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +50,23 @@ def events() -> str:
         for moment in MOMENTS
     ]
     return _compared(rows)
+
+
+# What names the project where there is no variable for it, or beside it.
+IN_PAYLOAD = {
+    CURSOR: "the first of `workspace_roots`",
+    OPENCODE: "the folder in which our plugin was started",
+}
+
+
+def projects() -> str:
+    """How each client says where its project lies."""
+    rows = []
+    for host, speech in SPEECH.items():
+        named = [f"`{adapter_named(host).project_variable}`", IN_PAYLOAD.get(host, "")]
+        said = ", else ".join(one for one in named if one.strip("`"))
+        rows.append([speech.title, said or "it does not say"])
+    return table(["Client", "Says where its project lies"], rows)
 
 
 def event_names(host: str, moment: Moment) -> list[str]:
@@ -117,4 +134,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "hooks-clients": clients,
     "hooks-effects": effects,
     "hooks-events": events,
+    "hooks-projects": projects,
 }

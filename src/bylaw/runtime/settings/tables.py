@@ -176,7 +176,12 @@ class HooksSettings(Table, frozen=True):
             "failure is reported.",
             Untrusted.DEFAULT,
         ),
-        Key("subagents", Flag(), "Rules hold for subagents too.", Untrusted.DEFAULT),
+        Key(
+            "subagents",
+            Flag(),
+            "Rules hold for subagents too; protection does in any case.",
+            Untrusted.DEFAULT,
+        ),
     )
 
 
