@@ -128,6 +128,7 @@ class ApprovalState(StrEnum):
     GRANTED = "granted"
     REVOKED = "revoked"
     EXPIRED = "expired"
+    UNCLEAR = "unclear"  # something is said, and nobody can tell what
 
 
 class PolicyMode(StrEnum):

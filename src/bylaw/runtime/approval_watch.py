@@ -39,6 +39,9 @@ class Mark(NamedTuple):
     where: str = ""
 
 
+UNKNOWN = Mark("", None)  # of what cannot be read, and grants nothing
+
+
 class Begun(Struct, frozen=True, array_like=True):
     """A call that runs: when it began, and the lines that stood there."""
 

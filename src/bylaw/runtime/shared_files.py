@@ -1,7 +1,7 @@
 """`SHARED_CONTEXT.md` and the folder of tokens → the phase, and what people said of a message.
 
-Nothing that really lies in the bus counts, whatever links lead there (LD-004, LD-070). A file that
-cannot be read says nothing: the phase is unknown then, and nothing is approved.
+Nothing that really lies in the bus counts, whatever links lead there (LD-004, LD-070). What cannot
+be read may take something back: the phase is unknown then, and nothing is approved.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bylaw.dialects.law.shared_context import (
@@ -24,7 +24,7 @@ from bylaw.dialects.law.shared_context import (
     read_token,
 )
 from bylaw.model.vocabulary import ApprovalState, Authority
-from bylaw.runtime.approval_watch import Mark, approval_watch, confirm
+from bylaw.runtime.approval_watch import UNKNOWN, Mark, approval_watch, confirm
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
@@ -41,7 +41,7 @@ TOKENS = "runtime/approvals"
 
 MAX_CONTEXT_BYTES = MAX_CHARS
 MAX_TOKEN_BYTES = 16 * 1024
-MAX_TOKENS = 100_000  # files in the folder of tokens; with more of them none is looked for
+MAX_TOKENS = 100_000  # files in the folder of tokens; with more of them nobody looks through them
 
 # The system's clock of files stands still that long: what was written less than this ago could
 # change once more and look the same.
@@ -54,22 +54,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """What `SHARED_CONTEXT.md` says: the phase or why it is unknown, and lines by message."""
+    """What `SHARED_CONTEXT.md` says: the phase or why it is unknown, and lines by message.
+
+    It is `unclear` if it is there and cannot be read.
+    """
 
     phase: FoundPhase
     lines: Mapping[str, tuple[FoundApproval, ...]] = field(default_factory=dict)
+    unclear: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TokenFile:
-    """A token of an authority, and by what its file is known again: inode and time."""
+    """A token of an authority, and by what its file is known again: inode and time.
 
-    name: str
+    One that cannot be read is unclear, and known by nothing.
+    """
+
+    where: str  # from the root
     authority: str
     token: Token
-    text: str
-    file: tuple[int, int]
-    mark: Mark
+    text: str = ""
+    file: tuple[int, int] = (0, 0)
+    mark: Mark = UNKNOWN
 
 
 class SharedFiles:
@@ -92,16 +99,21 @@ class SharedFiles:
                 return self._context.get(stamp) or self._context.put(stamp, _context(file))
         except (OSError, ValueError) as wrong:
             why = f"`{SHARED_CONTEXT}` cannot be read: {in_plain_words(wrong)}"
-            return SharedContext(FoundPhase(None, why))
+            unclear = not self._is_absent(SHARED_CONTEXT, wrong)
+            return SharedContext(FoundPhase(None, why), unclear=unclear)
 
     def tokens(self, msg_id: str) -> tuple[TokenFile, ...]:
-        """The tokens for a message, in the order of their names."""
+        """The tokens for a message, in the order of their names.
+
+        If the folder cannot be read, there may be one of every authority.
+        """
         try:
             with self._token_folder() as folder:
                 names = self._token_names(folder).get(msg_id, ())
                 found = [_token(folder, name) for name in names]
-        except (OSError, ValueError):
-            return ()
+        except (OSError, ValueError) as wrong:
+            absent = self._is_absent(TOKENS, wrong)
+            return () if absent else tuple(_unclear(TOKENS, one.value) for one in Authority)
         return tuple(one for one in found if one is not None)
 
     def token_names(self, msg_id: str, authority: str) -> tuple[str, ...]:
@@ -140,6 +152,10 @@ class SharedFiles:
     def watch(self) -> ApprovalWatch:
         """Which of them count."""
         return approval_watch(self._root)
+
+    def _is_absent(self, path: str, wrong: OSError | ValueError) -> bool:
+        """Whether that went wrong because nothing is there, not even a link that leads nowhere."""
+        return isinstance(wrong, FileNotFoundError) and not _is_begun(self._root, path)
 
     @contextmanager
     def _outside_of_bus(self, path: str, *, new: bool = False) -> Iterator[Place]:
@@ -210,12 +226,12 @@ def _by_message(lines: Iterable[FoundApproval]) -> dict[str, tuple[FoundApproval
 
 
 def _names(folder: int) -> dict[str, list[str]]:
-    """The names of tokens by message: `<msg_id>.<authority>`."""
+    """The names of tokens by message: `<msg_id>.<authority>`; ValueError if there are too many."""
     found: dict[str, list[str]] = {}
     with os.scandir(folder) as entries:
         names = [entry.name for entry in islice(entries, MAX_TOKENS + 1)]
     if len(names) > MAX_TOKENS:
-        return {}
+        raise ValueError(f"it holds more than {MAX_TOKENS:,} files")
     for raw in sorted(names):
         name = as_text(os.fsencode(raw))
         msg_id, _, authority = name.partition(".")
@@ -229,15 +245,32 @@ def _of(authority: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _token(folder: int, name: str) -> TokenFile | None:
+    """What a file of this name says; None if it is gone."""
+    where, authority = f"{TOKENS}/{name}", name.partition(".")[2].lower()
     try:
         with open_regular(name, links=False, folder=folder) as file:
             found = os.fstat(file)
             text = _text(file, MAX_TOKEN_BYTES)
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return None
-    authority = name.partition(".")[2].lower()
+    except (OSError, ValueError):
+        return _unclear(where, authority)
     known_by = (found.st_ino, found.st_mtime_ns)
-    return TokenFile(name, authority, read_token(text), text, known_by, _token_mark(name, found))
+    return TokenFile(where, authority, read_token(text), text, known_by, _token_mark(name, found))
+
+
+def _unclear(where: str, authority: str) -> TokenFile:
+    return TokenFile(where, authority, Token(ApprovalState.UNCLEAR))
+
+
+def _is_begun(root: str, path: str) -> bool:
+    """Whether a link on the way to a path is there that leads nowhere, or by now the path is."""
+    for part in accumulate(path.split("/"), "{}/{}".format, initial=root):
+        if not os.path.lexists(as_bytes(part)):
+            return False
+        if not os.path.exists(as_bytes(part)):  # noqa: PTH110 - a Path takes no bytes
+            return True
+    return True
 
 
 def is_confirmed(root: str, location: str) -> bool:

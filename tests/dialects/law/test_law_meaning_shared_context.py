@@ -11,7 +11,7 @@ from bylaw.dialects.law.shared_context import (
 from bylaw.model.vocabulary import ApprovalState
 
 ID = "20240116_120000_cursor_fix-lint"
-GRANTED, REVOKED, EXPIRED = ApprovalState
+GRANTED, REVOKED, EXPIRED, UNCLEAR = ApprovalState
 
 
 @pytest.mark.parametrize(
@@ -192,16 +192,21 @@ def test_a_text_that_is_too_long_approves_nothing():
         ("Approved\n", GRANTED, ""),
         ("  Approved \r\nby phone", GRANTED, ""),
         ("Approved\nDigest: " + "AB12" * 16, GRANTED, "ab12" * 16),
-        ("Approved\ndigest: nonsense", None, ""),
-        ("Approved\ndigest: " + "a" * 64 + "\ndigest: " + "b" * 64, None, ""),
+        ("Approved\ndigest: nonsense", UNCLEAR, ""),
+        ("Approved\ndigest: " + "a" * 64 + "\ndigest: " + "b" * 64, UNCLEAR, ""),
         ("Rejected\n", REVOKED, ""),
         ("Revoked", REVOKED, ""),
-        ("", None, ""),
-        ("\nApproved", None, ""),
-        ("Denied", None, ""),
-        ("approved", None, ""),
-        ("Approved by me", None, ""),
-        ("Approved" + " " * MAX_CHARS, None, ""),
+        ("rejected", REVOKED, ""),
+        ("Rejected: not now", REVOKED, ""),
+        ("Rejected\ndigest: nonsense", REVOKED, ""),
+        ("Rejectedly", UNCLEAR, ""),
+        ("not Rejected", UNCLEAR, ""),
+        ("", UNCLEAR, ""),
+        ("\nApproved", UNCLEAR, ""),
+        ("Denied", UNCLEAR, ""),
+        ("approved", UNCLEAR, ""),
+        ("Approved by me", UNCLEAR, ""),
+        ("Approved" + " " * MAX_CHARS, UNCLEAR, ""),
     ],
 )
 def test_tokens(text, state, digest):

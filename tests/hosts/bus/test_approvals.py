@@ -15,6 +15,7 @@ from bylaw.model.facts import LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import Authority
+from bylaw.runtime import shared_files
 
 BUS = "runtime/bus"
 ID = "20240116_120000_cursor_fix-lint"
@@ -129,10 +130,11 @@ class TestTokens:
     @pytest.mark.parametrize(
         "text", ["", "\n", "Denied\n", "approved?\n", "x\nApproved\n", "Approved by me"]
     )
-    def test_what_says_nothing(self, root, approvals, text):
+    def test_what_is_not_exactly_one(self, root, approvals, text):
         token(root, f"{ID}.human", text)
 
-        assert said(approvals) == []
+        assert said(approvals) == [("human", "unclear")]
+        assert not passes(approvals, "human")
 
     @pytest.mark.parametrize(
         "name",
@@ -153,7 +155,8 @@ class TestTokens:
         token(root, f"{ID}.antigravity", "Approved\n" + "x" * 20_000)
         (folder / f"{ID}.Antigravity").write_bytes(b"Approved\n\xff\n")
 
-        assert said(approvals) == []
+        assert set(said(approvals)) == {("human", "unclear"), ("antigravity", "unclear")}
+        assert granted(approvals) == []
 
 
 class TestAuthorities:
@@ -227,6 +230,114 @@ class TestTakingBack:
         assert said(approvals)[0] == ("human", "revoked")
 
 
+def a_large_token(path):
+    path.write_text("Rejected\n" + "x" * 20_000)
+
+
+def other_bytes(path):
+    path.write_bytes(b"Rejected\n\xff\n")
+
+
+def a_malformed_digest(path):
+    path.write_text("Rejected\ndigest: none\n")
+
+
+def other_words(path):
+    path.write_text("I reject this\n")
+
+
+def a_small_letter(path):
+    path.write_text("rejected\n")
+
+
+def with_a_reason(path):
+    path.write_text("Rejected: not now\n")
+
+
+def a_link(path):
+    path.symlink_to("../elsewhere")
+
+
+def a_folder(path):
+    path.mkdir()
+
+
+def no_folder_but_a_link(path):
+    path.parent.rmdir()
+    path.parent.symlink_to("nowhere")
+
+
+def a_way_that_leads_nowhere(path):
+    path.parent.parent.rename(path.parent.parent.with_name("other"))
+    path.parent.parent.symlink_to("nowhere")
+
+
+def no_folder_but_a_file(path):
+    path.parent.rmdir()
+    path.parent.touch()
+
+
+UNREADABLE = [
+    a_large_token, other_bytes, a_malformed_digest, other_words, a_small_letter, with_a_reason,
+    a_link, a_folder, no_folder_but_a_link, a_way_that_leads_nowhere, no_folder_but_a_file,
+]  # fmt: skip
+
+
+class TestWhatCannotBeRead:
+    """It may take back, so whatever else its authority says does not count."""
+
+    @pytest.mark.parametrize("make", UNREADABLE)
+    def test_a_token_lets_no_line_stand(self, root, approvals, make):
+        write(root, LISTED)
+        assert passes(approvals, "human")
+        make(root / "runtime" / "approvals" / f"{ID}.human")
+
+        assert granted(approvals) == []
+        assert not passes(approvals, "human")
+
+    def test_it_is_the_word_of_one_authority(self, root, approvals):
+        write(root, f"{LISTED}\nDECISION: APPROVED {ID} BY antigravity")
+        a_large_token(root / "runtime" / "approvals" / f"{ID}.human")
+
+        assert said(approvals) == [("human", "unclear"), ("antigravity", "granted")]
+
+    def test_it_is_no_rejection(self, root, approvals):
+        """A line that was taken back and given again is not taken back once more."""
+        again = LISTED.replace("12:05", "13:00")
+        write(root, f"{LISTED.replace('[x]', '[~]')}\n{again}")
+        token(root, f"{ID}.human", "hm\n")
+
+        assert said(approvals) == [("human", "unclear")]
+
+    def test_too_many_tokens(self, root, approvals, monkeypatch):
+        write(root, LISTED)
+        assert passes(approvals, "human")
+        monkeypatch.setattr(shared_files, "MAX_TOKENS", 3)
+        token(root, f"{ID}.human", "Rejected\n")
+        for n in range(3):
+            token(root, str(n))
+
+        assert granted(approvals) == []
+
+    @pytest.mark.parametrize("text", [b"\xff", b"x" * (shared_files.MAX_CONTEXT_BYTES + 1)])
+    def test_a_shared_context_lets_no_token_stand(self, root, approvals, text):
+        token(root, f"{ID}.human")
+        assert passes(approvals, "human")
+        (root / "SHARED_CONTEXT.md").write_bytes(text)
+
+        assert said(approvals) == [("human", "unclear"), ("antigravity", "unclear")]
+        assert not passes(approvals, "human")
+
+    def test_what_is_not_there_takes_nothing_back(self, root, approvals):
+        (root / "runtime" / "approvals").rmdir()
+        write(root, LISTED)
+        assert passes(approvals, "human")
+        (root / "SHARED_CONTEXT.md").unlink()
+        (root / "runtime" / "approvals").mkdir()
+        token(root, f"{ID}.human")
+        assert passes(approvals, "human")
+
+
 class TestPlaces:
     """LD-004, LD-070: nothing in the bus counts, and no link changes that."""
 
@@ -245,7 +356,7 @@ class TestPlaces:
         (root / "runtime" / "approvals").symlink_to("bus")
         (root / "SHARED_CONTEXT.md").symlink_to(root / BUS / "context.md")
 
-        assert said(approvals) == []
+        assert granted(approvals) == []
         assert approvals.files.context().phase.why == (
             "`SHARED_CONTEXT.md` cannot be read: it lies in the bus"
         )
@@ -257,12 +368,12 @@ class TestPlaces:
         (elsewhere / "context.md").write_text(f"DECISION: APPROVED {ID} BY human\n")
         (root / "SHARED_CONTEXT.md").symlink_to("docs/context.md")
 
-        assert said(approvals) == []
+        assert granted(approvals) == []
 
     def test_a_bus_around_the_tokens(self, root):
         token(root, f"{ID}.human")
         with closing(Ledger(str(root))) as ledger:
-            assert said(Approvals(str(root), "runtime", ledger)) == []
+            assert granted(Approvals(str(root), "runtime", ledger)) == []
 
     def test_links_out_of_the_root(self, root, approvals, tmp_path_factory):
         outside = tmp_path_factory.mktemp("outside")
@@ -272,7 +383,7 @@ class TestPlaces:
         (root / "runtime" / "approvals").symlink_to(outside)
         (root / "SHARED_CONTEXT.md").symlink_to(outside / "context.md")
 
-        assert said(approvals) == []
+        assert granted(approvals) == []
 
     def test_a_link_within_the_root(self, root, approvals):
         (root / "docs").mkdir()

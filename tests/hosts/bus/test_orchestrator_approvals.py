@@ -135,6 +135,21 @@ def changed_context(laws, msg_id, _):
     laws.context()
 
 
+def unreadable_token(laws, msg_id, _):
+    laws.token(msg_id, "Rejected\n" + "x" * 20_000)
+
+
+def link_to_nowhere(laws, _msg_id, _token):
+    (laws.root / "runtime/approvals").rmdir()
+    (laws.root / "runtime/approvals").symlink_to("nowhere")
+
+
+def unreadable_context(laws, _msg_id, _token):
+    new = laws.root / ".context"
+    new.write_bytes(b"Active Phase: 2\n\xff\n")
+    new.rename(laws.root / "SHARED_CONTEXT.md")
+
+
 @pytest.mark.parametrize(
     ("approve", "revoke"),
     [
@@ -144,6 +159,9 @@ def changed_context(laws, msg_id, _):
         (by_list, listed_as_expired),
         (by_marker, changed_context),
         (by_marker, rejected_token),
+        (by_marker, unreadable_token),
+        (by_list, link_to_nowhere),
+        (by_token, unreadable_context),
     ],
 )
 def test_who_takes_back_ends_what_runs(laws, approve, revoke):

@@ -115,4 +115,7 @@ def test_too_many_tokens(tmp_path, monkeypatch):
 
     assert len(files.tokens("20240116_120000_a_b")) == 1
     (folder / "one-more").touch()
-    assert files.tokens("20240116_120000_a_b") == ()
+    unclear = [(one.where, one.token.state.value) for one in files.tokens("20240116_120000_a_b")]
+    assert unclear == [("runtime/approvals", "unclear")] * 2
+    with pytest.raises(ValueError, match="it holds more than 3 files"):
+        files.token_names("20240116_120000_a_b", "human")

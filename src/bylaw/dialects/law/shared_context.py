@@ -1,7 +1,8 @@
 """The text of `SHARED_CONTEXT.md` → the phase and the approvals in it; and what a token says.
 
-Everything here errs on the side of less: a phase that is not said exactly once is unknown, and a
-line that is not exactly an approval is none (LD-A01, LD-A13).
+Everything here errs on the side of less: a phase that is not said exactly once is unknown, a line
+that is not exactly an approval is none, and a token that is not exactly one takes away what its
+authority granted elsewhere: it may be meant to (LD-A01, LD-A13).
 """
 
 from __future__ import annotations
@@ -43,11 +44,8 @@ _STATES = {
     "APPROVED": ApprovalState.GRANTED,
     "REJECTED": ApprovalState.REVOKED,
 }
-_TOKEN_STATES = {
-    "Approved": ApprovalState.GRANTED,
-    "Rejected": ApprovalState.REVOKED,
-    "Revoked": ApprovalState.REVOKED,
-}
+_GRANTS = "Approved"
+_REFUSES = re.compile(r"(?:rejected|revoked)\b", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DIGEST = re.compile(r"[ \t]*digest[ \t]*:(.*)", re.IGNORECASE)
 _HEX = re.compile(r"[0-9a-f]{16,128}")
@@ -77,7 +75,7 @@ class FoundApproval:
 class Token:
     """What a token file says, and the digest that it binds itself to."""
 
-    state: ApprovalState | None
+    state: ApprovalState
     digest: str = ""
 
 
@@ -117,15 +115,16 @@ def read_approvals(text: str) -> tuple[FoundApproval, ...]:
 
 
 def read_token(text: str) -> Token:
-    """What a token file says; one whose digest cannot be read says nothing."""
+    """What a token file says: an approval to the letter, else a rejection, else nothing clear."""
     first, *others = text.removeprefix("\ufeff").split("\n") if len(text) <= MAX_CHARS else ("",)
-    state = _TOKEN_STATES.get(first.strip())
+    if _REFUSES.match(first.strip()):
+        return Token(ApprovalState.REVOKED)  # whatever it was for
     digests = [found[1].strip().lower() for one in others if (found := _DIGEST.fullmatch(one))]
-    if not digests:
-        return Token(state)
-    if len(digests) > 1 or not _HEX.fullmatch(digests[0]):
-        return Token(None)
-    return Token(state, digests[0])
+    if first.strip() != _GRANTS or len(digests) > 1:
+        return Token(ApprovalState.UNCLEAR)
+    if digests and not _HEX.fullmatch(digests[0]):
+        return Token(ApprovalState.UNCLEAR)
+    return Token(ApprovalState.GRANTED, *digests)
 
 
 def _too_long() -> str:

@@ -11,8 +11,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from bylaw.model.facts import Approval
-from bylaw.model.vocabulary import ApprovalState
-from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, SharedFiles, line_mark
+from bylaw.model.vocabulary import ApprovalState, Authority
+from bylaw.runtime.approval_watch import UNKNOWN
+from bylaw.runtime.shared_files import SHARED_CONTEXT, SharedFiles, line_mark
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -79,20 +80,21 @@ class Approvals:
 
 def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
     """All that was said of a message, also what does not stand any more."""
-    lines = _from_lines(files.context().lines.get(msg_id, ()))
+    context = files.context()
+    lines = _from_lines(context.lines.get(msg_id, ()))
     tokens = _from_tokens(msg_id, files.tokens(msg_id))
-    against = _against(lines, tokens)
-    watch = files.watch()
-    found = {
-        one.source: replace(one, stands=_stands(one, against, watch)) for one in (*lines, *tokens)
-    }
+    unread = _unread_lines(msg_id) if context.unclear else []
+    said = (*lines, *tokens, *unread)
+    against, watch = _against(lines, tokens), files.watch()
+    unclear = {one.authority for one in said if one.state is ApprovalState.UNCLEAR}
+    found = {one.source: replace(one, stands=_stands(one, against, unclear, watch)) for one in said}
     # What stands is first, and of that what takes back: it must not be what is one too many.
     ordered = sorted(found.values(), key=lambda one: (not one.stands, one.grants))
     return tuple(ordered[:MAX_APPROVALS])
 
 
 def standing(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
-    """Of an authority that takes back only that, of others only what they grant."""
+    """Of an authority that takes back, or may do so, only that; of others only what they grant."""
     return _standing(said_of(files, msg_id))
 
 
@@ -147,23 +149,41 @@ def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Said]:
             state=one.token.state,
             source=_digest("token", msg_id, one.authority, one.text, *map(str, one.file)),
             digest=one.token.digest,
-            where=f"{TOKENS}/{one.name}",
+            where=one.where,
             mark=one.mark,
         )
         for one in tokens
-        if one.token.state is not None
     ]
 
 
-def _stands(said: Said, against: Container[str], watch: ApprovalWatch) -> bool:
+def _unread_lines(msg_id: str) -> list[Said]:
+    """What any authority may say in a shared context that cannot be read."""
+    return [
+        Said(
+            authority=one.value,
+            state=ApprovalState.UNCLEAR,
+            source=_digest("unread", msg_id, one.value),
+            where=SHARED_CONTEXT,
+            mark=UNKNOWN,
+        )
+        for one in Authority
+    ]
+
+
+def _stands(
+    said: Said, against: Container[str], unclear: Container[str], watch: ApprovalWatch
+) -> bool:
+    if said.state is ApprovalState.UNCLEAR:
+        return True
     if not said.grants:
         return said.authority in against
-    return said.authority not in against and watch.counts(said.mark)
+    doubted = said.authority in against or said.authority in unclear
+    return not doubted and watch.counts(said.mark)
 
 
 def _against(lines: Iterable[Said], tokens: Iterable[Said]) -> set[str]:
     """Who takes back: by any token, or by lines of which none grants any more."""
-    refusing = {one.authority for one in tokens if not one.grants}
+    refusing = {one.authority for one in tokens if one.state is ApprovalState.REVOKED}
     granting = {one.authority for one in lines if one.grants}
     return refusing | ({one.authority for one in lines} - granting)
 

@@ -19,6 +19,7 @@ from bylaw.hosts.bus.undecided import MAX_TOLD, commands_in_bus, find_asked, of_
 from bylaw.model.errors import BylawError
 from bylaw.model.iso_time import iso_time
 from bylaw.model.visible import brief, clipped, visible
+from bylaw.model.vocabulary import ApprovalState
 from bylaw.runtime.clock import now_ms
 from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.reading import in_plain_words
@@ -106,9 +107,13 @@ class Approving:
         """BylawError if an approval would not count, as a line of its authority is against it."""
         for one in matter.said:
             in_text = one.where.startswith(SHARED_CONTEXT)
-            if in_text and one.authority == authority and not one.grants:
-                message = f"`{one.where}` says that {authority} is against it, and that counts"
-                raise BylawError(f"{message}; change that line first")
+            if not in_text or one.authority != authority or one.grants:
+                continue
+            if one.state is ApprovalState.UNCLEAR:
+                unread = f"`{one.where}` cannot be read, and may say that {authority} is against it"
+                raise BylawError(f"{unread}; mend it first")
+            message = f"`{one.where}` says that {authority} is against it, and that counts"
+            raise BylawError(f"{message}; change that line first")
 
     def decide(self, matter: Matter, authority: Authority, *, granted: bool, note: str) -> str:
         """Write the token for exactly what was shown, and give its path; BylawError if not."""

@@ -28,6 +28,7 @@ from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
+from bylaw.model.vocabulary import ApprovalState
 from bylaw.runtime.clock import now_ms
 from bylaw.runtime.owner import this_process
 
@@ -177,7 +178,8 @@ class Intake:
         if len(self._told) > MAX_TOLD:
             self._told.clear()
         for approval in event.facts.approvals or ():
-            if approval not in self._told and not is_request(event.message):
+            is_clear = approval.state is not ApprovalState.UNCLEAR
+            if is_clear and approval not in self._told and not is_request(event.message):
                 self._told.add(approval)
                 self._loop.take([self._events.of_approval(approval)])
 

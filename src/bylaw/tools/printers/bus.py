@@ -39,7 +39,12 @@ _INDENT, _BELOW = "  ", "    "
 _STYLES = {"failed": Style.BAD, "refused": Style.BAD}
 _WORDS = {Arrival.UNFINISHED: "not finished", Arrival.REFUSED: "will be refused"}
 _OTHER_TEXT = " another text of this message"
-_SAID = {"granted": "approved", "revoked": "rejected", "expired": "let it expire"}
+_SAID = {
+    "granted": "approved",
+    "revoked": "rejected",
+    "expired": "let it expire",
+    "unclear": "may have rejected",
+}
 
 
 def as_data(report: BusReport) -> dict[str, object]:
