@@ -11,9 +11,12 @@ import pytest
 from on_terminal import BYLAW, QUESTION, call, on_terminal
 
 from bylaw.hosts.bus.approvals import Approvals
+from bylaw.hosts.bus.approving import Approving
+from bylaw.hosts.bus.in_force import InForce
 from bylaw.hosts.bus.ledger import Ledger, State
 from bylaw.hosts.bus.message_file import digest_of
 from bylaw.runtime.known_agents import AGENTS
+from other_user import as_somebody_else
 from own_session import SHELL, Terminal
 
 ID = "20240116_120000_cursor_fix-lint"
@@ -279,6 +282,15 @@ class TestRejecting:
 
         assert code == 1
         assert "human is against it, and that counts; change that line first" in shown
+
+    def test_a_shared_context_that_nobody_can_read(self, root):
+        (root / "SHARED_CONTEXT.md").write_bytes(b"\xff")
+        shown, code = on_terminal(root, ["approve", ID], b"y\n")
+
+        assert code == 1
+        assert "said          human unclear (SHARED_CONTEXT.md)" in shown
+        assert "`SHARED_CONTEXT.md` cannot be read, and may say that human is against it" in shown
+        assert not token(root).exists()
         assert not token(root).exists()
 
 
@@ -317,6 +329,20 @@ class TestWhatIsMeant:
         assert code == 1
         assert "there is no bus `runtime/bus`" in shown
         assert [one.name for one in tmp_path.iterdir()] == ["bylaw.toml"]
+
+    def test_who_only_looks_makes_no_folder(self, root):
+        before = sorted(root.rglob("*"))
+        shown = call(root, "approve", ID, "--format", "json")
+
+        assert json.loads(shown.stdout)["digest"] == digest_of(MESSAGE)
+        assert sorted(root.rglob("*")) == before
+
+    def test_who_only_looks_need_not_be_able_to_write(self, root, tmp_path):
+        approving = Approving(str(root), InForce(str(root), trusted_once=False))
+        for folder in (root / "runtime/bus", root / "runtime/bus/input"):
+            folder.chmod(0o555)
+        with as_somebody_else(tmp_path):
+            assert approving.matter(ID).digest == digest_of(MESSAGE)
 
     def test_two_different_messages_with_one_id(self, root):
         put(root, {**MESSAGE, "run": ["npm run evil"]}, "b.json")

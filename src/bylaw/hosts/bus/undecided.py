@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic, sleep
@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.law.messages import COMMAND, is_message_id, is_request
 from bylaw.hosts.bus.claims import claims
 from bylaw.hosts.bus.evidence import evidence_files, read_evidence
-from bylaw.hosts.bus.folders import INPUT, PROCESSING, Bus
+from bylaw.hosts.bus.folders import INPUT, PROCESSING
 from bylaw.hosts.bus.message_file import PATIENCE_S, NotYet, Ready, digest_of, look, read_claimed
 from bylaw.model.errors import BylawError
-from bylaw.model.visible import visible
-from bylaw.runtime.paths import is_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from bylaw.hosts.bus.claims import Claim
     from bylaw.hosts.bus.message_file import MessageFile
+    from bylaw.hosts.bus.seen_bus import SeenBus
     from bylaw.model.values import JSON
 
 MAX_LOOKED_AT = 100  # evidences in which a message is looked for
@@ -57,16 +56,7 @@ class Asked:
     where: str = ""
 
 
-@contextmanager
-def opened_bus(root: str, path: str) -> Iterator[Bus]:
-    """The bus of a root; BylawError if there is none: whoever only looks makes none."""
-    if not is_folder(f"{root}/{path}/{INPUT}"):
-        raise BylawError(f"there is no bus `{visible(path)}` in `{visible(root)}`")
-    with Bus(root, path) as bus:
-        yield bus
-
-
-def commands_in_bus(bus: Bus) -> list[BusCommand]:
+def commands_in_bus(bus: SeenBus) -> list[BusCommand]:
     """The commands in `input` and `processing`; what is being written is waited for, not long."""
     until = monotonic() + PATIENCE_S
     files = [(INPUT, name, _in_input(bus, name, until)) for name in bus.names(INPUT)]
@@ -89,7 +79,7 @@ def find_asked(commands: list[BusCommand], msg_id: str) -> Asked | None:
     return None if request is None else Asked(about, request)
 
 
-def of_evidence(bus: Bus, asked: Asked, digest: str) -> Asked:
+def of_evidence(bus: SeenBus, asked: Asked, digest: str) -> Asked:
     """A message that is not in the bus any more, from evidence that holds it unchanged."""
     asked = replace(asked, digest=digest)
     for folder, name in islice(evidence_files(bus, asked.msg_id), MAX_LOOKED_AT):
@@ -99,7 +89,7 @@ def of_evidence(bus: Bus, asked: Asked, digest: str) -> Asked:
     return asked
 
 
-def _in_input(bus: Bus, name: str, until: float) -> MessageFile | None:
+def _in_input(bus: SeenBus, name: str, until: float) -> MessageFile | None:
     looked = look(bus, name, lambda _: True)
     while isinstance(looked, NotYet) and (left := until - monotonic()) > 0:
         sleep(min(looked.wait_s, left))
@@ -107,7 +97,7 @@ def _in_input(bus: Bus, name: str, until: float) -> MessageFile | None:
     return looked.file if isinstance(looked, Ready) else None
 
 
-def _claimed(bus: Bus, one: Claim) -> MessageFile | None:
+def _claimed(bus: SeenBus, one: Claim) -> MessageFile | None:
     with suppress(OSError):  # it is through
         return read_claimed(bus, one)
     return None
