@@ -17,11 +17,13 @@ from bylaw.hosts.bus.evidence import (
     MAX_SLUG,
     clear_unfinished,
     evidence_files,
+    held_message,
     slug,
     write_evidence,
     write_message,
 )
 from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.message_file import digest_of
 from bylaw.hosts.bus.moving import owner_tag
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
@@ -135,6 +137,20 @@ def test_it_is_bounded(bus, body):
     text = text_of(bus, write_evidence(bus, "output", "a", "b", body))
     assert len(text.encode()) <= MAX_EVIDENCE_BYTES
     assert json.loads(text)["exit_code"] == 1
+
+
+def test_the_message_stays_whole_whatever_else_is_too_much(bus):
+    """LD-035, LD-036: its file is removed."""
+    message = {"msg_id": MSG_ID, "notes": "n" * 200_000}
+    body = {"commands": [{"stdout": "x" * 500_000}] * 20, "message": message, "exit_code": 1}
+    told = json.loads(text_of(bus, write_evidence(bus, "output", MSG_ID, "lint", body)))
+
+    assert told["message"] == message
+    assert len(told["commands"][0]["stdout"]) < 500_000
+    assert list(told) == ["commands", "message", "exit_code"]
+    path = f"runtime/bus/output/{MSG_ID}.lint.1.json"
+    assert held_message(bus, MSG_ID, digest_of(message)) == (message, path)
+    assert held_message(bus, MSG_ID, digest_of({})) is None
 
 
 def test_what_nothing_makes_smaller(bus, folder):

@@ -13,10 +13,11 @@ import os
 import re
 from contextlib import suppress
 from hashlib import sha256
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.folders import ERROR, FOLDERS, INPUT, OUTPUT
+from bylaw.hosts.bus.message_file import digest_of
 from bylaw.hosts.bus.moving import OWNER_TAG, move_new, owner_of, owner_tag
 from bylaw.model.errors import BylawError
 from bylaw.model.strict_json import JsonError, decode_utf8, read_json
@@ -33,13 +34,16 @@ if TYPE_CHECKING:
 
 MAX_EVIDENCE_BYTES = 4 * 1024 * 1024
 MAX_SLUG = 100
+MAX_LOOKED_AT = 100  # evidences in which a message is looked for
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _DIGEST_CHARS = 8
 _TEMPORARY = ".new-{}"
 _UNFINISHED = re.compile(rf"\.new-({OWNER_TAG})\.[0-9a-f]{{16}}")
-# How much of each text stays when everything together is too much.
+# How much of each text stays when everything together is too much; but the message is kept whole,
+# since its file is removed (LD-035, LD-036).
 _SHORTER = (64 * 1024, 4 * 1024, 256)
+_WHOLE = "message"
 
 
 class MessageTakenError(BylawError):
@@ -104,6 +108,15 @@ def read_evidence(bus: Bus, channel: str, file: str) -> dict[str, JSON] | None:
     return body if isinstance(body, dict) else None
 
 
+def held_message(bus: Bus, msg_id: str, digest: str) -> tuple[dict[str, JSON], str] | None:
+    """The message with this digest as evidence under its id holds it, and where that is."""
+    for channel, file in islice(evidence_files(bus, msg_id), MAX_LOOKED_AT):
+        message = (read_evidence(bus, channel, file) or {}).get(_WHOLE)
+        if isinstance(message, dict) and digest_of(message) == digest:
+            return message, bus.shown(channel, file)
+    return None
+
+
 def clear_unfinished(bus: Bus) -> None:
     """Remove what processes left that died while they wrote."""
     for folder in FOLDERS:
@@ -163,7 +176,8 @@ def _bounded(body: Mapping[str, JSON]) -> bytes:
     for limit in _SHORTER:
         if len(data) <= MAX_EVIDENCE_BYTES:
             return data
-        data = _encoded({key: _shortened(value, limit) for key, value in body.items()})
+        short = {key: _shortened(value, limit) for key, value in body.items() if key != _WHOLE}
+        data = _encoded({**body, **short})
     if len(data) > MAX_EVIDENCE_BYTES:
         raise BylawError(f"the evidence is larger than {MAX_EVIDENCE_BYTES:,} bytes")
     return data

@@ -107,7 +107,7 @@ class Intake:
     def _take(self, event: BusEvent, claimed: Claim, *, whole: bool) -> Handled:
         if is_command(event):
             return self._begin(self._seen(event), claimed)
-        return self._put_away(self._submit(event), claimed, whole=whole)
+        return self._through(self._submit(event), claimed, whole=whole)
 
     def _begin(self, event: BusEvent, claimed: Claim) -> Handled:
         msg_id = message_id(event)
@@ -122,7 +122,7 @@ class Intake:
             at=now_ms(),
         )
         if blocking is not None:
-            return self._put_away(self._submit(_duplicate(event, blocking)), claimed)
+            return self._through(self._submit(_duplicate(event, blocking)), claimed)
         again = before is not None and before.state in PENDING
         retry = before.tries + 1 if before is not None and again else 0
         return self._try(replace(event, retry=retry), claimed)
@@ -133,13 +133,20 @@ class Intake:
         return self.settle(event, self._submit(event), claimed)
 
     def settle(
-        self, event: BusEvent, handled: Handled, claimed: Claim | None, *, again: bool = False
+        self,
+        event: BusEvent,
+        handled: Handled,
+        claimed: Claim | None,
+        *,
+        again: bool = False,
+        whole: bool = True,
     ) -> Handled:
         """Note what became of a message, and put its file where it belongs.
 
-        One that is held is tried when something changes, or `again` in any case.
+        One that is held is tried when something changes, or `again` in any case. If evidence does
+        not hold the `whole` of it, its file is kept.
         """
-        waits = is_request(event.message) and not _is_refused(handled) and not is_answered(handled)
+        waits = is_waiting(event, handled)
         state = State.WAITING if waits else STATES[handled.status]
         fingerprint = self._fingerprint(event) if state in PENDING and not again else ""
         self._ledger.end(
@@ -148,7 +155,7 @@ class Intake:
         if claimed is not None and state in PENDING:
             self.put_back(claimed, message_id(event))
         elif claimed is not None:
-            handled = self._put_away(handled, claimed)
+            handled = self._through(handled, claimed, whole=whole)
         return with_(handled, status=Status.HELD) if waits else handled
 
     def put_back(self, claimed: Claim, msg_id: str) -> None:
@@ -157,13 +164,16 @@ class Intake:
         if name is not None and name != claimed.name:
             self._ledger.moved(msg_id, name)
 
-    def _put_away(self, handled: Handled, claimed: Claim, *, whole: bool = True) -> Handled:
-        """Remove a message that evidence holds; if none holds all of it, the file is kept."""
-        if whole and handled.evidence:
+    def put_away(self, claimed: Claim, *, whole: bool) -> list[str]:
+        """Remove a message of which evidence holds the whole; else keep it: its path."""
+        if whole:
             finish(self._bus, claimed)
-            return handled
-        kept = keep(self._bus, claimed)
-        return with_(handled, evidence=(*handled.evidence, kept))
+            return []
+        return [keep(self._bus, claimed)]
+
+    def _through(self, handled: Handled, claimed: Claim, *, whole: bool = True) -> Handled:
+        kept = self.put_away(claimed, whole=whole and bool(handled.evidence))
+        return with_(handled, evidence=(*handled.evidence, *kept))
 
     def _submit(self, event: BusEvent) -> Handled:
         self._host.written.clear()
@@ -207,8 +217,10 @@ def _duplicate(event: BusEvent, earlier: Known) -> BusEvent:
     return replace(event, facts=replace(event.facts, duplicate=what))
 
 
-def _is_refused(handled: Handled) -> bool:
-    return handled.status is Status.REFUSED
+def is_waiting(event: BusEvent, handled: Handled) -> bool:
+    """Whether it is a request that waits for its decision, whatever else was done about it."""
+    refused = handled.status is Status.REFUSED
+    return is_request(event.message) and not refused and not is_answered(handled)
 
 
 def is_answered(handled: Handled) -> bool:

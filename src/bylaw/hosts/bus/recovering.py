@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Ending, next_step
-from bylaw.hosts.bus.claims import Claim, claims, finish, take_over
+from bylaw.hosts.bus.claims import Claim, claims, take_over
 from bylaw.hosts.bus.events import SESSION
-from bylaw.hosts.bus.evidence import write_evidence
+from bylaw.hosts.bus.evidence import held_message, write_evidence
 from bylaw.hosts.bus.handled import Handled, Status
+from bylaw.hosts.bus.intake import is_waiting
 from bylaw.hosts.bus.ledger import State
 from bylaw.hosts.bus.message_file import read_claimed
 from bylaw.hosts.bus.records import heading, matter
@@ -92,7 +93,7 @@ class Recovery:
     def _settle(self, known: Known, claimed: Claim | None) -> Iterator[Handled]:
         record = self._decided(known)
         if record is not None:
-            yield self._settle_decided(record, claimed)
+            yield self._settle_decided(known, record, claimed)
         elif self._is_certain(known):
             # Nothing was decided, so nothing was done. One that waits still does: what asks about
             # it must not be taken for withdrawn.
@@ -103,7 +104,7 @@ class Recovery:
         else:
             yield self._settle_uncertain(known, claimed)
 
-    def _settle_decided(self, record: Record, claimed: Claim | None) -> Handled:
+    def _settle_decided(self, known: Known, record: Record, claimed: Claim | None) -> Handled:
         event = record.event
         assert isinstance(event, BusEvent)
         effects = list(read_effects(self._loop.journal, SESSION, event.seq))
@@ -112,15 +113,17 @@ class Recovery:
         ending = end if isinstance(end, Ending) else Ending()
         handled = Handled.of(Answer(event, record.decision, outcomes, ending), _written(effects))
         interrupted = not isinstance(end, Ending) or INTERRUPTED in outcomes.values()
-        if interrupted and handled.status is not Status.HELD:
+        pending = handled.status is Status.HELD or is_waiting(event, handled)
+        if interrupted and not pending:
             handled = with_(handled, status=Status.FAILED)
             # Its plan is not followed if the journal may be somebody else's.
             self._locks.clear_left(subject(event))
         untold = interrupted and not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
-        if handled.status is not Status.HELD and (untold or not handled.evidence):
+        if not pending and (untold or not handled.evidence):
             handled = self._tell(event, handled, TEXT)
         # Whether it is told why it is held, is not known.
-        return self._intake.settle(event, handled, claimed, again=interrupted)
+        whole = self._is_told(known.msg_id, claimed)
+        return self._intake.settle(event, handled, claimed, again=interrupted, whole=whole)
 
     def _settle_uncertain(self, known: Known, claimed: Claim | None) -> Handled:
         # Without its file no more than its id is known.
@@ -132,7 +135,9 @@ class Recovery:
         )
         handled = Handled(event, Decision(), Status.FAILED)
         self._locks.clear_left(subject(event))
-        return self._intake.settle(event, self._tell(event, handled, UNCERTAIN), claimed)
+        handled = self._tell(event, handled, UNCERTAIN)
+        whole = self._is_told(known.msg_id, claimed)
+        return self._intake.settle(event, handled, claimed, whole=whole)
 
     def _decided(self, known: Known) -> Record | None:
         """The newest decision on a message since it was begun."""
@@ -164,6 +169,13 @@ class Recovery:
         path = write_evidence(self._bus, channel, subject(event), RULE, body)
         return with_(handled, evidence=(*handled.evidence, path))
 
+    def _is_told(self, msg_id: str, claimed: Claim | None) -> bool:
+        """Whether evidence holds what is in a file now: that it was written does not tell."""
+        if claimed is None:
+            return True
+        digest = read_claimed(self._bus, claimed).digest
+        return held_message(self._bus, msg_id, digest) is not None
+
     def _put_back(self, of: Claim) -> None:
         """A file of which nothing was begun, or that had only to be moved or removed."""
         taken = take_over(self._bus, of)
@@ -173,7 +185,7 @@ class Recovery:
         known = self._ledger.known(str(message_field(message, "msg_id")))
         own = known if known is not None and known.claim == visible(of.file) else None
         if own is not None and own.state in _THROUGH:
-            finish(self._bus, taken)
+            self._intake.put_away(taken, whole=self._is_told(own.msg_id, taken))
         else:
             self._intake.put_back(taken, own.msg_id if own is not None else "")
 

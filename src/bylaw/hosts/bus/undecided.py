@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import COMMAND, is_message_id, is_request
 from bylaw.hosts.bus.claims import claims
-from bylaw.hosts.bus.evidence import evidence_files, read_evidence
+from bylaw.hosts.bus.evidence import held_message
 from bylaw.hosts.bus.folders import INPUT, PROCESSING
-from bylaw.hosts.bus.message_file import PATIENCE_S, NotYet, Ready, digest_of, look, read_claimed
+from bylaw.hosts.bus.message_file import PATIENCE_S, NotYet, Ready, look, read_claimed
 from bylaw.model.errors import BylawError
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.seen_bus import SeenBus
     from bylaw.model.values import JSON
 
-MAX_LOOKED_AT = 100  # evidences in which a message is looked for
 MAX_TOLD = 20  # messages in an error
 # What requests name that come from a change of a file.
 _CHANGE = re.compile(r"fs-[0-9]{1,18}")
@@ -81,12 +79,9 @@ def find_asked(commands: list[BusCommand], msg_id: str) -> Asked | None:
 
 def of_evidence(bus: SeenBus, asked: Asked, digest: str) -> Asked:
     """A message that is not in the bus any more, from evidence that holds it unchanged."""
-    asked = replace(asked, digest=digest)
-    for folder, name in islice(evidence_files(bus, asked.msg_id), MAX_LOOKED_AT):
-        message = (read_evidence(bus, folder, name) or {}).get("message")
-        if isinstance(message, dict) and digest_of(message) == digest:
-            return replace(asked, message=message, where=bus.shown(folder, name))
-    return asked
+    found = held_message(bus, asked.msg_id, digest)
+    message, where = (None, "") if found is None else found
+    return replace(asked, digest=digest, message=message, where=where)
 
 
 def _in_input(bus: SeenBus, name: str, until: float) -> MessageFile | None:
