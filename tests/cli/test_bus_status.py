@@ -437,6 +437,27 @@ class TestEnded:
             path = write_evidence(bus, "error", ID, "R-LINT", {"text": "failed"})
         assert f"    see `{path}`\n" in table(root)
 
+    def test_where_it_is_told_of_a_long_id(self, root):
+        """The name of an evidence has room for 100 characters of an id of up to 120."""
+        msg_id = f"20240116_120000_cursor_{'x' * 97}"
+        begin(root, msg_id)
+        end(root, State.FAILED, msg_id)
+        with Bus(str(root), BUS) as bus:
+            path = write_evidence(bus, "error", msg_id, "R-LINT", {"text": "failed"})
+        assert data(root)["ended"][0]["why"] == f"see `{path}`"
+
+    def test_what_was_told_last_is_where_it_is_told(self, root):
+        begin(root)
+        end(root, State.FAILED)
+        with Bus(str(root), BUS) as bus:
+            for _ in range(11):
+                write_evidence(bus, "error", ID, "held", {"text": "held"})
+                time.sleep(0.01)
+            assert data(root)["ended"][0]["why"].endswith(".held.11.json`")
+            path = write_evidence(bus, "error", ID, "R-LINT", {"text": "failed"})
+        (root / BUS / "error" / f"{ID}.json.boot_space_1_2_0123456789abcdef").touch()
+        assert data(root)["ended"][0]["why"] == f"see `{path}`"
+
     def test_what_no_rule_ever_saw(self, root):
         body = {"uid": "law:builtin#message", "file": "a.yaml", "text": f"no {HOSTILE}"}
         with Bus(str(root), BUS) as bus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.bus.evidence import newest_error
 from bylaw.hosts.bus.folders import ERROR
 from bylaw.hosts.bus.ledger import ENDED, State
 from bylaw.tools.bus_report import Ended
@@ -45,5 +46,5 @@ def _where_told(bus: SeenBus, known: Known, evidence: Sequence[str]) -> str:
     """Where it is told what failed: nobody judged that, so there is no reason."""
     if known.state is not State.FAILED:
         return ""
-    own = [name for name in evidence if name.startswith(f"{known.msg_id}.")]
-    return f"see `{bus.shown(ERROR, own[-1])}`" if own else ""
+    newest = newest_error(bus, evidence, known.msg_id)
+    return "" if newest is None else f"see `{bus.shown(ERROR, newest)}`"

@@ -23,6 +23,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.strict_json import JsonError, decode_utf8, read_json
 from bylaw.model.visible import clipped, visible_in_json
 from bylaw.runtime.owner import is_dead
+from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
 from bylaw.runtime.writing import remove, write_beside
 
@@ -37,6 +38,7 @@ MAX_SLUG = 100
 MAX_LOOKED_AT = 100  # evidences in which a message is looked for
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
+_NUMBERED = re.compile(r".+\.([0-9]{1,18})\.json")
 _DIGEST_CHARS = 8
 _TEMPORARY = ".new-{}"
 _UNFINISHED = re.compile(rf"\.new-({OWNER_TAG})\.[0-9a-f]{{16}}")
@@ -94,8 +96,21 @@ def evidence_files(bus: Bus, name: str) -> Iterator[tuple[str, str]]:
     """All evidence under this name: the folder and the file of each."""
     for channel in (OUTPUT, ERROR):
         for file in bus.names(channel):
-            if file.startswith(f"{slug(name)}."):
+            if _number(file, name) is not None:
                 yield channel, file
+
+
+def newest_error(bus: Bus, files: Iterable[str], name: str) -> str | None:
+    """Of these files of `error`, the evidence under this name that was written last."""
+    found: list[tuple[int, int, str]] = []
+    for file in files:
+        number = _number(file, name)
+        if number is not None:
+            with suppress(FileNotFoundError):
+                written = os.stat(as_bytes(file), dir_fd=bus.folder(ERROR), follow_symlinks=False)
+                # The clock of files stands still for a moment, and numbers go on.
+                found.append((written.st_mtime_ns, number, file))
+    return max(found)[-1] if found else None
 
 
 def read_evidence(bus: Bus, channel: str, file: str) -> dict[str, JSON] | None:
@@ -158,6 +173,12 @@ def _free(folder: int, stem: str) -> int:
         else:
             free = middle
     return free
+
+
+def _number(file: str, name: str) -> int | None:
+    """The number of an evidence under this name; None if a file is none."""
+    numbered = _NUMBERED.fullmatch(file) if file.startswith(f"{slug(name)}.") else None
+    return int(numbered[1]) if numbered else None
 
 
 def _is_taken(folder: int, name: str) -> bool:
