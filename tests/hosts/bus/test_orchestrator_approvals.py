@@ -16,6 +16,13 @@ from orchestrating import (
     take,
 )  # fmt: skip
 
+from bylaw.hosts.bus.opening import Telling, open_bus
+from bylaw.model.codes.journal import JOURNAL_BUSY
+from bylaw.model.errors import BylawError
+from bylaw.model.event import ApprovalGiven
+from bylaw.runtime.answer import not_recorded
+from bylaw.runtime.journal.errors import JournalError
+
 # By watching: no test and no loop asks again and again.
 SOON_S = 1.5
 
@@ -247,3 +254,35 @@ def test_a_message_that_changed_is_not_what_was_approved(laws):
         time.sleep(0.3)
         assert not laws.ran()
         assert running.end() == 0
+
+
+def test_what_a_held_message_depends_on_besides_approvals(laws):
+    """LD-012: its target was inside when it was held, and is not any more."""
+    msg_id = put(laws, "a", "notes")
+    assert laws.once() == 0
+    assert len(held(laws, msg_id)) == 1
+    (laws.root / "notes").symlink_to("/")
+    with laws.start("--once") as running:
+        assert running.ended() == 1
+        assert [one["status"] for one in running.lines] == ["refused"]
+    assert laws.names("input") == []
+
+
+def test_an_approval_that_cannot_be_recorded_runs_nothing(laws):
+    """The journal fails for a moment, and only for what a person said."""
+    laws.token(message_id("a"))
+    put(laws, "a", "notes")
+    with open_bus(str(laws.root), Telling(handled=bool, note=bool), trust=True) as opened:
+        runtime = opened._loop.runtime
+        submit = runtime.submit
+
+        def failing(event):
+            if isinstance(event, ApprovalGiven):
+                return not_recorded(event, JournalError(JOURNAL_BUSY, "the journal is held"))
+            return submit(event)
+
+        runtime.submit = failing
+        time.sleep(0.3)
+        with pytest.raises(BylawError, match="the journal is held"):
+            opened.orchestrator.run_once()
+    assert not laws.ran()

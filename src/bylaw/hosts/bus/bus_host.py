@@ -16,7 +16,6 @@ from bylaw.hosts.bus.subjects import subject
 from bylaw.model.effects import ApprovalRequest, BusWrite
 from bylaw.model.vocabulary import Channel, EffectStatus, Op
 from bylaw.runtime.effects import BUS
-from bylaw.runtime.locks import Locks
 from bylaw.runtime.needs import NO_GATHERERS
 from bylaw.runtime.run_command import Bounds, CommandRunner
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
     from bylaw.runtime.journal.store import Journal
+    from bylaw.runtime.locks import Locks
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
     from bylaw.runtime.watched.result import Cancellation
@@ -49,13 +49,14 @@ class BusHost:
         journal: Journal,
         in_force: InForce,
         revocations: Revocations,
+        locks: Locks,
     ) -> None:
         self._root = root
         self._bus = bus
         self._journal = journal
         self._in_force = in_force
         self._revocations = revocations
-        self._locks = LockKeeper(Locks(f"{root}/{LOCKS}"), self._tell_taken_over)
+        self._locks = LockKeeper(locks, self._tell_taken_over)
         self.written: list[str] = []
 
     @property

@@ -9,12 +9,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.events import SESSION
-from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.watcher.changes import FileChange
 from bylaw.hosts.bus.watcher.store import AlreadyWatchedError
 from bylaw.hosts.bus.watcher.wake import Wake
 from bylaw.hosts.bus.watcher.watcher import FileWatcher
-from bylaw.model.errors import BylawError
 from bylaw.model.event import File
 from bylaw.model.vocabulary import Change, Kind
 from bylaw.runtime.journal.reading import records_since
@@ -23,11 +21,12 @@ from bylaw.runtime.state_folder import STATE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from bylaw.hosts.base import Loop
-    from bylaw.hosts.bus.bus_host import BusHost
     from bylaw.hosts.bus.events import Events
+    from bylaw.hosts.bus.handled import Handled
     from bylaw.hosts.bus.in_force import InForce
+    from bylaw.hosts.bus.submitting import Submissions
     from bylaw.hosts.bus.watcher.wake import News
+    from bylaw.runtime.journal.store import Journal
 
 SNAPSHOT = f"{STATE}/watch.db"
 NEVER_S = 3600.0
@@ -42,15 +41,15 @@ class FileRules:
         excluded: Iterable[str],
         events: Events,
         in_force: InForce,
-        host: BusHost,
-        loop: Loop,
+        submissions: Submissions,
+        journal: Journal,
     ) -> None:
         self._root = root
         self._excluded = tuple(excluded)
         self._events = events
         self._in_force = in_force
-        self._host = host
-        self._loop = loop
+        self._submissions = submissions
+        self._journal = journal
         self._watcher: FileWatcher | None = None
         self._wake: Wake | None = None
         self._missed: list[FileChange] = []
@@ -100,13 +99,13 @@ class FileRules:
         outside, watcher.outside = watcher.outside, []
         for path in outside:
             link = FileChange(Change.CREATED, path)
-            yield self._submit(self._events.of_change(link, outside=True))
+            yield self._submissions.submit(self._events.of_change(link, outside=True))
         for change in changes:
             event = self._events.of_change(change)
             if self._concerns_a_rule(event):
                 # Before it is decided: what may have been begun is not begun again.
-                watcher.take(change, self._loop.journal.session(SESSION).seq)
-                yield self._submit(event)
+                watcher.take(change, self._journal.session(SESSION).seq)
+                yield self._submissions.submit(event)
         watcher.acknowledge()
 
     def close(self) -> None:
@@ -116,16 +115,9 @@ class FileRules:
         if self._watcher is not None:
             self._watcher.close()
 
-    def _submit(self, event: File) -> Handled:
-        self._host.written.clear()
-        (answer,) = self._loop.take([event])
-        if answer.problem:
-            raise BylawError(answer.problem)
-        return Handled.of(answer, self._host.written)
-
     def _was_recorded(self, change: FileChange, after_seq: int) -> bool:
         """Whether a change was decided before a process died: then its plan was seen to."""
-        found = records_since(self._loop.journal, SESSION, after_seq, Kind.FILE)
+        found = records_since(self._journal, SESSION, after_seq, Kind.FILE)
         events = (one.event for one in found if isinstance(one.event, File))
         return any((one.change, one.path) == (change.change, change.path) for one in events)
 

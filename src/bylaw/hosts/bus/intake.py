@@ -12,20 +12,19 @@ from dataclasses import replace as with_
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from msgspec import json
 from msgspec.structs import replace
 
 from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
 from bylaw.hosts.bus.claims import claim, finish, give_back, keep
-from bylaw.hosts.bus.events import SESSION
 from bylaw.hosts.bus.handled import Handled, Status
 from bylaw.hosts.bus.in_force import LAWLESS
 from bylaw.hosts.bus.ledger import PENDING, State
 from bylaw.hosts.bus.message_file import Ignored, NotYet, look
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
-from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import ApprovalState
@@ -33,13 +32,12 @@ from bylaw.runtime.clock import now_ms
 from bylaw.runtime.owner import this_process
 
 if TYPE_CHECKING:
-    from bylaw.hosts.base import Loop
-    from bylaw.hosts.bus.bus_host import BusHost
     from bylaw.hosts.bus.claims import Claim
     from bylaw.hosts.bus.events import Events
     from bylaw.hosts.bus.folders import Bus
     from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.ledger import Known, Ledger
+    from bylaw.hosts.bus.submitting import Submissions
     from bylaw.model.event import Bus as BusEvent
     from bylaw.model.facts import Approval
     from bylaw.model.values import JSON
@@ -59,15 +57,20 @@ class Intake:
     """Handles messages one after the other."""
 
     def __init__(
-        self, bus: Bus, ledger: Ledger, events: Events, in_force: InForce, host: BusHost, loop: Loop
+        self,
+        bus: Bus,
+        ledger: Ledger,
+        events: Events,
+        in_force: InForce,
+        submissions: Submissions,
+        last_seq: int,
     ) -> None:
         self._bus = bus
         self._ledger = ledger
         self._events = events
         self._in_force = in_force
-        self._host = host
-        self._loop = loop
-        self._last_seq = loop.journal.session(SESSION).seq
+        self._submissions = submissions
+        self._last_seq = last_seq
         self._told: set[Approval] = set()
 
     def handle(self, name: str) -> Handled | NotYet | None:
@@ -176,12 +179,9 @@ class Intake:
         return with_(handled, evidence=(*handled.evidence, *kept))
 
     def _submit(self, event: BusEvent) -> Handled:
-        self._host.written.clear()
-        (answer,) = self._loop.take([event])
-        if answer.problem:
-            raise BylawError(answer.problem)
-        self._last_seq = answer.event.seq
-        return Handled.of(answer, self._host.written)
+        handled = self._submissions.submit(event)
+        self._last_seq = handled.event.seq
+        return handled
 
     def _tell_approvals(self, event: BusEvent) -> None:
         """Record what people said, once."""
@@ -190,14 +190,17 @@ class Intake:
         for approval in event.facts.approvals or ():
             is_clear = approval.state is not ApprovalState.UNCLEAR
             if is_clear and approval not in self._told and not is_request(event.message):
+                self._submissions.submit(self._events.of_approval(approval))
                 self._told.add(approval)
-                self._loop.take([self._events.of_approval(approval)])
 
     def _fingerprint(self, event: BusEvent) -> str:
-        """What the decision on a message rests on: if it is the same, so is the decision."""
-        facts = event.facts
-        said = (event.digest, facts.phase, facts.approvals, facts.withdrawn, facts.policy_mode)
-        return sha256(f"{said!r} {self._in_force.digest}".encode()).hexdigest()
+        """What the decision on a message rests on: if it is the same, so is the decision.
+
+        That is its text, all facts, and the rules. How often it was tried is left out: that only
+        keeps a rule from asking or telling twice.
+        """
+        said = (event.digest, json.encode(event.facts), self._in_force.digest)
+        return sha256(repr(said).encode()).hexdigest()
 
 
 def is_complete(message: JSON) -> bool:

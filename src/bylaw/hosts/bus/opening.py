@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.base import Loop
 from bylaw.hosts.bus.approvals import Approvals
 from bylaw.hosts.bus.bus_host import LOCKS, BusHost
-from bylaw.hosts.bus.events import Events
+from bylaw.hosts.bus.events import SESSION, Events
 from bylaw.hosts.bus.evidence import clear_unfinished
 from bylaw.hosts.bus.folders import INPUT, Bus
 from bylaw.hosts.bus.in_force import LAWLESS, InForce
@@ -19,6 +19,7 @@ from bylaw.hosts.bus.orchestrator import Orchestrator
 from bylaw.hosts.bus.recovering import Recovery
 from bylaw.hosts.bus.restoring import restore
 from bylaw.hosts.bus.revoking import Revocations
+from bylaw.hosts.bus.submitting import Submissions
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.locks import Locks
 from bylaw.runtime.paths import real_path
@@ -68,20 +69,28 @@ class OpenBus:
         clear_unfinished(self.bus)
         approvals = Approvals(root, self.bus.path, self.ledger)
         self.revocations = Revocations(approvals.facts)
-        self._host = BusHost(root, self.bus, self._journal, self.in_force, self.revocations)
-        self._loop = self._open_loop()
-        self._events = Events(root, self.in_force, approvals, self.ledger)
-        intake = Intake(self.bus, self.ledger, self._events, self.in_force, self._host, self._loop)
         locks = Locks(f"{root}/{LOCKS}")
+        host = BusHost(root, self.bus, self._journal, self.in_force, self.revocations, locks)
+        self._loop = self._open_loop(host)
+        self._submissions = Submissions(host, self._loop)
+        self._events = Events(root, self.in_force, approvals, self.ledger)
+        intake = Intake(
+            self.bus,
+            self.ledger,
+            self._events,
+            self.in_force,
+            self._submissions,
+            last_seq=self._journal.session(SESSION).seq,
+        )
         recovery = Recovery(self.bus, self.ledger, intake, self._loop, locks)
         self.orchestrator = Orchestrator(
             self.bus, self.ledger, intake, recovery, telling.handled, telling.note
         )
 
-    def _open_loop(self) -> Loop:
+    def _open_loop(self, host: BusHost) -> Loop:
         scripts = self._stack.enter_context(ScriptRunner())
         in_force = self.in_force
-        return Loop(self._host, in_force.rules, in_force.texts, self._journal, scripts)
+        return Loop(host, in_force.rules, in_force.texts, self._journal, scripts)
 
     def end(self) -> None:
         """End the command that runs, and then the loop; also in a signal handler."""
@@ -98,7 +107,9 @@ class OpenBus:
         waking = self._waking = Waking(self.root, self._watched_folders(), self.revocations)
         self._stack.callback(waking.close)
         excluded = (self.bus.path, STATE, LOCKS, ".git")
-        files = FileRules(self.root, excluded, self._events, self.in_force, self._host, self._loop)
+        files = FileRules(
+            self.root, excluded, self._events, self.in_force, self._submissions, self._journal
+        )
         self._stack.callback(files.close)
         self.orchestrator.run(waking, files, self._take_over_rules)
 
