@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from on_terminal import BYLAW
 
 from bylaw.dialects.law.messages import is_message_id, judge_message
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import BusFolders
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.message_file import Ready, look
 from bylaw.hosts.bus.new_message import NewMessages, Wish, word_of
@@ -336,7 +336,7 @@ class TestIds:
 
     def test_too_many(self, root):
         messages = NewMessages(str(root))
-        with Bus(str(root), BUS):
+        with BusFolders(str(root), BUS):
             stem = "20240116_120000_cursor_hello"
             for n in range(1, 101):
                 name = f"{stem}.json" if n == 1 else f"{stem}-{n}.json"
@@ -355,7 +355,7 @@ def test_whatever_is_said_the_bus_reads_it_back(tmp_path_factory, title, by, not
     assert draft.problems == ()
     _, path = messages.put(draft)
     time.sleep(0.12)
-    with Bus(str(folder), BUS) as bus:
+    with BusFolders(str(folder), BUS) as bus:
         looked = look(bus, path.rpartition("/")[2], lambda _: True)
     assert isinstance(looked, Ready)
     assert looked.file.message == draft.message

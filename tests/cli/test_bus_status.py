@@ -14,7 +14,7 @@ from on_terminal import BYLAW
 
 from bylaw.hosts.bus.claims import claim, stamp_of
 from bylaw.hosts.bus.evidence import write_evidence
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import BusFolders
 from bylaw.hosts.bus.ledger import Ledger, State
 from bylaw.hosts.bus.message_file import digest_of
 from bylaw.model.visible import visible, width
@@ -70,7 +70,7 @@ def root(tmp_path):
     folder.mkdir()
     (folder / "bylaw.toml").touch()
     (folder / "SHARED_CONTEXT.md").write_text("**Active Phase**: `2`\n")
-    with Bus(str(folder), BUS):
+    with BusFolders(str(folder), BUS):
         return folder
 
 
@@ -375,7 +375,7 @@ class TestRequests:
 class TestRunning:
     def claim(self, root):
         path = put(root)
-        with Bus(str(root), BUS) as bus:
+        with BusFolders(str(root), BUS) as bus:
             return claim(bus, path.name, stamp_of(path.stat()))
 
     def test_by_which_process_and_since_when(self, root):
@@ -433,7 +433,7 @@ class TestEnded:
     def test_where_it_is_told_what_failed(self, root):
         begin(root)
         end(root, State.FAILED)
-        with Bus(str(root), BUS) as bus:
+        with BusFolders(str(root), BUS) as bus:
             path = write_evidence(bus, "error", ID, "R-LINT", {"text": "failed"})
         assert f"    see `{path}`\n" in table(root)
 
@@ -442,14 +442,14 @@ class TestEnded:
         msg_id = f"20240116_120000_cursor_{'x' * 97}"
         begin(root, msg_id)
         end(root, State.FAILED, msg_id)
-        with Bus(str(root), BUS) as bus:
+        with BusFolders(str(root), BUS) as bus:
             path = write_evidence(bus, "error", msg_id, "R-LINT", {"text": "failed"})
         assert data(root)["ended"][0]["why"] == f"see `{path}`"
 
     def test_what_was_told_last_is_where_it_is_told(self, root):
         begin(root)
         end(root, State.FAILED)
-        with Bus(str(root), BUS) as bus:
+        with BusFolders(str(root), BUS) as bus:
             for _ in range(11):
                 write_evidence(bus, "error", ID, "held", {"text": "held"})
                 time.sleep(0.01)
@@ -460,7 +460,7 @@ class TestEnded:
 
     def test_what_no_rule_ever_saw(self, root):
         body = {"uid": "law:builtin#message", "file": "a.yaml", "text": f"no {HOSTILE}"}
-        with Bus(str(root), BUS) as bus:
+        with BusFolders(str(root), BUS) as bus:
             write_evidence(bus, "error", "a-yaml", "message", body)
             write_evidence(bus, "error", "b-yaml", "message", body | {"uid": "law:x#message"})
             write_evidence(bus, "error", ID, "R-LINT", body)
@@ -592,7 +592,7 @@ class TestLive:
         (tmp_path / "bylaw.toml").touch()
         with on_screen(tmp_path) as terminal:
             at = terminal.wait_for("there is no bus")
-            with Bus(str(tmp_path), BUS):
+            with BusFolders(str(tmp_path), BUS):
                 terminal.wait_for("nothing waits", at)
             terminal.type(b"\x03")
             terminal.rest()

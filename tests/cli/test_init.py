@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from on_terminal import BYLAW, call, on_terminal
 
-from bylaw.hosts.laying_out import LAW, lay_out, starter, starter_files
+from bylaw.hosts.laying_out import LAW_STARTER, lay_out, starter, starter_files
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "law"
-LAWS = dict(starter(LAW))
+LAWS = dict(starter(LAW_STARTER))
 
 
 def laid_out(folder):
@@ -162,14 +162,14 @@ def test_settings_in_pyproject_stay_the_only_ones(tmp_path):
 
 def test_what_cannot_be_written_is_told(tmp_path):
     tmp_path.chmod(0o555)
-    laws = starter_files(str(tmp_path), LAW)
+    laws = starter_files(str(tmp_path), LAW_STARTER)
 
     with as_somebody_else(tmp_path), pytest.raises(BylawError, match="permission denied"):
         lay_out(str(tmp_path), laws)
 
 
 def test_what_came_meanwhile_is_kept(tmp_path):
-    laws = starter_files(str(tmp_path), LAW)
+    laws = starter_files(str(tmp_path), LAW_STARTER)
     (tmp_path / "bylaw.toml").write_text("mine")
 
     with pytest.raises(BylawError, match=r"`bylaw\.toml`: a file has just been put there"):

@@ -14,7 +14,7 @@ from bylaw.cli.output import emit, write
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.hooks.install.interpreter import interpreter, refuse_interpreter
 from bylaw.hosts.hooks.install.offering import offers
-from bylaw.hosts.laying_out import HOOKS, LAW, lay_out, starter_files
+from bylaw.hosts.laying_out import HOOKS, LAW_STARTER, lay_out, starter_files
 from bylaw.hosts.new_file import Standing
 from bylaw.model.visible import visible
 from bylaw.runtime.configuration import CONFIGURATION
@@ -137,7 +137,7 @@ def command(*, law: bool, no_hooks: bool, root: str, dry_run: bool, yes: bool, f
 
 
 def _planned(root: str, *, law: bool, hooks: bool) -> _Plan:
-    rules = starter_files(root, LAW if law else HOOKS)
+    rules = starter_files(root, LAW_STARTER if law else HOOKS)
     if law:
         return _Plan(root, rules, _NEXT_LAW)
     python = interpreter() if hooks else ""

@@ -19,7 +19,7 @@ from bylaw.runtime.root import read_configuration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LAW = "bylaw.hosts.bus"
+LAW_STARTER = "bylaw.hosts.bus"
 HOOKS = "bylaw.hosts.hooks"
 _STARTER = "starter"
 

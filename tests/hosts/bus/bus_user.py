@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bylaw.hosts.bus.claims import claim, finish, stamp_of
 from bylaw.hosts.bus.evidence import write_evidence
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import BusFolders
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.message_file import read_claimed
 from bylaw.runtime.owner import this_process
@@ -125,6 +125,6 @@ DOES = {
     "hold": hold_open,
 }
 
-with Bus(root, BUS) as opened:
+with BusFolders(root, BUS) as opened:
     started()
     DOES[what](opened)

@@ -5,7 +5,7 @@ from stat import S_IMODE
 
 import pytest
 
-from bylaw.hosts.bus.folders import FOLDERS, Bus
+from bylaw.hosts.bus.folders import FOLDERS, BusFolders
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 from waiting import open_files
@@ -15,7 +15,7 @@ def test_all_four_are_made_as_the_user_allows(tmp_path):
     """LD-006"""
     old = os.umask(0o027)
     try:
-        with Bus(str(tmp_path), "runtime/bus") as bus:
+        with BusFolders(str(tmp_path), "runtime/bus") as bus:
             assert bus.path == "runtime/bus"
     finally:
         os.umask(old)
@@ -29,29 +29,29 @@ def test_what_is_there_stays(tmp_path):
     (tmp_path / "bus/input/b.yaml").touch()
     (tmp_path / "bus/input/a.yaml").touch()
 
-    with Bus(str(tmp_path), "bus") as bus:
+    with BusFolders(str(tmp_path), "bus") as bus:
         assert bus.names() == ["a.yaml", "b.yaml"]
         assert bus.shown("input", "a\n\x1b.yaml") == "bus/input/a\\u{a}\\u{1b}.yaml"
 
 
 def test_nothing_stays_open(tmp_path):
     before = open_files()
-    with Bus(str(tmp_path), "bus") as bus:
+    with BusFolders(str(tmp_path), "bus") as bus:
         bus.names()
         assert bus.is_in_place()
     with pytest.raises(BylawError):
-        Bus(str(tmp_path), "../bus")
+        BusFolders(str(tmp_path), "../bus")
     (tmp_path / "b2").mkdir()
     (tmp_path / "b2/error").touch()
     with pytest.raises(BylawError):
-        Bus(str(tmp_path), "b2")
+        BusFolders(str(tmp_path), "b2")
     assert open_files() == before
 
 
 def test_a_link_inside_of_the_root_is_fine(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "bus").symlink_to("real")
-    with Bus(str(tmp_path), "bus") as bus:
+    with BusFolders(str(tmp_path), "bus") as bus:
         assert bus.path == "real"
         assert bus.is_in_place()
 
@@ -64,7 +64,7 @@ def test_no_link_leads_out(tmp_path, link):
     (root / link).symlink_to(outside)
 
     with pytest.raises(BylawError, match="cannot use the bus `runtime/bus`: "):
-        Bus(str(root), "runtime/bus")
+        BusFolders(str(root), "runtime/bus")
     assert not list(outside.iterdir())
 
 
@@ -80,17 +80,17 @@ def test_a_file_in_the_way(tmp_path, file, why):
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).touch()
     with pytest.raises(BylawError) as refused:
-        Bus(str(tmp_path), "runtime/bus")
+        BusFolders(str(tmp_path), "runtime/bus")
     assert str(refused.value) == f"cannot use the bus `runtime/bus`: {why}"
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
-    Bus(str(tmp_path), "bus").close()
+    BusFolders(str(tmp_path), "bus").close()
     (tmp_path / "bus/error").chmod(0o555)
     for name in ("input", "processing", "output"):
         (tmp_path / "bus" / name).chmod(0o777)
     with as_somebody_else(tmp_path), pytest.raises(BylawError) as refused:
-        Bus(str(tmp_path), "bus")
+        BusFolders(str(tmp_path), "bus")
     assert (
         str(refused.value) == "cannot use the bus `bus`: its `error` cannot be written by this user"
     )
@@ -99,14 +99,14 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_a_root_in_which_nothing_can_be_made(tmp_path):
     tmp_path.chmod(0o555)
     with as_somebody_else(tmp_path), pytest.raises(BylawError, match="permission denied"):
-        Bus(str(tmp_path), "bus")
+        BusFolders(str(tmp_path), "bus")
 
 
 def test_folders_that_were_replaced_are_noticed(tmp_path):
-    with Bus(str(tmp_path), "bus") as bus:
+    with BusFolders(str(tmp_path), "bus") as bus:
         (tmp_path / "bus").rename(tmp_path / "old")
         assert not bus.is_in_place()
-        with Bus(str(tmp_path), "bus"):
+        with BusFolders(str(tmp_path), "bus"):
             assert not bus.is_in_place()
         (tmp_path / "old/input/a.yaml").touch()
         assert bus.names() == ["a.yaml"]

@@ -22,7 +22,7 @@ from bylaw.hosts.bus.evidence import (
     write_evidence,
     write_message,
 )
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import BusFolders
 from bylaw.hosts.bus.message_file import digest_of
 from bylaw.hosts.bus.moving import owner_tag
 from bylaw.model.errors import BylawError
@@ -33,7 +33,7 @@ MSG_ID = "20240116_120000_cursor_fix-lint"
 
 @pytest.fixture
 def bus(tmp_path):
-    with Bus(str(tmp_path), "runtime/bus") as opened:
+    with BusFolders(str(tmp_path), "runtime/bus") as opened:
         yield opened
 
 

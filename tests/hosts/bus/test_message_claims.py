@@ -19,14 +19,14 @@ from bylaw.hosts.bus.claims import (
     stamp_of,
     take_over,
 )
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import BusFolders
 from bylaw.hosts.bus.message_file import read_claimed
 from bylaw.runtime.owner import is_dead, this_process
 
 
 @pytest.fixture
 def bus(tmp_path):
-    with Bus(str(tmp_path), "runtime/bus") as opened:
+    with BusFolders(str(tmp_path), "runtime/bus") as opened:
         yield opened
 
 

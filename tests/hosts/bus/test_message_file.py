@@ -12,7 +12,7 @@ import pytest
 from bus_processes import bus_user, go
 
 from bylaw.hosts.bus.claims import claim
-from bylaw.hosts.bus.folders import Bus
+from bylaw.hosts.bus.folders import BusFolders
 from bylaw.hosts.bus.message_file import (
     MAX_MESSAGE_BYTES,
     PATIENCE_S,
@@ -42,7 +42,7 @@ AS_JSON = """\
 
 @pytest.fixture
 def bus(tmp_path):
-    with Bus(str(tmp_path), "runtime/bus") as opened:
+    with BusFolders(str(tmp_path), "runtime/bus") as opened:
         yield opened
 
 

@@ -15,7 +15,7 @@ from bylaw.hosts.bus.approvals import as_fact, standing_for
 from bylaw.hosts.bus.ledger import ENDED, Ledger, State
 from bylaw.hosts.bus.message_file import MessageFile
 from bylaw.hosts.bus.outlook import Outlook, Rehearsals
-from bylaw.hosts.bus.seen_bus import SeenBus
+from bylaw.hosts.bus.seen_bus import SeenFolders
 from bylaw.hosts.bus.undecided import MAX_TOLD, commands_in_bus, find_asked, of_evidence
 from bylaw.model.errors import BylawError
 from bylaw.model.iso_time import iso_time
@@ -72,7 +72,7 @@ class Approving:
 
     def matter(self, msg_id: str) -> Matter:
         """What has this id, or what a request of this id asks about; BylawError if nothing does."""
-        with SeenBus(self._root, self._bus_path) as bus, self._ledger() as ledger:
+        with SeenFolders(self._root, self._bus_path) as bus, self._ledger() as ledger:
             if not bus.exists:
                 raise BylawError(
                     f"there is no bus `{visible(bus.path)}` in `{visible(self._root)}`"

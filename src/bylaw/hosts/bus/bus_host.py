@@ -21,7 +21,7 @@ from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
     from bylaw.engine.plan import Due
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.revoking import Revocations
     from bylaw.model.event import Event
@@ -45,7 +45,7 @@ class BusHost:
     def __init__(
         self,
         root: str,
-        bus: Bus,
+        bus: BusFolders,
         journal: Journal,
         in_force: InForce,
         revocations: Revocations,

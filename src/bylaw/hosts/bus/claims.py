@@ -22,7 +22,7 @@ from bylaw.hosts.bus.moving import OWNER_TAG, move_new, owner_of, owner_tag, spl
 from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
 
 MAX_TRIES = 1000  # names that are tried for a file that is moved back
 
@@ -57,7 +57,7 @@ def stamp_of(found: os.stat_result) -> Stamp:
     return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def claim(bus: Bus, name: str, stamp: Stamp) -> Claim | None:
+def claim(bus: BusFolders, name: str, stamp: Stamp) -> Claim | None:
     """Make a message ours; None if it is gone, or is not any more what was looked at."""
     got = _move(bus, bus.input, name, name)
     if got is not None and not _is_same(bus, got, stamp):
@@ -66,12 +66,12 @@ def claim(bus: Bus, name: str, stamp: Stamp) -> Claim | None:
     return got
 
 
-def take_over(bus: Bus, of: Claim) -> Claim | None:
+def take_over(bus: BusFolders, of: Claim) -> Claim | None:
     """Make the claim of a dead process ours; None if somebody else was quicker."""
     return _move(bus, bus.processing, of.file, of.name)
 
 
-def give_back(bus: Bus, of: Claim) -> str | None:
+def give_back(bus: BusFolders, of: Claim) -> str | None:
     """Move a message back to `input`, and give its name there; None if the claim is gone.
 
     If its name is taken meanwhile, it gets another one with the same ending.
@@ -89,13 +89,13 @@ def give_back(bus: Bus, of: Claim) -> str | None:
     raise FileExistsError(f"`{of.name}` and {MAX_TRIES} names like it are taken")
 
 
-def finish(bus: Bus, of: Claim) -> None:
+def finish(bus: BusFolders, of: Claim) -> None:
     """Remove a message that is through: evidence holds it."""
     with suppress(FileNotFoundError):
         os.unlink(as_bytes(of.file), dir_fd=bus.processing)
 
 
-def keep(bus: Bus, of: Claim) -> str:
+def keep(bus: BusFolders, of: Claim) -> str:
     """Move a message that no evidence can hold to `error`; its path from the root."""
     os.rename(
         as_bytes(of.file),
@@ -106,13 +106,13 @@ def keep(bus: Bus, of: Claim) -> str:
     return bus.shown(ERROR, of.file)
 
 
-def claims(bus: Bus) -> list[Claim]:
+def claims(bus: BusFolders) -> list[Claim]:
     """What lies in `processing` and was claimed there."""
     found = map(_CLAIM.fullmatch, bus.names(PROCESSING))
     return [Claim(one["name"], one[0]) for one in found if one is not None]
 
 
-def _move(bus: Bus, folder: int, file: str, name: str) -> Claim | None:
+def _move(bus: BusFolders, folder: int, file: str, name: str) -> Claim | None:
     token = f"{owner_tag()}_{os.urandom(8).hex()}"
     stem, ending = split_ending(name)
     got = Claim(name, with_tail(stem, f"{ending}.{token}"))
@@ -123,6 +123,6 @@ def _move(bus: Bus, folder: int, file: str, name: str) -> Claim | None:
     return got
 
 
-def _is_same(bus: Bus, of: Claim, stamp: Stamp) -> bool:
+def _is_same(bus: BusFolders, of: Claim, stamp: Stamp) -> bool:
     found = os.stat(as_bytes(of.file), dir_fd=bus.processing, follow_symlinks=False)
     return stamp_of(found) == stamp

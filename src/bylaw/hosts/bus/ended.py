@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.hosts.bus.ledger import Known, Ledger
-    from bylaw.hosts.bus.seen_bus import SeenBus
+    from bylaw.hosts.bus.seen_bus import SeenFolders
 
 
 def ended(
-    bus: SeenBus, ledger: Ledger | None, refusals: Sequence[Ended], limit: int
+    bus: SeenFolders, ledger: Ledger | None, refusals: Sequence[Ended], limit: int
 ) -> list[Ended]:
     """The messages that ended last, the last one first."""
     known = [] if ledger is None else ledger.recent(limit, *ENDED)
@@ -42,7 +42,7 @@ def counts(ledger: Ledger | None, refused: int) -> dict[str, int]:
     return found | {State.REFUSED.value: found[State.REFUSED.value] + refused}
 
 
-def _where_told(bus: SeenBus, known: Known, evidence: Sequence[str]) -> str:
+def _where_told(bus: SeenFolders, known: Known, evidence: Sequence[str]) -> str:
     """Where it is told what failed: nobody judged that, so there is no reason."""
     if known.state is not State.FAILED:
         return ""

@@ -30,7 +30,7 @@ from bylaw.runtime.writing import remove, write_beside
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.model.values import JSON
 
 MAX_EVIDENCE_BYTES = 4 * 1024 * 1024
@@ -61,7 +61,9 @@ def slug(text: str) -> str:
     return fit or "-"
 
 
-def write_evidence(bus: Bus, channel: str, name: str, rule: str, body: Mapping[str, JSON]) -> str:
+def write_evidence(
+    bus: BusFolders, channel: str, name: str, rule: str, body: Mapping[str, JSON]
+) -> str:
     """Write an evidence, and give its path from the root; BylawError if that cannot be done."""
     stem = f"{slug(name)}.{slug(rule)}"
     folder = bus.folder(channel)
@@ -74,7 +76,7 @@ def write_evidence(bus: Bus, channel: str, name: str, rule: str, body: Mapping[s
         raise BylawError(f"cannot write the evidence `{place}`: {in_plain_words(wrong)}") from None
 
 
-def write_message(bus: Bus, message: Mapping[str, JSON]) -> str:
+def write_message(bus: BusFolders, message: Mapping[str, JSON]) -> str:
     """Put a message into `input` under its id; BylawError if that fails."""
     name = f"{slug(str(message.get('msg_id', '')))}.json"
     place = bus.shown(INPUT, name)
@@ -92,7 +94,7 @@ def message_bytes(message: Mapping[str, JSON]) -> bytes:
     return _encoded(message, indent=2)
 
 
-def evidence_files(bus: Bus, name: str) -> Iterator[tuple[str, str]]:
+def evidence_files(bus: BusFolders, name: str) -> Iterator[tuple[str, str]]:
     """All evidence under this name: the folder and the file of each."""
     for channel in (OUTPUT, ERROR):
         for file in bus.names(channel):
@@ -100,7 +102,7 @@ def evidence_files(bus: Bus, name: str) -> Iterator[tuple[str, str]]:
                 yield channel, file
 
 
-def newest_error(bus: Bus, files: Iterable[str], name: str) -> str | None:
+def newest_error(bus: BusFolders, files: Iterable[str], name: str) -> str | None:
     """Of these files of `error`, the evidence under this name that was written last."""
     found: list[tuple[int, int, str]] = []
     for file in files:
@@ -113,7 +115,7 @@ def newest_error(bus: Bus, files: Iterable[str], name: str) -> str | None:
     return max(found)[-1] if found else None
 
 
-def read_evidence(bus: Bus, channel: str, file: str) -> dict[str, JSON] | None:
+def read_evidence(bus: BusFolders, channel: str, file: str) -> dict[str, JSON] | None:
     """What an evidence says; None if it is gone, or is none."""
     try:
         data = regular_bytes(file, MAX_EVIDENCE_BYTES, links=False, folder=bus.folder(channel))
@@ -123,7 +125,7 @@ def read_evidence(bus: Bus, channel: str, file: str) -> dict[str, JSON] | None:
     return body if isinstance(body, dict) else None
 
 
-def held_message(bus: Bus, msg_id: str, digest: str) -> tuple[dict[str, JSON], str] | None:
+def held_message(bus: BusFolders, msg_id: str, digest: str) -> tuple[dict[str, JSON], str] | None:
     """The message with this digest as evidence under its id holds it, and where that is."""
     for channel, file in islice(evidence_files(bus, msg_id), MAX_LOOKED_AT):
         message = (read_evidence(bus, channel, file) or {}).get(_WHOLE)
@@ -132,7 +134,7 @@ def held_message(bus: Bus, msg_id: str, digest: str) -> tuple[dict[str, JSON], s
     return None
 
 
-def clear_unfinished(bus: Bus) -> None:
+def clear_unfinished(bus: BusFolders) -> None:
     """Remove what processes left that died while they wrote."""
     for folder in FOLDERS:
         for name in bus.names(folder):

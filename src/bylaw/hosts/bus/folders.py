@@ -29,7 +29,7 @@ FOLDERS = (INPUT, PROCESSING, OUTPUT, ERROR)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Bus:
+class BusFolders:
     """The open folders of a bus, made if need be; BylawError if they cannot be used.
 
     `path` is where the bus really lies, from the root. `input` and the others are descriptors.

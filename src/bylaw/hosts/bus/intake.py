@@ -34,11 +34,11 @@ from bylaw.runtime.owner import this_process
 if TYPE_CHECKING:
     from bylaw.hosts.bus.claims import Claim
     from bylaw.hosts.bus.events import Events
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.ledger import Known, Ledger
     from bylaw.hosts.bus.submitting import Submissions
-    from bylaw.model.event import Bus as BusEvent
+    from bylaw.model.event import Bus
     from bylaw.model.facts import Approval
     from bylaw.model.values import JSON
 
@@ -58,7 +58,7 @@ class Intake:
 
     def __init__(
         self,
-        bus: Bus,
+        bus: BusFolders,
         ledger: Ledger,
         events: Events,
         in_force: InForce,
@@ -94,7 +94,7 @@ class Intake:
         claimed = claim(self._bus, name, looked.stamp)
         return None if claimed is None else self._take(event, claimed, whole=looked.file.whole)
 
-    def _waiting(self, event: BusEvent) -> Handled | None:
+    def _waiting(self, event: Bus) -> Handled | None:
         """A message that was tried, if nothing has changed since that it depends on."""
         known = self._ledger.known(message_id(event))
         if known is None or known.state not in PENDING or known.file != visible(event.file):
@@ -104,15 +104,15 @@ class Intake:
             return None
         return Handled.still_held(seen, known.why)
 
-    def _seen(self, event: BusEvent) -> BusEvent:
+    def _seen(self, event: Bus) -> Bus:
         return self._events.with_approvals(event, message_id(event))
 
-    def _take(self, event: BusEvent, claimed: Claim, *, whole: bool) -> Handled:
+    def _take(self, event: Bus, claimed: Claim, *, whole: bool) -> Handled:
         if is_command(event):
             return self._begin(self._seen(event), claimed)
         return self._through(self._submit(event), claimed, whole=whole)
 
-    def _begin(self, event: BusEvent, claimed: Claim) -> Handled:
+    def _begin(self, event: Bus, claimed: Claim) -> Handled:
         msg_id = message_id(event)
         before = self._ledger.known(msg_id)
         blocking = self._ledger.begin(
@@ -130,14 +130,14 @@ class Intake:
         retry = before.tries + 1 if before is not None and again else 0
         return self._try(replace(event, retry=retry), claimed)
 
-    def _try(self, event: BusEvent, claimed: Claim) -> Handled:
+    def _try(self, event: Bus, claimed: Claim) -> Handled:
         self._tell_approvals(event)
         # If that breaks, the claim stays: whoever recovers it finds out what was done.
         return self.settle(event, self._submit(event), claimed)
 
     def settle(
         self,
-        event: BusEvent,
+        event: Bus,
         handled: Handled,
         claimed: Claim | None,
         *,
@@ -178,12 +178,12 @@ class Intake:
         kept = self.put_away(claimed, whole=whole and bool(handled.evidence))
         return with_(handled, evidence=(*handled.evidence, *kept))
 
-    def _submit(self, event: BusEvent) -> Handled:
+    def _submit(self, event: Bus) -> Handled:
         handled = self._submissions.submit(event)
         self._last_seq = handled.event.seq
         return handled
 
-    def _tell_approvals(self, event: BusEvent) -> None:
+    def _tell_approvals(self, event: Bus) -> None:
         """Record what people said, once."""
         if len(self._told) > MAX_TOLD:
             self._told.clear()
@@ -193,7 +193,7 @@ class Intake:
                 self._submissions.submit(self._events.of_approval(approval))
                 self._told.add(approval)
 
-    def _fingerprint(self, event: BusEvent) -> str:
+    def _fingerprint(self, event: Bus) -> str:
         """What the decision on a message rests on: if it is the same, so is the decision.
 
         That is its text, all facts, and the rules. How often it was tried is left out: that only
@@ -208,19 +208,19 @@ def is_complete(message: JSON) -> bool:
     return is_decision(message) or not judge_message(message, LawFacts()).refused
 
 
-def is_command(event: BusEvent) -> bool:
+def is_command(event: Bus) -> bool:
     """Whether it is a command that rules may look at: its id is used up then."""
     if is_decision(event.message) or judge_message(event.message, event.facts).refused:
         return False
     return message_field(event, "msg_type") != EVIDENCE
 
 
-def _duplicate(event: BusEvent, earlier: Known) -> BusEvent:
+def _duplicate(event: Bus, earlier: Known) -> Bus:
     what = f"the first one is {earlier.state.value} (`{earlier.file}`)"
     return replace(event, facts=replace(event.facts, duplicate=what))
 
 
-def is_waiting(event: BusEvent, handled: Handled) -> bool:
+def is_waiting(event: Bus, handled: Handled) -> bool:
     """Whether it is a request that waits for its decision, whatever else was done about it."""
     refused = handled.status is Status.REFUSED
     return is_request(event.message) and not refused and not is_answered(handled)

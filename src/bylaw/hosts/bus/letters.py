@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.law.messages import EVIDENCE
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
-from bylaw.model.event import Bus as BusEvent
+from bylaw.model.event import Bus
 from bylaw.runtime.owner import is_alive, is_dead, pid_of
 from bylaw.tools.bus_report import Letter, Running
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.message_file import MessageFile
 
 
-def event_of(file: MessageFile) -> BusEvent:
+def event_of(file: MessageFile) -> Bus:
     """The message of a file as rules would see it, without facts."""
-    return BusEvent(message=file.message)
+    return Bus(message=file.message)
 
 
 def letter_of(name: str, file: MessageFile) -> Letter:
@@ -33,7 +33,7 @@ def letter_of(name: str, file: MessageFile) -> Letter:
     )
 
 
-def words_of(event: BusEvent, name: str) -> str:
+def words_of(event: Bus, name: str) -> str:
     """A field that should be a text; else nothing."""
     value = message_field(event, name)
     return value if isinstance(value, str) else ""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.hosts.bus.claims import Claim
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.model.values import JSON
 
 MAX_MESSAGE_BYTES = 256 * 1024
@@ -93,7 +93,7 @@ def may_be_message(name: str) -> bool:
     return not name.startswith(".") and not name.lower().endswith(_NEVER)
 
 
-def look(bus: Bus, name: str, complete: Callable[[JSON], bool]) -> Ready | NotYet | Ignored:
+def look(bus: BusFolders, name: str, complete: Callable[[JSON], bool]) -> Ready | NotYet | Ignored:
     """What a file of `input` holds; `complete` tells whether a message need not be waited for."""
     if not may_be_message(name):
         return Ignored()
@@ -117,7 +117,7 @@ def look(bus: Bus, name: str, complete: Callable[[JSON], bool]) -> Ready | NotYe
     return Ready(found, stamp_of(after))
 
 
-def unchanged(bus: Bus, name: str, digest: str) -> MessageFile | None:
+def unchanged(bus: BusFolders, name: str, digest: str) -> MessageFile | None:
     """A file of `input` if it holds what is known: then it was only moved back just now."""
     with suppress(OSError):
         file = _read(bus.input, name, name)
@@ -125,7 +125,7 @@ def unchanged(bus: Bus, name: str, digest: str) -> MessageFile | None:
     return None
 
 
-def read_claimed(bus: Bus, claim: Claim) -> MessageFile:
+def read_claimed(bus: BusFolders, claim: Claim) -> MessageFile:
     """What a claimed file holds; OSError if it is gone."""
     return _read(bus.processing, claim.file, claim.name)
 

@@ -12,11 +12,11 @@ from bylaw.dialects.law.messages import COMMAND, judge_message
 from bylaw.dialects.law.written import CommandType
 from bylaw.hosts.bus.events import leading_out
 from bylaw.hosts.bus.evidence import MessageTakenError, message_bytes, write_message
-from bylaw.hosts.bus.folders import INPUT, PROCESSING, Bus
+from bylaw.hosts.bus.folders import INPUT, PROCESSING, BusFolders
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.ledger import Ledger
 from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES
-from bylaw.hosts.bus.seen_bus import SeenBus
+from bylaw.hosts.bus.seen_bus import SeenFolders
 from bylaw.hosts.bus.subjects import id_moment
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
@@ -105,7 +105,7 @@ class NewMessages:
 
         If somebody has taken its id meanwhile, it gets the next one.
         """
-        with Bus(self._root, self._path) as bus:
+        with BusFolders(self._root, self._path) as bus:
             for _ in range(MAX_SAME):
                 try:
                     return draft, write_message(bus, draft.message)
@@ -116,7 +116,7 @@ class NewMessages:
 
     def place(self, draft: Draft) -> str:
         """Where it would be written."""
-        with SeenBus(self._root, self._path) as bus:
+        with SeenFolders(self._root, self._path) as bus:
             return bus.shown(INPUT, f"{draft.msg_id}.json")
 
     def _message(self, wish: Wish, msg_id: str) -> dict[str, JSON]:
@@ -167,7 +167,7 @@ class NewMessages:
 
     def _taken(self, stem: str) -> set[str]:
         """The ids that begin so and are known: in the bus, or in its ledger."""
-        with SeenBus(self._root, self._path) as bus:
+        with SeenFolders(self._root, self._path) as bus:
             names = [*bus.names(INPUT), *bus.names(PROCESSING)]
         found = {name.partition(".")[0] for name in names if name.startswith(stem)}
         ledger = Ledger.to_read(self._root)

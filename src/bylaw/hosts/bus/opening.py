@@ -11,7 +11,7 @@ from bylaw.hosts.bus.approvals import Approvals
 from bylaw.hosts.bus.bus_host import LOCKS, BusHost
 from bylaw.hosts.bus.events import SESSION, Events
 from bylaw.hosts.bus.evidence import clear_unfinished
-from bylaw.hosts.bus.folders import INPUT, Bus
+from bylaw.hosts.bus.folders import INPUT, BusFolders
 from bylaw.hosts.bus.in_force import LAWLESS, InForce
 from bylaw.hosts.bus.intake import Intake
 from bylaw.hosts.bus.ledger import Ledger
@@ -60,7 +60,7 @@ class OpenBus:
         self.in_force = InForce(root, trusted_once=trust)
         self._tell_problems(self.in_force.diagnostics)
         self._journal: Journal = stack.enter_context(open_journal(root, read_configuration(root)))
-        self.bus = stack.enter_context(Bus(root, self.in_force.settings.law.bus))
+        self.bus = stack.enter_context(BusFolders(root, self.in_force.settings.law.bus))
         self.ledger = Ledger(root)
         stack.callback(self.ledger.close)
         restored = restore(self.ledger, self._journal)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bylaw.hosts.bus.file_rules import FileRules
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.handled import Handled
     from bylaw.hosts.bus.intake import Intake
     from bylaw.hosts.bus.ledger import Ledger
@@ -39,7 +39,7 @@ class Orchestrator:
 
     def __init__(
         self,
-        bus: Bus,
+        bus: BusFolders,
         ledger: Ledger,
         intake: Intake,
         recovery: Recovery,

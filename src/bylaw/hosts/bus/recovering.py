@@ -23,7 +23,7 @@ from bylaw.hosts.bus.records import heading, matter
 from bylaw.hosts.bus.subjects import subject
 from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision
-from bylaw.model.event import Bus as BusEvent
+from bylaw.model.event import Bus
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Channel, EffectStatus, Kind, Op
 from bylaw.runtime.answer import Answer
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bylaw.hosts.base import Loop
-    from bylaw.hosts.bus.folders import Bus
+    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.intake import Intake
     from bylaw.hosts.bus.ledger import Known, Ledger
     from bylaw.model.event import EffectDone
@@ -54,7 +54,9 @@ _THROUGH = (State.DONE, State.FAILED, State.REFUSED)
 class Recovery:
     """Looks after what other processes left."""
 
-    def __init__(self, bus: Bus, ledger: Ledger, intake: Intake, loop: Loop, locks: Locks) -> None:
+    def __init__(
+        self, bus: BusFolders, ledger: Ledger, intake: Intake, loop: Loop, locks: Locks
+    ) -> None:
         self._bus = bus
         self._locks = locks
         self._ledger = ledger
@@ -106,7 +108,7 @@ class Recovery:
 
     def _settle_decided(self, known: Known, record: Record, claimed: Claim | None) -> Handled:
         event = record.event
-        assert isinstance(event, BusEvent)
+        assert isinstance(event, Bus)
         effects = list(read_effects(self._loop.journal, SESSION, event.seq))
         outcomes = {one.step: StepOutcome(one.status, one.result) for one in effects}
         end = next_step(record.decision, outcomes)
@@ -130,7 +132,7 @@ class Recovery:
         message: JSON = {"msg_id": known.msg_id}
         if claimed is not None:
             message = read_claimed(self._bus, claimed).message
-        event = BusEvent(
+        event = Bus(
             session=SESSION, at=known.at, message=message, digest=known.digest, file=known.file
         )
         handled = Handled(event, Decision(), Status.FAILED)
@@ -144,7 +146,7 @@ class Recovery:
         found = [
             record
             for record in records_since(self._loop.journal, SESSION, known.after_seq, Kind.BUS)
-            if isinstance(record.event, BusEvent)
+            if isinstance(record.event, Bus)
             and record.event.digest == known.digest
             and not record.event.facts.duplicate
         ]
@@ -163,7 +165,7 @@ class Recovery:
         read = sum(1 for _ in records_since(journal, SESSION, known.after_seq, Kind.BUS))
         return bool(there == read)
 
-    def _tell(self, event: BusEvent, handled: Handled, text: str) -> Handled:
+    def _tell(self, event: Bus, handled: Handled, text: str) -> Handled:
         channel = Channel.ERROR
         body = heading(event, RULE, UID, text) | matter(event) | {"channel": channel.value}
         path = write_evidence(self._bus, channel, subject(event), RULE, body)
@@ -181,7 +183,7 @@ class Recovery:
         taken = take_over(self._bus, of)
         if taken is None:
             return
-        message = BusEvent(message=read_claimed(self._bus, taken).message)
+        message = Bus(message=read_claimed(self._bus, taken).message)
         known = self._ledger.known(str(message_field(message, "msg_id")))
         own = known if known is not None and known.claim == visible(of.file) else None
         if own is not None and own.state in _THROUGH:

@@ -21,7 +21,7 @@ from bylaw.tools.bus_report import Ended
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.seen_bus import SeenBus
+    from bylaw.hosts.bus.seen_bus import SeenFolders
     from bylaw.model.values import JSON
 
 _MS = 1_000_000
@@ -39,7 +39,7 @@ class Refusals:
     def __init__(self) -> None:
         self._seen: tuple[tuple[int, int, int], int, list[Ended]] | None = None
 
-    def newest(self, bus: SeenBus, limit: int) -> tuple[int, list[Ended]]:
+    def newest(self, bus: SeenFolders, limit: int) -> tuple[int, list[Ended]]:
         """How many there are, and the newest of them."""
         if ERROR not in bus.there:
             return 0, []
@@ -53,7 +53,7 @@ class Refusals:
         return self._seen[1], self._seen[2]
 
 
-def _written(bus: SeenBus, names: list[str]) -> Iterator[tuple[int, str]]:
+def _written(bus: SeenFolders, names: list[str]) -> Iterator[tuple[int, str]]:
     """When each was written."""
     for name in names:
         try:
@@ -63,7 +63,7 @@ def _written(bus: SeenBus, names: list[str]) -> Iterator[tuple[int, str]]:
         yield found.st_mtime_ns // _MS, name
 
 
-def _ended(bus: SeenBus, name: str, at: int) -> Ended | None:
+def _ended(bus: SeenFolders, name: str, at: int) -> Ended | None:
     """What an evidence says; None if it is not what its name says."""
     body = read_evidence(bus, ERROR, name)
     if body is None or body.get("uid") not in _REFUSING:

@@ -13,7 +13,7 @@ from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.intake import STATES, is_answered, is_command
 from bylaw.hosts.bus.ledger import Known, State
 from bylaw.hosts.bus.subjects import message_id
-from bylaw.model.event import Bus as BusEvent
+from bylaw.model.event import Bus
 from bylaw.model.vocabulary import Kind
 from bylaw.runtime.answer import Answer
 from bylaw.runtime.journal.reading import records_since
@@ -31,13 +31,13 @@ def restore(ledger: Ledger, journal: Journal) -> int:
     found: dict[str, Known] = {}
     for record in records_since(journal, SESSION, 0, Kind.BUS):
         event = record.event
-        if isinstance(event, BusEvent) and not event.facts.duplicate and is_command(event):
+        if isinstance(event, Bus) and not event.facts.duplicate and is_command(event):
             found[message_id(event)] = _known(record, event)
     ledger.restore(found.values())
     return len(found)
 
 
-def _known(record: Record, event: BusEvent) -> Known:
+def _known(record: Record, event: Bus) -> Known:
     handled = Handled.of(Answer(event, record.decision), ())
     state = STATES[handled.status]
     if is_request(event.message) and state is State.DONE and not is_answered(handled):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from bylaw.hosts.bus.folders import FOLDERS, INPUT, Bus
+from bylaw.hosts.bus.folders import FOLDERS, INPUT, BusFolders
 from bylaw.runtime.beneath import beneath
 
 
-class SeenBus(Bus):
+class SeenFolders(BusFolders):
     """Nothing is made, and a folder that is missing is empty; BylawError if it cannot be read."""
 
     @property

@@ -29,7 +29,7 @@ from bylaw.hosts.bus.message_file import (
     unchanged,
 )
 from bylaw.hosts.bus.refusals import Refusals
-from bylaw.hosts.bus.seen_bus import SeenBus
+from bylaw.hosts.bus.seen_bus import SeenFolders
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
@@ -76,12 +76,12 @@ class BusStatus:
 
     def read(self) -> BusReport:
         """How it stands now; BylawError if the bus or its ledger cannot be read."""
-        with SeenBus(self.root, self.law.bus) as bus:
+        with SeenFolders(self.root, self.law.bus) as bus:
             opened = Ledger.to_read(self.root) if bus.exists else None
             with nullcontext() if opened is None else closing(opened):
                 return _Glance(self, bus, opened).report()
 
-    def look(self, bus: SeenBus, name: str) -> Ready | NotYet | Ignored | None:
+    def look(self, bus: SeenFolders, name: str) -> Ready | NotYet | Ignored | None:
         """What a file of `input` holds; what was read once is not read again. None: it is gone."""
         try:
             found = os.stat(as_bytes(name), dir_fd=bus.input, follow_symlinks=False)
@@ -105,7 +105,7 @@ class BusStatus:
 class _Glance:
     """One look at the bus."""
 
-    def __init__(self, status: BusStatus, bus: SeenBus, ledger: Ledger | None) -> None:
+    def __init__(self, status: BusStatus, bus: SeenFolders, ledger: Ledger | None) -> None:
         self._status = status
         self._bus = bus
         self._ledger = ledger

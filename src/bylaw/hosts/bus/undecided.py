@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.bus.claims import Claim
     from bylaw.hosts.bus.message_file import MessageFile
-    from bylaw.hosts.bus.seen_bus import SeenBus
+    from bylaw.hosts.bus.seen_bus import SeenFolders
     from bylaw.model.values import JSON
 
 MAX_TOLD = 20  # messages in an error
@@ -54,7 +54,7 @@ class Asked:
     where: str = ""
 
 
-def commands_in_bus(bus: SeenBus) -> list[BusCommand]:
+def commands_in_bus(bus: SeenFolders) -> list[BusCommand]:
     """The commands in `input` and `processing`; what is being written is waited for, not long."""
     until = monotonic() + PATIENCE_S
     files = [(INPUT, name, _in_input(bus, name, until)) for name in bus.names(INPUT)]
@@ -77,14 +77,14 @@ def find_asked(commands: list[BusCommand], msg_id: str) -> Asked | None:
     return None if request is None else Asked(about, request)
 
 
-def of_evidence(bus: SeenBus, asked: Asked, digest: str) -> Asked:
+def of_evidence(bus: SeenFolders, asked: Asked, digest: str) -> Asked:
     """A message that is not in the bus any more, from evidence that holds it unchanged."""
     found = held_message(bus, asked.msg_id, digest)
     message, where = (None, "") if found is None else found
     return replace(asked, digest=digest, message=message, where=where)
 
 
-def _in_input(bus: SeenBus, name: str, until: float) -> MessageFile | None:
+def _in_input(bus: SeenFolders, name: str, until: float) -> MessageFile | None:
     looked = look(bus, name, lambda _: True)
     while isinstance(looked, NotYet) and (left := until - monotonic()) > 0:
         sleep(min(looked.wait_s, left))
@@ -92,7 +92,7 @@ def _in_input(bus: SeenBus, name: str, until: float) -> MessageFile | None:
     return looked.file if isinstance(looked, Ready) else None
 
 
-def _claimed(bus: SeenBus, one: Claim) -> MessageFile | None:
+def _claimed(bus: SeenFolders, one: Claim) -> MessageFile | None:
     with suppress(OSError):  # it is through
         return read_claimed(bus, one)
     return None
