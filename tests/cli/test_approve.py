@@ -13,7 +13,7 @@ from on_terminal import BYLAW, QUESTION, call, on_terminal
 from bylaw.hosts.bus.approvals import Approvals
 from bylaw.hosts.bus.approving import Approving
 from bylaw.hosts.bus.in_force import InForce
-from bylaw.hosts.bus.ledger import Ledger, State
+from bylaw.hosts.bus.ledger import Ledger, MessageState
 from bylaw.hosts.bus.message_file import digest_of
 from bylaw.runtime.known_agents import AGENTS
 from other_user import as_somebody_else
@@ -180,7 +180,7 @@ class TestApproving:
                 after_seq=0,
                 at=1,
             )
-            known.end(ID, State.HELD, why="R4: needs an approval by human \x1b[2K", at=2)
+            known.end(ID, MessageState.HELD, why="R4: needs an approval by human \x1b[2K", at=2)
         shown, _ = on_terminal(root, ["approve", ID], b"n\n")
 
         assert "state         held: R4: needs an approval by human \\u{1b}[2K\n" in shown
@@ -219,7 +219,10 @@ class TestApproving:
                 ID, digest=digest, file=f"{ID}.json", claim="c", owner="o", after_seq=0, at=1
             )
             known.end(
-                ID, State.HELD, why=f"held: {why}; approve it with `bylaw approve {ID}`", at=2
+                ID,
+                MessageState.HELD,
+                why=f"held: {why}; approve it with `bylaw approve {ID}`",
+                at=2,
             )
         shown, _ = on_terminal(root, ["approve", ID], b"n\n")
         lines = [line[14:] for line in shown.split("\n\n")[0].splitlines()]
@@ -372,7 +375,7 @@ class TestWhatIsMeant:
             known.begin(
                 ID, digest=digest_of(MESSAGE), file="a", claim="c", owner="o", after_seq=0, at=1
             )
-            known.end(ID, State.DONE, at=2)
+            known.end(ID, MessageState.DONE, at=2)
         shown, code = on_terminal(root, ["approve", ID], b"y\n")
 
         assert code == 0

@@ -15,7 +15,7 @@ from on_terminal import BYLAW
 from bylaw.hosts.bus.claims import claim, stamp_of
 from bylaw.hosts.bus.evidence import write_evidence
 from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.ledger import Ledger, State
+from bylaw.hosts.bus.ledger import Ledger, MessageState
 from bylaw.hosts.bus.message_file import digest_of
 from bylaw.model.visible import visible, width
 from bylaw.runtime.owner import this_process
@@ -107,7 +107,7 @@ def end(root, state, msg_id=ID, why="", at=1_700_000_001_000):
 
 def hold(root, msg_id=ID, why=WHY, **more):
     begin(root, msg_id, **more)
-    end(root, State.HELD, msg_id, why)
+    end(root, MessageState.HELD, msg_id, why)
 
 
 def status(root, *words):
@@ -243,7 +243,7 @@ class TestWaiting:
         """LD-024"""
         put(root, name="again.json")
         begin(root)
-        end(root, State.DONE)
+        end(root, MessageState.DONE)
         time.sleep(0.2)
         assert "will be refused: duplicate msg_id: the first one is done" in table(root)
 
@@ -309,7 +309,7 @@ class TestHeld:
         hold(root)
         put(root, ASKING)
         begin(root, REQUEST, message=ASKING)
-        end(root, State.WAITING, REQUEST)
+        end(root, MessageState.WAITING, REQUEST)
         tokens = root / "runtime/approvals"
         tokens.mkdir()
         (tokens / f"{ID}.human").write_text(f"Approved\ndigest: {'0' * 64}\n")
@@ -354,7 +354,7 @@ class TestRequests:
     def test_for_whom_and_about_what(self, root):
         put(root, ASKING)
         begin(root, REQUEST, message=ASKING)
-        end(root, State.WAITING, REQUEST)
+        end(root, MessageState.WAITING, REQUEST)
         time.sleep(0.2)
         shown = table(root)
         assert f"approval requests\n  {REQUEST}  for human  Fix lint (bylaw)\n" in shown
@@ -417,7 +417,9 @@ class TestRunning:
 
 class TestEnded:
     def test_how_it_ended(self, root):
-        for n, state in enumerate((State.DONE, State.FAILED, State.REFUSED, State.WITHDRAWN)):
+        for n, state in enumerate(
+            (MessageState.DONE, MessageState.FAILED, MessageState.REFUSED, MessageState.WITHDRAWN)
+        ):
             begin(root, f"20240116_12000{n}_cursor_x")
             end(root, state, f"20240116_12000{n}_cursor_x", why="" if n == 0 else "no", at=n + 1)
         found = data(root)
@@ -432,7 +434,7 @@ class TestEnded:
 
     def test_where_it_is_told_what_failed(self, root):
         begin(root)
-        end(root, State.FAILED)
+        end(root, MessageState.FAILED)
         with BusFolders(str(root), BUS) as bus:
             path = write_evidence(bus, "error", ID, "R-LINT", {"text": "failed"})
         assert f"    see `{path}`\n" in table(root)
@@ -441,14 +443,14 @@ class TestEnded:
         """The name of an evidence has room for 100 characters of an id of up to 120."""
         msg_id = f"20240116_120000_cursor_{'x' * 97}"
         begin(root, msg_id)
-        end(root, State.FAILED, msg_id)
+        end(root, MessageState.FAILED, msg_id)
         with BusFolders(str(root), BUS) as bus:
             path = write_evidence(bus, "error", msg_id, "R-LINT", {"text": "failed"})
         assert data(root)["ended"][0]["why"] == f"see `{path}`"
 
     def test_what_was_told_last_is_where_it_is_told(self, root):
         begin(root)
-        end(root, State.FAILED)
+        end(root, MessageState.FAILED)
         with BusFolders(str(root), BUS) as bus:
             for _ in range(11):
                 write_evidence(bus, "error", ID, "held", {"text": "held"})
@@ -477,7 +479,7 @@ def test_it_is_as_wide_as_the_screen(root, columns):
     put(root, msg_id=OTHER, title="word " * 30)
     put(root, name="a.json", msg_id="no id")
     begin(root, "20240116_120000_cursor_through")
-    end(root, State.FAILED, "20240116_120000_cursor_through", why="because " * 20)
+    end(root, MessageState.FAILED, "20240116_120000_cursor_through", why="because " * 20)
     time.sleep(AGO_S)
     environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
     with Terminal(
@@ -545,7 +547,7 @@ class TestLive:
             hold(root)
             at = terminal.wait_for("bylaw approve", at)
             (root / BUS / "input" / f"{ID}.json").unlink()
-            end(root, State.DONE)
+            end(root, MessageState.DONE)
             at = terminal.wait_for("1 done", at)
             terminal.type(b"\x03")
             shown = terminal.rest()

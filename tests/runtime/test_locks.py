@@ -13,7 +13,7 @@ from stat import S_IMODE
 import pytest
 
 from bylaw.model.errors import BylawError
-from bylaw.runtime.locks import MAX_KEY, By, Held, Lock, Locks
+from bylaw.runtime.locks import MAX_KEY, By, Lock, Locks, NotTaken
 from bylaw.runtime.processes import process_info
 
 USER = [sys.executable, str(Path(__file__).parent / "lock_user.py")]
@@ -71,7 +71,7 @@ def test_a_living_owner_keeps_it(folder):
     lock = locks.acquire("lint", rule="r1")
     again = locks.acquire("lint")
 
-    assert isinstance(again, Held)
+    assert isinstance(again, NotTaken)
     assert (again.by, again.owner.owner) == (By.RUNNING, lock.token)
     assert again.why == f"process {os.getpid()} of r1 holds it"
     assert isinstance(locks.acquire("other"), Lock)
@@ -91,7 +91,7 @@ def test_waiting_has_an_end(folder):
     locks.acquire("lint")
     begin = time.monotonic()
 
-    assert isinstance(locks.acquire("lint", wait_s=0.3), Held)
+    assert isinstance(locks.acquire("lint", wait_s=0.3), NotTaken)
     assert 0.3 <= time.monotonic() - begin < 5
 
 
@@ -163,7 +163,7 @@ def test_who_cannot_be_asked_keeps_it(folder, changes, by):
     said = forge(folder, **changes)
     held = Locks(str(folder)).acquire("lint")
 
-    assert isinstance(held, Held)
+    assert isinstance(held, NotTaken)
     assert (held.by, held.owner.owner) == (by, said["owner"])
     assert json.loads(file_of(folder).read_text()) == said
 
@@ -250,7 +250,7 @@ def test_of_all_that_find_a_dead_owner_one_takes_its_place(folder):
             told = [racer.stdout.readline() for racer in racers]
             now = json.loads(file_of(folder).read_text())
 
-        assert sorted(told) == ["Held\n", "Held\n", "Held\n", "Lock\n"]
+        assert sorted(told) == ["Lock\n", "NotTaken\n", "NotTaken\n", "NotTaken\n"]
         assert now["owner"] != said["owner"]
         file_of(folder).unlink()
 

@@ -14,7 +14,7 @@ from bylaw.model.visible import clipped, visible, visible_in_json, width
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals import Said
+    from bylaw.hosts.bus.approvals import Opinion
     from bylaw.hosts.bus.approving import Matter
     from bylaw.hosts.bus.outlook import Command, Outlook
     from bylaw.model.values import JSON
@@ -166,7 +166,7 @@ def _fitting(text: str, start: int, room: int) -> int:
     return len(text)
 
 
-def _said_as_data(said: Said, digest: str) -> dict[str, object]:
+def _said_as_data(said: Opinion, digest: str) -> dict[str, object]:
     return {
         "authority": said.authority,
         "category": said.category or None,

@@ -78,7 +78,7 @@ class By(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NotTaken:
     """A lock that is not ours, and why; the owner is not known if its file cannot be read."""
 
     key: str
@@ -95,7 +95,7 @@ class Locks:
 
     def acquire(
         self, key: str, *, wait_s: float = 0.0, rule: str = "", msg_id: str = ""
-    ) -> Lock | Held:
+    ) -> Lock | NotTaken:
         """Take a lock, waiting at most so long; `rule` and `msg_id` are for whoever finds it.
 
         BylawError if the key cannot be one, or the folder cannot be used.
@@ -137,10 +137,10 @@ class Locks:
         with self._changing() as folder:
             return [key for key in _keys(folder) if _clear_left(folder, key, msg_id)]
 
-    def _try(self, key: str, rule: str, msg_id: str) -> Lock | Held:
+    def _try(self, key: str, rule: str, msg_id: str) -> Lock | NotTaken:
         with self._changing() as folder:
             found = _read(folder, key)
-            if isinstance(found, Held):
+            if isinstance(found, NotTaken):
                 return found
             held = None if found is None else _held(key, found)
             if held is not None:
@@ -172,7 +172,7 @@ def _name(key: str) -> str:
     return f"{key}{_ENDING}"
 
 
-def _read(folder: int, key: str) -> Owner | Held | None:
+def _read(folder: int, key: str) -> Owner | NotTaken | None:
     try:
         data = regular_bytes(_name(key), MAX_LOCK_BYTES, links=False, folder=folder)
         return json.decode(data, type=Owner)
@@ -180,26 +180,26 @@ def _read(folder: int, key: str) -> Owner | Held | None:
         return None
     except (OSError, ValueError, MsgspecError):
         why = f"`{_name(key)}` cannot be read as a lock; remove it if nobody holds it"
-        return Held(key, By.BROKEN, why)
+        return NotTaken(key, By.BROKEN, why)
 
 
-def _held(key: str, owner: Owner) -> Held | None:
+def _held(key: str, owner: Owner) -> NotTaken | None:
     """Why the lock is still the owner's; None if the owner is certainly dead."""
     who = f"process {owner.pid}" + (f" of {brief(owner.rule)}" if owner.rule else "")
     if owner.host != _host():
         why = f"{who} on `{brief(owner.host)}` holds it, and only that host knows whether it runs"
-        return Held(key, By.ANOTHER_HOST, why, owner)
+        return NotTaken(key, By.ANOTHER_HOST, why, owner)
     if owner.boot != boot_id():
         return None
     if owner.space != process_space():
         why = f"{who} in another container holds it; remove `{_name(key)}` if that has ended"
-        return Held(key, By.UNCERTAIN, why, owner)
+        return NotTaken(key, By.UNCERTAIN, why, owner)
     if is_gone(owner.pid, owner.started):
         return None
-    return Held(key, By.RUNNING, f"{who} holds it", owner)
+    return NotTaken(key, By.RUNNING, f"{who} holds it", owner)
 
 
-def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | Held:
+def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | NotTaken:
     us = _ourselves(lock.token, *_words(rule, msg_id))
     # One name for each host: what a process left that died here is cleared by the next one.
     new = _NEW.format(sha256(us.host.encode()).hexdigest()[:16])
@@ -208,7 +208,7 @@ def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | Held:
     try:
         os.link(new, _name(lock.key), src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
-        return Held(lock.key, By.ANOTHER_HOST, "another host took it at the same moment")
+        return NotTaken(lock.key, By.ANOTHER_HOST, "another host took it at the same moment")
     finally:
         _remove(folder, new)
     return lock

@@ -43,7 +43,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class Vote:
     """What an authority says of a message now, and where it says so.
 
     `other_text` tells that it does not count: it is for what the message was before.
@@ -63,7 +63,7 @@ class Held:
     since: int
     why: str
     note: str = ""
-    said: tuple[Opinion, ...] = ()
+    said: tuple[Vote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Asking:
     to: tuple[str, ...]
     text: str
     since: int
-    said: tuple[Opinion, ...] = ()
+    said: tuple[Vote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

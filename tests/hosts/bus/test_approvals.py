@@ -9,7 +9,7 @@ import pytest
 from bylaw.engine.gates import is_open
 from bylaw.engine.view import View
 from bylaw.hosts.bus.approvals import MAX_APPROVALS, Approvals
-from bylaw.hosts.bus.ledger import Ledger, State
+from bylaw.hosts.bus.ledger import Ledger, MessageState
 from bylaw.model.event import Bus
 from bylaw.model.facts import LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode
@@ -73,7 +73,7 @@ def passes(approvals, *authorities, category="B", mode=ApprovalMode.SINGLE):
 def hold(ledger, digest):
     """As the bus does with a message that it sees for the first time."""
     ledger.begin(ID, digest=digest, file="m.json", claim="c", owner="o", after_seq=0, at=1)
-    ledger.end(ID, State.HELD, at=2)
+    ledger.end(ID, MessageState.HELD, at=2)
 
 
 class TestLines:

@@ -11,7 +11,7 @@ from bus_processes import all_at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw.hosts.bus.ledger import MAX_WHY, Known, Ledger, State
+from bylaw.hosts.bus.ledger import MAX_WHY, Known, Ledger, MessageState
 from bylaw.hosts.bus.ledger_file import LEDGER
 from bylaw.model.errors import BylawError, LoadError
 
@@ -36,14 +36,14 @@ def test_a_message_is_begun_once(ledger):
     """LD-024, LD-A07"""
     assert ledger.known("m") is None
     assert begin(ledger) is None
-    first = Known("m", "d1", State.RUNNING, "a.yaml", "c1", "o1", 0, "", "", 1, 1, 7)
+    first = Known("m", "d1", MessageState.RUNNING, "a.yaml", "c1", "o1", 0, "", "", 1, 1, 7)
     assert ledger.known("m") == first
     assert begin(ledger, owner="o2", digest="d2", claim="c2", at=5) == first
     assert ledger.known("m") == first
     assert ledger.digest_of("m") == "d1"
 
 
-@pytest.mark.parametrize("state", [State.DONE, State.FAILED, State.REFUSED])
+@pytest.mark.parametrize("state", [MessageState.DONE, MessageState.FAILED, MessageState.REFUSED])
 def test_what_ended_never_begins_again(ledger, state):
     begin(ledger)
     ledger.end("m", state, why="so it is", at=2)
@@ -52,14 +52,14 @@ def test_what_ended_never_begins_again(ledger, state):
     assert (ledger.known("m").why, ledger.known("m").at) == ("so it is", 2)
 
 
-@pytest.mark.parametrize("state", [State.HELD, State.WAITING])
+@pytest.mark.parametrize("state", [MessageState.HELD, MessageState.WAITING])
 def test_what_waits_is_tried_again_from_its_file(ledger, state):
     begin(ledger)
     ledger.end("m", state, why="no approval", fingerprint="f", at=2)
     assert begin(ledger, file="b.yaml").file == "a.yaml"
     assert begin(ledger, owner="o2", claim="c2", digest="d2", at=3, after_seq=9) is None
     assert ledger.known("m") == Known(
-        "m", "d2", State.RUNNING, "a.yaml", "c2", "o2", 1, "", "", 1, 3, 9
+        "m", "d2", MessageState.RUNNING, "a.yaml", "c2", "o2", 1, "", "", 1, 3, 9
     )
     assert ledger.digest_of("m") == "d1"  # approvals are still for what it was
     ledger.end("m", state, at=4)
@@ -69,7 +69,7 @@ def test_what_waits_is_tried_again_from_its_file(ledger, state):
 
 def test_what_waits_under_another_name(ledger):
     begin(ledger)
-    ledger.end("m", State.HELD, at=2)
+    ledger.end("m", MessageState.HELD, at=2)
     ledger.moved("m", "a-2.yaml")
     assert begin(ledger, file="a.yaml").file == "a-2.yaml"
     assert begin(ledger, file="a-2.yaml") is None
@@ -78,9 +78,9 @@ def test_what_waits_under_another_name(ledger):
 
 def test_what_was_withdrawn_begins_anew(ledger):
     begin(ledger)
-    ledger.end("m", State.HELD, at=2)
+    ledger.end("m", MessageState.HELD, at=2)
     begin(ledger, at=3)
-    ledger.end("m", State.WITHDRAWN, at=4)
+    ledger.end("m", MessageState.WITHDRAWN, at=4)
     assert begin(ledger, file="b.yaml", at=5) is None
     known = ledger.known("m")
     assert (known.tries, known.first_at, known.file) == (0, 5, "b.yaml")
@@ -92,28 +92,34 @@ def test_of_two_who_take_over_one_does(ledger):
     assert ledger.take_over(known, "o2")
     assert not ledger.take_over(known, "o3")
     assert ledger.known("m").owner == "o2"
-    ledger.end("m", State.DONE, at=2)
+    ledger.end("m", MessageState.DONE, at=2)
     assert not ledger.take_over(ledger.known("m"), "o4")
 
 
 def test_lists(ledger):
-    for n, state in enumerate([State.DONE, State.HELD, State.RUNNING, State.HELD]):
+    for n, state in enumerate(
+        [MessageState.DONE, MessageState.HELD, MessageState.RUNNING, MessageState.HELD]
+    ):
         begin(ledger, f"m{n}", at=n)
-        if state is not State.RUNNING:
+        if state is not MessageState.RUNNING:
             ledger.end(f"m{n}", state, at=10 - n)
-    assert [one.msg_id for one in ledger.in_state(State.HELD)] == ["m3", "m1"]
-    assert [one.msg_id for one in ledger.in_state(State.HELD, State.RUNNING)] == ["m2", "m3", "m1"]
+    assert [one.msg_id for one in ledger.in_state(MessageState.HELD)] == ["m3", "m1"]
+    assert [one.msg_id for one in ledger.in_state(MessageState.HELD, MessageState.RUNNING)] == [
+        "m2",
+        "m3",
+        "m1",
+    ]
     assert ledger.in_state() == []
     assert [one.msg_id for one in ledger.recent(3)] == ["m0", "m1", "m3"]
-    assert ledger.counts() == dict.fromkeys(State, 0) | {
-        State.DONE: 1, State.HELD: 2, State.RUNNING: 1,
+    assert ledger.counts() == dict.fromkeys(MessageState, 0) | {
+        MessageState.DONE: 1, MessageState.HELD: 2, MessageState.RUNNING: 1,
     }  # fmt: skip
 
 
 def test_hostile_texts(ledger):
     hostile = "a'); DROP TABLE messages; --\x00\x1b\n\udcff"
     begin(ledger, "m", file=hostile, claim=hostile)
-    ledger.end("m", State.FAILED, why=hostile * 1000, at=2)
+    ledger.end("m", MessageState.FAILED, why=hostile * 1000, at=2)
     known = ledger.known("m")
     assert known.file == "a'); DROP TABLE messages; --\\u{0}\\u{1b}\\u{a}\\u{dcff}"
     assert len(known.why) == MAX_WHY
@@ -134,7 +140,7 @@ def test_begin_and_end_are_one_commit_each(ledger):
     ledger._connection.set_trace_callback(said.append)
     begin(ledger)
     ledger.bind_all("m", {}, "d1")
-    ledger.end("m", State.DONE, at=2)
+    ledger.end("m", MessageState.DONE, at=2)
     assert sum(one == "COMMIT" for one in said) == 2
     assert ledger._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
@@ -208,7 +214,7 @@ def test_of_eight_processes_one_begins_each(tmp_path):
     said = all_at_once(8, "begin", tmp_path, 60)
     assert sorted(one for each in said for one in each) == sorted(f"m{n}" for n in range(60))
     with closing(Ledger(str(tmp_path))) as ledger:
-        assert ledger.counts()[State.RUNNING] == 60
+        assert ledger.counts()[MessageState.RUNNING] == 60
 
 
 def test_of_eight_processes_all_see_one_binding(tmp_path):

@@ -27,7 +27,7 @@ MAX_APPROVALS = 100  # of one message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Opinion:
     """What an authority said; `source` tells it from everything else that anybody says.
 
     `digest` is the one that it names itself, `where` is for people. What does not `stand` was
@@ -63,7 +63,7 @@ class Approvals:
         self.files = SharedFiles(root, bus_path)
         self._ledger = ledger
 
-    def found(self, msg_id: str) -> tuple[Said, ...]:
+    def found(self, msg_id: str) -> tuple[Opinion, ...]:
         """What stands now; nothing is bound."""
         return standing(self.files, msg_id)
 
@@ -78,7 +78,7 @@ class Approvals:
         return tuple(as_fact(msg_id, one, bound[one.source]) for one in _standing(said))
 
 
-def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
+def said_of(files: SharedFiles, msg_id: str) -> tuple[Opinion, ...]:
     """All that was said of a message, also what does not stand any more."""
     context = files.context()
     lines = _from_lines(context.lines.get(msg_id, ()))
@@ -93,14 +93,14 @@ def said_of(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
     return tuple(ordered[:MAX_APPROVALS])
 
 
-def standing(files: SharedFiles, msg_id: str) -> tuple[Said, ...]:
+def standing(files: SharedFiles, msg_id: str) -> tuple[Opinion, ...]:
     """Of an authority that takes back, or may do so, only that; of others only what they grant."""
     return _standing(said_of(files, msg_id))
 
 
 def standing_for(
     files: SharedFiles, ledger: Ledger | None, msg_id: str, digest: str
-) -> tuple[Said, ...]:
+) -> tuple[Opinion, ...]:
     """What stands, each with the digest that it is for; nothing is bound.
 
     `digest` is that of the message now.
@@ -113,7 +113,7 @@ def standing_for(
     )
 
 
-def as_fact(msg_id: str, said: Said, digest: str) -> Approval:
+def as_fact(msg_id: str, said: Opinion, digest: str) -> Approval:
     """What rules are told of it."""
     return Approval(
         id=msg_id,
@@ -124,13 +124,13 @@ def as_fact(msg_id: str, said: Said, digest: str) -> Approval:
     )
 
 
-def _standing(said: Iterable[Said]) -> tuple[Said, ...]:
+def _standing(said: Iterable[Opinion]) -> tuple[Opinion, ...]:
     return tuple(one for one in said if one.stands)
 
 
-def _from_lines(lines: Iterable[FoundApproval]) -> list[Said]:
+def _from_lines(lines: Iterable[FoundApproval]) -> list[Opinion]:
     return [
-        Said(
+        Opinion(
             authority=one.authority,
             category=one.category,
             state=one.state,
@@ -142,9 +142,9 @@ def _from_lines(lines: Iterable[FoundApproval]) -> list[Said]:
     ]
 
 
-def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Said]:
+def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Opinion]:
     return [
-        Said(
+        Opinion(
             authority=one.authority,
             state=one.token.state,
             source=_digest("token", msg_id, one.authority, one.text, *map(str, one.file)),
@@ -156,10 +156,10 @@ def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Said]:
     ]
 
 
-def _unread_lines(msg_id: str) -> list[Said]:
+def _unread_lines(msg_id: str) -> list[Opinion]:
     """What any authority may say in a shared context that cannot be read."""
     return [
-        Said(
+        Opinion(
             authority=one.value,
             state=ApprovalState.UNCLEAR,
             source=_digest("unread", msg_id, one.value),
@@ -171,7 +171,7 @@ def _unread_lines(msg_id: str) -> list[Said]:
 
 
 def _stands(
-    said: Said, against: Container[str], unclear: Container[str], watch: ApprovalWatch
+    said: Opinion, against: Container[str], unclear: Container[str], watch: ApprovalWatch
 ) -> bool:
     if said.state is ApprovalState.UNCLEAR:
         return True
@@ -181,7 +181,7 @@ def _stands(
     return not doubted and watch.counts(said.mark)
 
 
-def _against(lines: Iterable[Said], tokens: Iterable[Said]) -> set[str]:
+def _against(lines: Iterable[Opinion], tokens: Iterable[Opinion]) -> set[str]:
     """Who takes back: by any token, or by lines of which none grants any more."""
     refusing = {one.authority for one in tokens if one.state is ApprovalState.REVOKED}
     granting = {one.authority for one in lines if one.grants}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_request
 from bylaw.hosts.bus.approvals import as_fact, standing_for
-from bylaw.hosts.bus.ledger import ENDED, Ledger, State
+from bylaw.hosts.bus.ledger import ENDED, Ledger, MessageState
 from bylaw.hosts.bus.message_file import MessageFile
 from bylaw.hosts.bus.outlook import Outlook, Rehearsals
 from bylaw.hosts.bus.seen_bus import SeenFolders
@@ -30,7 +30,7 @@ from bylaw.runtime.user_name import user_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals import Said
+    from bylaw.hosts.bus.approvals import Opinion
     from bylaw.hosts.bus.in_force import InForce
     from bylaw.hosts.bus.ledger import Known
     from bylaw.hosts.bus.undecided import Asked
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bylaw.model.vocabulary import Authority
 
 MAX_NOTE = 1_000
-_WITHDRAWN = State.WITHDRAWN  # its id may come again
+_WITHDRAWN = MessageState.WITHDRAWN  # its id may come again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Matter:
     state: str
     why: str
     request: dict[str, JSON] | None
-    said: tuple[Said, ...]
+    said: tuple[Opinion, ...]
     may_run: bool
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.evidence import newest_error
 from bylaw.hosts.bus.folders import ERROR
-from bylaw.hosts.bus.ledger import ENDED, State
+from bylaw.hosts.bus.ledger import ENDED, MessageState
 from bylaw.tools.bus_report import Ended
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def ended(
 ) -> list[Ended]:
     """The messages that ended last, the last one first."""
     known = [] if ledger is None else ledger.recent(limit, *ENDED)
-    failed = any(one.state is State.FAILED for one in known)
+    failed = any(one.state is MessageState.FAILED for one in known)
     evidence = bus.names(ERROR) if failed else []
     told = [
         Ended(
@@ -39,12 +39,12 @@ def counts(ledger: Ledger | None, refused: int) -> dict[str, int]:
     """How many ended in each way; `refused` are those that the ledger does not know."""
     counted = {} if ledger is None else ledger.counts()
     found = {state.value: counted.get(state, 0) for state in ENDED}
-    return found | {State.REFUSED.value: found[State.REFUSED.value] + refused}
+    return found | {MessageState.REFUSED.value: found[MessageState.REFUSED.value] + refused}
 
 
 def _where_told(bus: SeenFolders, known: Known, evidence: Sequence[str]) -> str:
     """Where it is told what failed: nobody judged that, so there is no reason."""
-    if known.state is not State.FAILED:
+    if known.state is not MessageState.FAILED:
         return ""
     newest = newest_error(bus, evidence, known.msg_id)
     return "" if newest is None else f"see `{bus.shown(ERROR, newest)}`"

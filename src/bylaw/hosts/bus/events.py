@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bylaw.dialects.law.messages import is_request
 from bylaw.expr.paths import normalise_foreign
-from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.ledger import MessageState
 from bylaw.model.approvals import message_field
 from bylaw.model.event import ApprovalGiven, Bus, File
 from bylaw.model.facts import Approval, LawFacts
@@ -18,7 +18,7 @@ from bylaw.runtime.beneath import beneath
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals import Approvals, Said
+    from bylaw.hosts.bus.approvals import Approvals, Opinion
     from bylaw.hosts.bus.in_force import InForce, Stamped
     from bylaw.hosts.bus.ledger import Ledger
     from bylaw.hosts.bus.message_file import MessageFile
@@ -47,7 +47,7 @@ class Events:
             about = str(message_field(event, "origin_ref"))
             said = self._approvals.found(about)
             known = self._ledger.known(about)
-            withdrawn = known is not None and known.state is State.WITHDRAWN
+            withdrawn = known is not None and known.state is MessageState.WITHDRAWN
             approvals = tuple(_unbound(about, one) for one in said)
             facts = replace(event.facts, approvals=approvals, withdrawn=withdrawn)
         else:
@@ -110,5 +110,5 @@ def leads_out(root: str, path: str) -> bool:
         return False  # it leads nowhere
 
 
-def _unbound(about: str, said: Said) -> Approval:
+def _unbound(about: str, said: Opinion) -> Approval:
     return Approval(id=about, authority=said.authority, category=said.category, state=said.state)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import BUILT_IN, is_stand_in, uid_of
 from bylaw.dialects.law.built_in import NAME
+from bylaw.hosts.bus.ledger import MessageState
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision, Reason
@@ -26,25 +26,17 @@ HELD = "held"
 HELD_UID = uid_of(NAME, BUILT_IN, HELD)
 
 
-class Status(StrEnum):
-    """How it stands with a message."""
-
-    DONE = "done"
-    HELD = "held"
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, slots=True)
 class Handled:
     """One line: what it was about, what was decided, what came of it.
 
-    `is_news` is false of a message that is held as it was before.
+    `status` is done, held, refused or failed. `is_news` is false of a message that is held as it
+    was before.
     """
 
     event: Event
     decision: Decision
-    status: Status
+    status: MessageState
     evidence: Sequence[str] = ()
     is_news: bool = True
 
@@ -59,7 +51,7 @@ class Handled:
         same = Reason(rule=HELD, uid=HELD_UID, file="", line=0, verdict=Verdict.ASK, text=why)
         # A request has no reason: nobody objects, it only waits.
         decision = Decision(verdict=Verdict.ASK, reasons=(same,)) if why else Decision()
-        return cls(event, decision, Status.HELD, is_news=False)
+        return cls(event, decision, MessageState.HELD, is_news=False)
 
     @property
     def why(self) -> str:
@@ -69,7 +61,7 @@ class Handled:
     @property
     def found_wanting(self) -> bool:
         """Whether a person should look at it."""
-        return self.status in {Status.REFUSED, Status.FAILED}
+        return self.status in {MessageState.REFUSED, MessageState.FAILED}
 
     def as_json(self) -> dict[str, JSON]:
         """As it is printed."""
@@ -91,13 +83,13 @@ def _about(event: Event) -> dict[str, JSON]:
     return {"msg_id": message_id(event) or written, "file": event.file}
 
 
-def _status(answer: Answer) -> Status:
+def _status(answer: Answer) -> MessageState:
     match answer.decision.verdict:
         case Verdict.ASK:
-            return Status.HELD
+            return MessageState.HELD
         case Verdict.DENY | Verdict.HALT:
-            return Status.HELD if _waits_for_rules(answer.decision) else Status.REFUSED
-    return Status.FAILED if answer.ending.failures else Status.DONE
+            return MessageState.HELD if _waits_for_rules(answer.decision) else MessageState.REFUSED
+    return MessageState.FAILED if answer.ending.failures else MessageState.DONE
 
 
 def _waits_for_rules(decision: Decision) -> bool:

@@ -19,9 +19,9 @@ from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
 from bylaw.hosts.bus.claims import claim, finish, give_back, keep
-from bylaw.hosts.bus.handled import Handled, Status
+from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.in_force import LAWLESS
-from bylaw.hosts.bus.ledger import PENDING, State
+from bylaw.hosts.bus.ledger import PENDING, MessageState
 from bylaw.hosts.bus.message_file import Ignored, NotYet, look
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
@@ -45,12 +45,6 @@ if TYPE_CHECKING:
 ANSWERED = uid_of(NAME, BUILT_IN, "answered")
 LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
-STATES = {
-    Status.DONE: State.DONE,
-    Status.HELD: State.HELD,
-    Status.REFUSED: State.REFUSED,
-    Status.FAILED: State.FAILED,
-}
 
 
 class Intake:
@@ -150,7 +144,7 @@ class Intake:
         not hold the `whole` of it, its file is kept.
         """
         waits = is_waiting(event, handled)
-        state = State.WAITING if waits else STATES[handled.status]
+        state = MessageState.WAITING if waits else handled.status
         fingerprint = self._fingerprint(event) if state in PENDING and not again else ""
         self._ledger.end(
             message_id(event), state, why=handled.why, fingerprint=fingerprint, at=now_ms()
@@ -159,7 +153,7 @@ class Intake:
             self.put_back(claimed, message_id(event))
         elif claimed is not None:
             handled = self._through(handled, claimed, whole=whole)
-        return with_(handled, status=Status.HELD) if waits else handled
+        return with_(handled, status=MessageState.HELD) if waits else handled
 
     def put_back(self, claimed: Claim, msg_id: str) -> None:
         """Move a message back to `input`; it may have another name there now."""
@@ -222,7 +216,7 @@ def _duplicate(event: Bus, earlier: Known) -> Bus:
 
 def is_waiting(event: Bus, handled: Handled) -> bool:
     """Whether it is a request that waits for its decision, whatever else was done about it."""
-    refused = handled.status is Status.REFUSED
+    refused = handled.status is MessageState.REFUSED
     return is_request(event.message) and not refused and not is_answered(handled)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_WHY = 2_000
 
 
-class State(StrEnum):
+class MessageState(StrEnum):
     """What became of a message."""
 
     RUNNING = "running"
@@ -39,8 +39,8 @@ class State(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-PENDING = (State.HELD, State.WAITING)
-ENDED = (State.DONE, State.FAILED, State.REFUSED, State.WITHDRAWN)
+PENDING = (MessageState.HELD, MessageState.WAITING)
+ENDED = (MessageState.DONE, MessageState.FAILED, MessageState.REFUSED, MessageState.WITHDRAWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Known:
 
     msg_id: str
     digest: str
-    state: State
+    state: MessageState
     file: str
     claim: str
     owner: str
@@ -105,8 +105,8 @@ class Ledger:
         recorded if none is.
         """
         ours = Known(
-            msg_id, digest, State.RUNNING, visible(file), visible(claim), owner, 0, "", "", at, at,
-            after_seq,
+            msg_id, digest, MessageState.RUNNING, visible(file), visible(claim), owner, 0, "", "",
+            at, at, after_seq,
         )  # fmt: skip
         with self._changing() as run:
             old = _find(run, msg_id)
@@ -130,7 +130,7 @@ class Ledger:
                 run("INSERT OR IGNORE INTO digests VALUES (?, ?)", (one.msg_id, one.digest))
 
     def end(
-        self, msg_id: str, state: State, *, why: str = "", fingerprint: str = "", at: int
+        self, msg_id: str, state: MessageState, *, why: str = "", fingerprint: str = "", at: int
     ) -> None:
         """Say how it ended, or why it is held."""
         change = "UPDATE messages SET state = ?, why = ?, fingerprint = ?, at = ? WHERE msg_id = ?"
@@ -155,13 +155,13 @@ class Ledger:
         )
         with self._changing() as run:
             same = (known.msg_id, known.state, known.tries, known.at)
-            run(change, (State.WITHDRAWN, why, at, *same))
+            run(change, (MessageState.WITHDRAWN, why, at, *same))
 
     def take_over(self, known: Known, owner: str) -> bool:
         """Become the owner of a message whose owner is dead; False if somebody was quicker."""
         change = "UPDATE messages SET owner = ? WHERE msg_id = ? AND owner = ? AND state = ?"
         with self._changing() as run:
-            done = run(change, (owner, known.msg_id, known.owner, State.RUNNING))
+            done = run(change, (owner, known.msg_id, known.owner, MessageState.RUNNING))
             return done.rowcount == 1
 
     def known(self, msg_id: str) -> Known | None:
@@ -169,15 +169,15 @@ class Ledger:
         with self._reading() as run:
             return _find(run, msg_id)
 
-    def in_state(self, *states: State) -> list[Known]:
+    def in_state(self, *states: MessageState) -> list[Known]:
         """All messages in these states, the one that changed first first."""
         marks = ", ".join("?" * len(states))
         sql = f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) ORDER BY at, msg_id"  # noqa: S608 - constants
         return self._all(sql, states)
 
-    def recent(self, limit: int, *states: State) -> list[Known]:
+    def recent(self, limit: int, *states: MessageState) -> list[Known]:
         """The messages that changed last, the last one first; of all states if none is named."""
-        wanted = states or tuple(State)
+        wanted = states or tuple(MessageState)
         marks = ", ".join("?" * len(wanted))
         sql = (
             f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) "  # noqa: S608 - constants
@@ -191,11 +191,11 @@ class Ledger:
         with self._reading() as run:
             return [found for (found,) in run(sql, (start, len(start), start)).fetchall()]
 
-    def counts(self) -> dict[State, int]:
+    def counts(self) -> dict[MessageState, int]:
         """How many messages are in each state."""
         with self._reading() as run:
             found = dict(run("SELECT state, count(*) FROM messages GROUP BY state").fetchall())
-        return {state: found.get(state, 0) for state in State}
+        return {state: found.get(state, 0) for state in MessageState}
 
     def digest_of(self, msg_id: str) -> str | None:
         """The digest that a message had when it was last seen."""
@@ -254,7 +254,7 @@ class Ledger:
 
 
 def _may_begin(old: Known, file: str) -> bool:
-    return old.state is State.WITHDRAWN or (old.state in PENDING and old.file == file)
+    return old.state is MessageState.WITHDRAWN or (old.state in PENDING and old.file == file)
 
 
 def _find(run: _Run, msg_id: str) -> Known | None:
@@ -265,7 +265,7 @@ def _find(run: _Run, msg_id: str) -> Known | None:
 
 def _row(found: tuple[object, ...]) -> Known:
     known = Known(*found)  # type: ignore[arg-type] # the table is strict
-    return replace(known, state=State(known.state))
+    return replace(known, state=MessageState(known.state))
 
 
 def _digest(run: _Run, msg_id: str) -> str | None:

@@ -8,7 +8,7 @@ from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.bus.subjects import subject
 from bylaw.model.effects import LockAcquire, LockRelease
 from bylaw.model.vocabulary import EffectStatus
-from bylaw.runtime.locks import Held
+from bylaw.runtime.locks import NotTaken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ class LockKeeper:
         assert isinstance(due.step, LockAcquire)
         key, name = due.step.key, subject(event)
         got = self._locks.acquire(key, rule=due.plan.uid, msg_id=name)
-        if isinstance(got, Held):
+        if isinstance(got, NotTaken):
             return StepOutcome(EffectStatus.FAILED, {"error": f"lock `{key}`: {got.why}"})
         self._held[event.seq, key] = got
         told: dict[str, JSON] = {"owner": got.token}

@@ -15,9 +15,9 @@ from bylaw.engine.plan import Ending, next_step
 from bylaw.hosts.bus.claims import Claim, claims, take_over
 from bylaw.hosts.bus.events import SESSION
 from bylaw.hosts.bus.evidence import held_message, write_evidence
-from bylaw.hosts.bus.handled import Handled, Status
+from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.intake import is_waiting
-from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.ledger import MessageState
 from bylaw.hosts.bus.message_file import read_claimed
 from bylaw.hosts.bus.records import heading, matter
 from bylaw.hosts.bus.subjects import subject
@@ -48,7 +48,7 @@ TEXT = "interrupted: its process died; it is not run again"
 UNCERTAIN = (
     "interrupted: its process died, and the journal does not tell what it did; it is not run again"
 )
-_THROUGH = (State.DONE, State.FAILED, State.REFUSED)
+_THROUGH = (MessageState.DONE, MessageState.FAILED, MessageState.REFUSED)
 
 
 class Recovery:
@@ -70,7 +70,7 @@ class Recovery:
 
     def _recovered(self) -> Iterator[Handled]:
         left = [one for one in claims(self._bus) if is_dead(one.owner)]
-        running = self._ledger.in_state(State.RUNNING)
+        running = self._ledger.in_state(MessageState.RUNNING)
         begun = [one for one in running if is_dead(one.owner)]
         # First the plans, also of changes: they release locks and write what failed.
         self._loop.runtime.recover(SESSION, again=True)
@@ -99,7 +99,7 @@ class Recovery:
         elif self._is_certain(known):
             # Nothing was decided, so nothing was done. One that waits still does: what asks about
             # it must not be taken for withdrawn.
-            state = State.HELD if known.tries else State.WITHDRAWN
+            state = MessageState.HELD if known.tries else MessageState.WITHDRAWN
             self._ledger.end(known.msg_id, state, at=known.at)
             if claimed is not None:
                 self._intake.put_back(claimed, known.msg_id)
@@ -115,9 +115,9 @@ class Recovery:
         ending = end if isinstance(end, Ending) else Ending()
         handled = Handled.of(Answer(event, record.decision, outcomes, ending), _written(effects))
         interrupted = not isinstance(end, Ending) or INTERRUPTED in outcomes.values()
-        pending = handled.status is Status.HELD or is_waiting(event, handled)
+        pending = handled.status is MessageState.HELD or is_waiting(event, handled)
         if interrupted and not pending:
-            handled = with_(handled, status=Status.FAILED)
+            handled = with_(handled, status=MessageState.FAILED)
             # Its plan is not followed if the journal may be somebody else's.
             self._locks.clear_left(subject(event))
         untold = interrupted and not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
@@ -135,7 +135,7 @@ class Recovery:
         event = Bus(
             session=SESSION, at=known.at, message=message, digest=known.digest, file=known.file
         )
-        handled = Handled(event, Decision(), Status.FAILED)
+        handled = Handled(event, Decision(), MessageState.FAILED)
         self._locks.clear_left(subject(event))
         handled = self._tell(event, handled, UNCERTAIN)
         whole = self._is_told(known.msg_id, claimed)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.law.built_in import BEFORE
 from bylaw.hosts.bus.evidence import read_evidence
 from bylaw.hosts.bus.folders import ERROR
-from bylaw.hosts.bus.ledger import State
+from bylaw.hosts.bus.ledger import MessageState
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.paths import as_bytes
 from bylaw.tools.bus_report import Ended
@@ -69,7 +69,7 @@ def _ended(bus: SeenFolders, name: str, at: int) -> Ended | None:
     if body is None or body.get("uid") not in _REFUSING:
         return None
     named = _text(body, "msg_id") or _text(body, "file")
-    return Ended(name=named, state=State.REFUSED.value, at=at, why=_text(body, "text"))
+    return Ended(name=named, state=MessageState.REFUSED.value, at=at, why=_text(body, "text"))
 
 
 def _text(body: dict[str, JSON], key: str) -> str:

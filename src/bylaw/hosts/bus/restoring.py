@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.law.messages import is_request
 from bylaw.hosts.bus.events import SESSION
 from bylaw.hosts.bus.handled import Handled
-from bylaw.hosts.bus.intake import STATES, is_answered, is_command
-from bylaw.hosts.bus.ledger import Known, State
+from bylaw.hosts.bus.intake import is_answered, is_command
+from bylaw.hosts.bus.ledger import Known, MessageState
 from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.event import Bus
 from bylaw.model.vocabulary import Kind
@@ -39,9 +39,9 @@ def restore(ledger: Ledger, journal: Journal) -> int:
 
 def _known(record: Record, event: Bus) -> Known:
     handled = Handled.of(Answer(event, record.decision), ())
-    state = STATES[handled.status]
-    if is_request(event.message) and state is State.DONE and not is_answered(handled):
-        state = State.WAITING
+    state = handled.status
+    if is_request(event.message) and state is MessageState.DONE and not is_answered(handled):
+        state = MessageState.WAITING
     return Known(
         msg_id=message_id(event),
         digest=event.digest,

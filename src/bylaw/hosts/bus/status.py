@@ -18,7 +18,7 @@ from bylaw.hosts.bus.ended import counts, ended
 from bylaw.hosts.bus.events import leading_out
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
-from bylaw.hosts.bus.ledger import ENDED, PENDING, Ledger, State
+from bylaw.hosts.bus.ledger import ENDED, PENDING, Ledger, MessageState
 from bylaw.hosts.bus.letters import event_of, letter_of, running_by, words_of
 from bylaw.hosts.bus.message_file import (
     NotYet,
@@ -44,8 +44,8 @@ from bylaw.tools.bus_report import (
     BusReport,
     Held,
     Letter,
-    Opinion,
     Running,
+    Vote,
     Waiting,
 )
 
@@ -116,12 +116,12 @@ class _Glance:
         self._names = sorted({*listed, *bus.names()})
         self._by_file = {visible(name): name for name in self._names}
         self._pending = self._in_state(*PENDING)
-        self._running = self._in_state(State.RUNNING)
+        self._running = self._in_state(MessageState.RUNNING)
 
     def report(self) -> BusReport:
         limit = self._status.limit
-        held = [known for known in self._pending if known.state is State.HELD]
-        asking = [known for known in self._pending if known.state is State.WAITING]
+        held = [known for known in self._pending if known.state is MessageState.HELD]
+        asking = [known for known in self._pending if known.state is MessageState.WAITING]
         arrived = self._arrived([*held[:limit], *asking[:limit]])
         arrivals = self._still_there(arrived[:limit])
         self._status.forget_others(self._names)
@@ -148,7 +148,7 @@ class _Glance:
             },
         )
 
-    def _in_state(self, *states: State) -> list[Known]:
+    def _in_state(self, *states: MessageState) -> list[Known]:
         return [] if self._ledger is None else self._ledger.in_state(*states)
 
     def _arrived(self, shown: Sequence[Known]) -> list[str]:
@@ -194,7 +194,7 @@ class _Glance:
     def _earlier(self, name: str, msg_id: str) -> str:
         """The message that used up this id, if there is one (LD-024)."""
         known = self._ledger.known(msg_id) if self._ledger is not None and msg_id else None
-        if known is None or known.state is State.WITHDRAWN:
+        if known is None or known.state is MessageState.WITHDRAWN:
             return ""
         if known.state not in ENDED and known.file == visible(name):
             return ""  # it is just being handled
@@ -254,10 +254,10 @@ class _Glance:
         _, looked = self._looked_at(known)
         return isinstance(looked, Ready) and message_id(event_of(looked.file)) != known.msg_id
 
-    def _said(self, msg_id: str, digest: str) -> tuple[Opinion, ...]:
+    def _said(self, msg_id: str, digest: str) -> tuple[Vote, ...]:
         said = standing_for(self._status.files, self._ledger, msg_id, digest)
         return tuple(
-            Opinion(one.authority, one.state.value, one.where, one.is_for_another(digest))
+            Vote(one.authority, one.state.value, one.where, one.is_for_another(digest))
             for one in islice(said, len(Authority) * 2)
         )
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         Ended,
         Held,
         Letter,
-        Opinion,
         Running,
+        Vote,
         Waiting,
     )
 
@@ -191,7 +191,7 @@ class _Table:
         return [
             *self._told(Style.WARNING, _dated(one.since, why)),
             *(self._told(Style.PLAIN, one.note) if one.note else ()),
-            *self._opinions(one.said),
+            *self._votes(one.said),
             self._way_out(command),
         ]
 
@@ -205,9 +205,9 @@ class _Table:
     def _asked(self, one: Asking) -> list[str]:
         text = self._told(Style.PLAIN, _dated(one.since, shown(one.text)), MAX_TEXT_LINES)
         way_out = self._way_out(approve_command(one.letter.msg_id))
-        return [*text, *self._opinions(one.said), way_out]
+        return [*text, *self._votes(one.said), way_out]
 
-    def _opinions(self, said: Iterable[Opinion]) -> list[str]:
+    def _votes(self, said: Iterable[Vote]) -> list[str]:
         told = (
             f"{one.authority} {_SAID.get(one.state, one.state)}"
             f"{_OTHER_TEXT if one.other_text else ''} ({one.where})"
