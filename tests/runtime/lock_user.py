@@ -10,6 +10,8 @@ import sys
 import time
 from fcntl import LOCK_EX, LOCK_NB, flock
 
+from taking_locks import taken
+
 from bylaw.runtime.locks import Lock, Locks
 
 what, folder, key, *more = sys.argv[1:]
@@ -22,7 +24,7 @@ def say(words):
 
 
 def one_round(inside, counter):
-    got = locks.acquire(key, wait_s=120)
+    got = taken(locks, key, 120)
     assert isinstance(got, Lock), got
     flock(inside, LOCK_EX | LOCK_NB)
     count = int(os.pread(counter, 20, 0) or b"0")

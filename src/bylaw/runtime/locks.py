@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from time import monotonic, sleep
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, MsgspecError, Struct, json
@@ -31,7 +30,7 @@ from bylaw.runtime.processes import boot_id, is_gone, process_info, process_spac
 from bylaw.runtime.reading import in_plain_words, regular_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_KEY = 100
 MAX_LOCK_BYTES = 16 * 1024
@@ -43,7 +42,6 @@ _GUARD = "guard"
 _ENDING = ".lock"
 _NEW = "~{}"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_SHORTEST_S, _LONGEST_S = 0.002, 0.05  # between two tries
 
 
 class Owner(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,24 +91,23 @@ class Locks:
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def acquire(
-        self, key: str, *, wait_s: float = 0.0, rule: str = "", msg_id: str = ""
-    ) -> Lock | NotTaken:
-        """Take a lock, waiting at most so long; `rule` and `msg_id` are for whoever finds it.
+    def acquire(self, key: str, *, rule: str = "", msg_id: str = "") -> Lock | NotTaken:
+        """Take a lock now or not at all; `rule` and `msg_id` are for whoever finds it.
 
         BylawError if the key cannot be one, or the folder cannot be used.
         """
         if not _KEY.fullmatch(key):
             raise BylawError(f"`{brief(key)}` cannot be the key of a lock: {_GRAMMAR}")
-        until, pause = monotonic() + wait_s, _SHORTEST_S
-        while True:
-            got = self._try(key, rule, msg_id)
-            left = until - monotonic()
-            # What is broken stays so until a person looks at it.
-            if isinstance(got, Lock) or got.by is By.BROKEN or left <= 0:
-                return got
-            sleep(min(pause, left))
-            pause = min(pause * 2, _LONGEST_S)
+        with self._changing() as folder:
+            found = _read(folder, key)
+            if isinstance(found, NotTaken):
+                return found
+            held = None if found is None else _held(key, found)
+            if held is not None:
+                return held
+            if found is not None:  # else another host may have made it meanwhile
+                _remove(folder, _name(key))
+            return _take(folder, Lock(key, secrets.token_hex(16), found), rule, msg_id)
 
     def release(self, lock: Lock) -> bool:
         """Give a lock back; False if it is not ours any more, and then nothing happens."""
@@ -123,31 +120,16 @@ class Locks:
 
     def clear(self, key: str, *, rule: str, msg_id: str) -> bool:
         """Remove a lock that was taken for this and whose owner is certainly dead; False if not."""
+        wanted = _words(rule, msg_id)
         with self._changing() as folder:
-            found = _read(folder, key)
-            if not isinstance(found, Owner) or (found.rule, found.msg_id) != _words(rule, msg_id):
-                return False
-            left = _held(key, found) is None
-            if left:
-                _remove(folder, _name(key))
-            return left
+            return _clear(folder, key, lambda owner: (owner.rule, owner.msg_id) == wanted)
 
     def clear_left(self, msg_id: str) -> list[str]:
         """Remove all locks that were taken for this by owners that are certainly dead."""
+        _, wanted = _words("", msg_id)
         with self._changing() as folder:
-            return [key for key in _keys(folder) if _clear_left(folder, key, msg_id)]
-
-    def _try(self, key: str, rule: str, msg_id: str) -> Lock | NotTaken:
-        with self._changing() as folder:
-            found = _read(folder, key)
-            if isinstance(found, NotTaken):
-                return found
-            held = None if found is None else _held(key, found)
-            if held is not None:
-                return held
-            if found is not None:  # else another host may have made it meanwhile
-                _remove(folder, _name(key))
-            return _take(folder, Lock(key, secrets.token_hex(16), found), rule, msg_id)
+            keys = _keys(folder)
+            return [key for key in keys if _clear(folder, key, lambda one: one.msg_id == wanted)]
 
     @contextmanager
     def _changing(self) -> Iterator[int]:
@@ -219,9 +201,9 @@ def _keys(folder: int) -> list[str]:
     return [name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)]
 
 
-def _clear_left(folder: int, key: str, msg_id: str) -> bool:
+def _clear(folder: int, key: str, is_wanted: Callable[[Owner], bool]) -> bool:
     found = _read(folder, key)
-    if not isinstance(found, Owner) or found.msg_id != _words("", msg_id)[1]:
+    if not isinstance(found, Owner) or not is_wanted(found):
         return False
     left = _held(key, found) is None
     if left:
