@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from on_terminal import BYLAW
 
 from bylaw.dialects.law.messages import is_message_id, judge_message
-from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.ledger import Ledger
-from bylaw.hosts.bus.message_file import Ready, look
+from bylaw.hosts.bus.ledger.ledger import Ledger
+from bylaw.hosts.bus.messages.folders import BusFolders
+from bylaw.hosts.bus.messages.message_file import Ready, look
 from bylaw.hosts.bus.new_message import NewMessages, Wish, word_of
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts

@@ -12,11 +12,11 @@ from contextlib import closing, contextmanager
 import pytest
 from on_terminal import BYLAW
 
-from bylaw.hosts.bus.claims import claim, stamp_of
-from bylaw.hosts.bus.evidence import write_evidence
-from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.ledger import Ledger, MessageState
-from bylaw.hosts.bus.message_file import digest_of
+from bylaw.hosts.bus.ledger.ledger import Ledger, MessageState
+from bylaw.hosts.bus.messages.claims import claim, stamp_of
+from bylaw.hosts.bus.messages.evidence import write_evidence
+from bylaw.hosts.bus.messages.folders import BusFolders
+from bylaw.hosts.bus.messages.message_file import digest_of
 from bylaw.model.visible import visible, width
 from bylaw.runtime.owner import this_process
 from own_session import Terminal
@@ -394,7 +394,7 @@ class TestRunning:
 
     def test_a_dead_one(self, root):
         code = (
-            "import sys; from pathlib import Path; from bylaw.hosts.bus.moving import owner_tag;"
+            "import sys; from pathlib import Path; from bylaw.hosts.bus.messages.moving import owner_tag;"
             "p = Path(sys.argv[1]); p.rename(p.parents[1] / 'processing' / "
             "f'{p.name}.{owner_tag()}_0123456789abcdef')"
         )

@@ -15,8 +15,8 @@ from bylaw.dialects.law.reader import OPTIONAL_KEYS, REQUIRED_KEYS, VERSION, rea
 from bylaw.dialects.law.shared_context import read_approvals
 from bylaw.dialects.law.templates import Field
 from bylaw.dialects.law.written import Category, CommandType, TriggerKind
-from bylaw.hosts.bus.folders import FOLDERS
-from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES, PATIENCE_S, QUIET_S
+from bylaw.hosts.bus.messages.folders import FOLDERS
+from bylaw.hosts.bus.messages.message_file import MAX_MESSAGE_BYTES, PATIENCE_S, QUIET_S
 from bylaw.hosts.bus.recovering import RULE as INTERRUPTED
 from bylaw.model.rule import ApprovalMode
 from bylaw.model.source import SourceFile

@@ -11,7 +11,9 @@ import bylaw
 
 SOURCES = Path(bylaw.__file__).parent
 ALLOWED = {
-    "hosts/bus/moving.py": {"ctypes"},  # renameat2, which the standard library does not have
+    "hosts/bus/messages/moving.py": {
+        "ctypes"
+    },  # renameat2, which the standard library does not have
     "hosts/hooks/front.py": {"os.fork", "os.posix_spawn"},  # Bylaw itself, nothing else
     "hosts/hooks/resident.py": {"os.fork"},
     "runtime/command.py": {"subprocess"},

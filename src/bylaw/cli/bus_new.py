@@ -12,7 +12,7 @@ from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.dialects.law.written import PHASES, Category, CommandType
-from bylaw.hosts.bus.evidence import message_bytes
+from bylaw.hosts.bus.messages.evidence import message_bytes
 from bylaw.hosts.bus.new_message import MAX_WORD, NewMessages, Wish, word_of
 from bylaw.model.vocabulary import Authority
 from bylaw.runtime.user_name import user_name

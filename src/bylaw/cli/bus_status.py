@@ -13,7 +13,7 @@ from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.live_screen import live_screen
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.root_option import chosen_root, root_option
-from bylaw.hosts.bus.status import BusStatus
+from bylaw.hosts.bus.report.status import BusStatus
 from bylaw.tools.printers import bus as printer
 
 if TYPE_CHECKING:

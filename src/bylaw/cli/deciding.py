@@ -10,7 +10,7 @@ from bylaw.cli.asking import agreed, refuse_others
 from bylaw.cli.decision_screen import as_data, question, render
 from bylaw.cli.output import emit, screen_columns, write
 from bylaw.cli.root_option import chosen_root, root_option
-from bylaw.hosts.bus.approving import Approving
+from bylaw.hosts.bus.approvals.matters import Matters
 from bylaw.hosts.bus.in_force import InForce
 from bylaw.model.vocabulary import Authority
 
@@ -65,17 +65,17 @@ def decided(chosen: Chosen, *, granted: bool) -> int:
     if not only_shown:
         refuse_others("an approval" if granted else "a rejection")
     root = chosen_root(chosen["root"])
-    approving = Approving(root, InForce(root, trusted_once=False))
-    matter = approving.matter(chosen["msg_id"])
-    outlook = approving.outlook(matter, authority)
-    earlier = approving.earlier(matter, authority)
+    matters = Matters(root, InForce(root, trusted_once=False))
+    matter = matters.matter(chosen["msg_id"])
+    outlook = matters.outlook(matter, authority)
+    earlier = matters.earlier(matter, authority)
     if form == "text":
         write(render(matter, outlook, earlier, screen_columns()))
     if granted:
-        approving.refuse_pointless(matter, authority)
+        matters.refuse_pointless(matter, authority)
     token = None
     if not only_shown and (yes or agreed(question(matter, authority, granted=granted))):
-        token = approving.decide(matter, authority, granted=granted, note=chosen["note"])
+        token = matters.decide(matter, authority, granted=granted, note=chosen["note"])
     done = "approved" if granted else "rejected"
     if form == "json":
         told = {"authority": authority.value, "decision": done, "token": token}

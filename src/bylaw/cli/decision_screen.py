@@ -14,9 +14,9 @@ from bylaw.model.visible import clipped, visible, visible_in_json, width
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals import Opinion
-    from bylaw.hosts.bus.approving import Matter
-    from bylaw.hosts.bus.outlook import Command, Outlook
+    from bylaw.hosts.bus.approvals.matters import Matter
+    from bylaw.hosts.bus.approvals.opinions import Opinion
+    from bylaw.hosts.bus.approvals.outlook import Command, Outlook
     from bylaw.model.values import JSON
     from bylaw.model.vocabulary import Authority
 

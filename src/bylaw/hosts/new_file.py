@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.moving import move_new
+from bylaw.hosts.bus.messages.moving import move_new
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath

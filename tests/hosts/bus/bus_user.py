@@ -10,11 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-from bylaw.hosts.bus.claims import claim, finish, stamp_of
-from bylaw.hosts.bus.evidence import write_evidence
-from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.ledger import Ledger
-from bylaw.hosts.bus.message_file import read_claimed
+from bylaw.hosts.bus.ledger.ledger import Ledger
+from bylaw.hosts.bus.messages.claims import claim, finish, stamp_of
+from bylaw.hosts.bus.messages.evidence import write_evidence
+from bylaw.hosts.bus.messages.folders import BusFolders
+from bylaw.hosts.bus.messages.message_file import read_claimed
 from bylaw.runtime.owner import this_process
 
 BUS = "runtime/bus"

@@ -8,8 +8,8 @@ import pytest
 
 from bylaw.engine.gates import is_open
 from bylaw.engine.view import View
-from bylaw.hosts.bus.approvals import MAX_APPROVALS, Approvals
-from bylaw.hosts.bus.ledger import Ledger, MessageState
+from bylaw.hosts.bus.approvals.opinions import MAX_APPROVALS, Approvals
+from bylaw.hosts.bus.ledger.ledger import Ledger, MessageState
 from bylaw.model.event import Bus
 from bylaw.model.facts import LawFacts
 from bylaw.model.rule import ApprovalGate, ApprovalMode

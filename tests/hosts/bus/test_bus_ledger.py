@@ -11,8 +11,8 @@ from bus_processes import all_at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw.hosts.bus.ledger import MAX_WHY, Known, Ledger, MessageState
-from bylaw.hosts.bus.ledger_file import LEDGER
+from bylaw.hosts.bus.ledger.ledger import MAX_WHY, Known, Ledger, MessageState
+from bylaw.hosts.bus.ledger.ledger_file import LEDGER
 from bylaw.model.errors import BylawError, LoadError
 
 

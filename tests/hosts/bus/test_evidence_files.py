@@ -12,7 +12,7 @@ from bus_processes import all_at_once, bus_user, go
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bylaw.hosts.bus.evidence import (
+from bylaw.hosts.bus.messages.evidence import (
     MAX_EVIDENCE_BYTES,
     MAX_SLUG,
     clear_unfinished,
@@ -22,9 +22,9 @@ from bylaw.hosts.bus.evidence import (
     write_evidence,
     write_message,
 )
-from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.message_file import digest_of
-from bylaw.hosts.bus.moving import owner_tag
+from bylaw.hosts.bus.messages.folders import BusFolders
+from bylaw.hosts.bus.messages.message_file import digest_of
+from bylaw.hosts.bus.messages.moving import owner_tag
 from bylaw.model.errors import BylawError
 from other_user import as_somebody_else
 

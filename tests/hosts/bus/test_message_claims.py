@@ -9,7 +9,7 @@ from time import sleep
 import pytest
 from bus_processes import all_at_once, bus_user, go
 
-from bylaw.hosts.bus.claims import (
+from bylaw.hosts.bus.messages.claims import (
     Claim,
     claim,
     claims,
@@ -19,8 +19,8 @@ from bylaw.hosts.bus.claims import (
     stamp_of,
     take_over,
 )
-from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.message_file import read_claimed
+from bylaw.hosts.bus.messages.folders import BusFolders
+from bylaw.hosts.bus.messages.message_file import read_claimed
 from bylaw.runtime.owner import is_dead, this_process
 
 

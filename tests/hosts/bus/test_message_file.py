@@ -11,9 +11,9 @@ from hashlib import sha256
 import pytest
 from bus_processes import bus_user, go
 
-from bylaw.hosts.bus.claims import claim
-from bylaw.hosts.bus.folders import BusFolders
-from bylaw.hosts.bus.message_file import (
+from bylaw.hosts.bus.messages.claims import claim
+from bylaw.hosts.bus.messages.folders import BusFolders
+from bylaw.hosts.bus.messages.message_file import (
     MAX_MESSAGE_BYTES,
     PATIENCE_S,
     QUIET_S,

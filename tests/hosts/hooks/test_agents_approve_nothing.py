@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 from called_hooks import Repository
 
-from bylaw.hosts.bus.approvals import Approvals
-from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.approvals.opinions import Approvals
+from bylaw.hosts.bus.ledger.ledger import Ledger
 from bylaw.runtime.approval_watch import (
     FILE,
     MAX_DOUBTED,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from bylaw.dialects import law
 from bylaw.dialects.law.command_line import WHITELIST
 from bylaw.engine.outcome import StepOutcome
-from bylaw.hosts.bus.asking import request_message
-from bylaw.hosts.bus.evidence import write_evidence, write_message
+from bylaw.hosts.bus.approvals.requests import request_message
+from bylaw.hosts.bus.approvals.revoking import REVOKED
 from bylaw.hosts.bus.locking import LockKeeper
-from bylaw.hosts.bus.records import evidence_of, heading, matter
-from bylaw.hosts.bus.revoking import REVOKED
-from bylaw.hosts.bus.subjects import subject
+from bylaw.hosts.bus.messages.evidence import write_evidence, write_message
+from bylaw.hosts.bus.messages.evidence_body import evidence_of, heading, matter
+from bylaw.hosts.bus.messages.subjects import subject
 from bylaw.model.effects import ApprovalRequest, BusWrite
 from bylaw.model.vocabulary import Channel, EffectStatus, Op
 from bylaw.runtime.effects import BUS
@@ -21,9 +21,9 @@ from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
     from bylaw.engine.plan import Due
-    from bylaw.hosts.bus.folders import BusFolders
+    from bylaw.hosts.bus.approvals.revoking import Revocations
     from bylaw.hosts.bus.in_force import InForce
-    from bylaw.hosts.bus.revoking import Revocations
+    from bylaw.hosts.bus.messages.folders import BusFolders
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
     from bylaw.runtime.journal.store import Journal
@@ -66,7 +66,7 @@ class BusHost:
 
     @property
     def performers(self) -> Performers:
-        """One method an effect."""
+        """Who carries out which effect."""
         return {
             Op.COMMAND_RUN: self._run,
             Op.LOCK_ACQUIRE: self._locks.acquire,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bylaw.dialects.law.messages import is_request
 from bylaw.expr.paths import normalise_foreign
-from bylaw.hosts.bus.ledger import MessageState
+from bylaw.hosts.bus.ledger.ledger import MessageState
 from bylaw.model.approvals import message_field
 from bylaw.model.event import ApprovalGiven, Bus, File
 from bylaw.model.facts import Approval, LawFacts
@@ -18,10 +18,10 @@ from bylaw.runtime.beneath import beneath
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals import Approvals, Opinion
+    from bylaw.hosts.bus.approvals.opinions import Approvals, Opinion
     from bylaw.hosts.bus.in_force import InForce, Stamped
-    from bylaw.hosts.bus.ledger import Ledger
-    from bylaw.hosts.bus.message_file import MessageFile
+    from bylaw.hosts.bus.ledger.ledger import Ledger
+    from bylaw.hosts.bus.messages.message_file import MessageFile
     from bylaw.hosts.bus.watcher.changes import FileChange
     from bylaw.model.values import JSON
 

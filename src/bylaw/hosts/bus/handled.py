@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import BUILT_IN, is_stand_in, uid_of
 from bylaw.dialects.law.built_in import NAME
-from bylaw.hosts.bus.ledger import MessageState
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.ledger.ledger import MessageState
+from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision, Reason
 from bylaw.model.event import Bus, File

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
-from bylaw.hosts.bus.claims import claim, finish, give_back, keep
 from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.in_force import LAWLESS
-from bylaw.hosts.bus.ledger import PENDING, MessageState
-from bylaw.hosts.bus.message_file import Ignored, NotYet, look
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.ledger.ledger import PENDING, MessageState
+from bylaw.hosts.bus.messages.claims import claim, finish, give_back, keep
+from bylaw.hosts.bus.messages.message_file import Ignored, NotYet, look
+from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible
@@ -32,11 +32,11 @@ from bylaw.runtime.clock import now_ms
 from bylaw.runtime.owner import this_process
 
 if TYPE_CHECKING:
-    from bylaw.hosts.bus.claims import Claim
     from bylaw.hosts.bus.events import Events
-    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.in_force import InForce
-    from bylaw.hosts.bus.ledger import Known, Ledger
+    from bylaw.hosts.bus.ledger.ledger import Known, Ledger
+    from bylaw.hosts.bus.messages.claims import Claim
+    from bylaw.hosts.bus.messages.folders import BusFolders
     from bylaw.hosts.bus.submitting import Submissions
     from bylaw.model.event import Bus
     from bylaw.model.facts import Approval

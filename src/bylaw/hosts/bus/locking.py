@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import StepOutcome
-from bylaw.hosts.bus.subjects import subject
+from bylaw.hosts.bus.messages.subjects import subject
 from bylaw.model.effects import LockAcquire, LockRelease
 from bylaw.model.vocabulary import EffectStatus
 from bylaw.runtime.locks import NotTaken

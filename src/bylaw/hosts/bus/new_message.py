@@ -11,13 +11,13 @@ from unicodedata import normalize
 from bylaw.dialects.law.messages import COMMAND, judge_message
 from bylaw.dialects.law.written import CommandType
 from bylaw.hosts.bus.events import leading_out
-from bylaw.hosts.bus.evidence import MessageTakenError, message_bytes, write_message
-from bylaw.hosts.bus.folders import INPUT, PROCESSING, BusFolders
 from bylaw.hosts.bus.in_force import law_settings
-from bylaw.hosts.bus.ledger import Ledger
-from bylaw.hosts.bus.message_file import MAX_MESSAGE_BYTES
-from bylaw.hosts.bus.seen_bus import SeenFolders
-from bylaw.hosts.bus.subjects import id_moment
+from bylaw.hosts.bus.ledger.ledger import Ledger
+from bylaw.hosts.bus.messages.evidence import MessageTakenError, message_bytes, write_message
+from bylaw.hosts.bus.messages.folders import INPUT, PROCESSING, BusFolders
+from bylaw.hosts.bus.messages.message_file import MAX_MESSAGE_BYTES
+from bylaw.hosts.bus.messages.seen_folders import SeenFolders
+from bylaw.hosts.bus.messages.subjects import id_moment
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
 from bylaw.model.visible import visible

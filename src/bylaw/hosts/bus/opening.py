@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.base import Loop
-from bylaw.hosts.bus.approvals import Approvals
+from bylaw.hosts.bus.approvals.opinions import Approvals
+from bylaw.hosts.bus.approvals.revoking import Revocations
 from bylaw.hosts.bus.bus_host import LOCKS, BusHost
 from bylaw.hosts.bus.events import SESSION, Events
-from bylaw.hosts.bus.evidence import clear_unfinished
-from bylaw.hosts.bus.folders import INPUT, BusFolders
 from bylaw.hosts.bus.in_force import LAWLESS, InForce
 from bylaw.hosts.bus.intake import Intake
-from bylaw.hosts.bus.ledger import Ledger
+from bylaw.hosts.bus.ledger.ledger import Ledger
+from bylaw.hosts.bus.ledger.restoring import restore
+from bylaw.hosts.bus.messages.evidence import clear_unfinished
+from bylaw.hosts.bus.messages.folders import INPUT, BusFolders
 from bylaw.hosts.bus.orchestrator import Orchestrator
 from bylaw.hosts.bus.recovering import Recovery
-from bylaw.hosts.bus.restoring import restore
-from bylaw.hosts.bus.revoking import Revocations
 from bylaw.hosts.bus.submitting import Submissions
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.locks import Locks

@@ -9,9 +9,9 @@ from __future__ import annotations
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.claims import claims
-from bylaw.hosts.bus.ledger import PENDING
-from bylaw.hosts.bus.message_file import NotYet
+from bylaw.hosts.bus.ledger.ledger import PENDING
+from bylaw.hosts.bus.messages.claims import claims
+from bylaw.hosts.bus.messages.message_file import NotYet
 from bylaw.model.visible import visible
 from bylaw.runtime.clock import now_ms
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bylaw.hosts.bus.file_rules import FileRules
-    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.handled import Handled
     from bylaw.hosts.bus.intake import Intake
-    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.ledger.ledger import Ledger
+    from bylaw.hosts.bus.messages.folders import BusFolders
     from bylaw.hosts.bus.recovering import Recovery
     from bylaw.hosts.bus.waking import Waking
     from bylaw.hosts.bus.watcher.wake import News

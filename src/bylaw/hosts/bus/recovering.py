@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Ending, next_step
-from bylaw.hosts.bus.claims import Claim, claims, take_over
 from bylaw.hosts.bus.events import SESSION
-from bylaw.hosts.bus.evidence import held_message, write_evidence
 from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.intake import is_waiting
-from bylaw.hosts.bus.ledger import MessageState
-from bylaw.hosts.bus.message_file import read_claimed
-from bylaw.hosts.bus.records import heading, matter
-from bylaw.hosts.bus.subjects import subject
+from bylaw.hosts.bus.ledger.ledger import MessageState
+from bylaw.hosts.bus.messages.claims import Claim, claims, take_over
+from bylaw.hosts.bus.messages.evidence import held_message, write_evidence
+from bylaw.hosts.bus.messages.evidence_body import heading, matter
+from bylaw.hosts.bus.messages.message_file import read_claimed
+from bylaw.hosts.bus.messages.subjects import subject
 from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision
 from bylaw.model.event import Bus
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bylaw.hosts.base import Loop
-    from bylaw.hosts.bus.folders import BusFolders
     from bylaw.hosts.bus.intake import Intake
-    from bylaw.hosts.bus.ledger import Known, Ledger
+    from bylaw.hosts.bus.ledger.ledger import Known, Ledger
+    from bylaw.hosts.bus.messages.folders import BusFolders
     from bylaw.model.event import EffectDone
     from bylaw.model.values import JSON
     from bylaw.runtime.journal.reading import Record

@@ -18,7 +18,7 @@ from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bylaw.hosts.bus.revoking import Revocations
+    from bylaw.hosts.bus.approvals.revoking import Revocations
 
 
 class Waking:

@@ -9,18 +9,18 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import COMMAND, is_message_id, is_request
-from bylaw.hosts.bus.claims import claims
-from bylaw.hosts.bus.evidence import held_message
-from bylaw.hosts.bus.folders import INPUT, PROCESSING
-from bylaw.hosts.bus.message_file import PATIENCE_S, NotYet, Ready, look, read_claimed
+from bylaw.hosts.bus.messages.claims import claims
+from bylaw.hosts.bus.messages.evidence import held_message
+from bylaw.hosts.bus.messages.folders import INPUT, PROCESSING
+from bylaw.hosts.bus.messages.message_file import PATIENCE_S, NotYet, Ready, look, read_claimed
 from bylaw.model.errors import BylawError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bylaw.hosts.bus.claims import Claim
-    from bylaw.hosts.bus.message_file import MessageFile
-    from bylaw.hosts.bus.seen_bus import SeenFolders
+    from bylaw.hosts.bus.messages.claims import Claim
+    from bylaw.hosts.bus.messages.message_file import MessageFile
+    from bylaw.hosts.bus.messages.seen_folders import SeenFolders
     from bylaw.model.values import JSON
 
 MAX_TOLD = 20  # messages in an error

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bylaw.dialects.yaml import Mapping, Node, Sequence, load_yaml
-from bylaw.hosts.bus.claims import Stamp, stamp_of
+from bylaw.hosts.bus.messages.claims import Stamp, stamp_of
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.source import BOM, EncodingError, SourceFile
 from bylaw.model.strict_json import JsonError, read_json
@@ -34,8 +34,8 @@ from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.hosts.bus.claims import Claim
-    from bylaw.hosts.bus.folders import BusFolders
+    from bylaw.hosts.bus.messages.claims import Claim
+    from bylaw.hosts.bus.messages.folders import BusFolders
     from bylaw.model.values import JSON
 
 MAX_MESSAGE_BYTES = 256 * 1024

@@ -11,9 +11,9 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.built_in import BEFORE
-from bylaw.hosts.bus.evidence import read_evidence
-from bylaw.hosts.bus.folders import ERROR
-from bylaw.hosts.bus.ledger import MessageState
+from bylaw.hosts.bus.ledger.ledger import MessageState
+from bylaw.hosts.bus.messages.evidence import read_evidence
+from bylaw.hosts.bus.messages.folders import ERROR
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.paths import as_bytes
 from bylaw.tools.bus_report import Ended
@@ -21,7 +21,7 @@ from bylaw.tools.bus_report import Ended
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.seen_bus import SeenFolders
+    from bylaw.hosts.bus.messages.seen_folders import SeenFolders
     from bylaw.model.values import JSON
 
 _MS = 1_000_000

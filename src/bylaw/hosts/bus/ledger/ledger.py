@@ -12,7 +12,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.ledger_file import ledger_path, open_ledger, open_to_read, told_plainly
+from bylaw.hosts.bus.ledger.ledger_file import ledger_path, open_ledger, open_to_read, told_plainly
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.journal.database import file_identity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from bylaw.hosts.bus.folders import FOLDERS, INPUT, BusFolders
+from bylaw.hosts.bus.messages.folders import FOLDERS, INPUT, BusFolders
 from bylaw.runtime.beneath import beneath
 
 

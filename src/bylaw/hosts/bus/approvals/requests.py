@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import COMMAND
 from bylaw.dialects.law.written import Category, CommandType
-from bylaw.hosts.bus.subjects import id_moment, subject
+from bylaw.hosts.bus.messages.subjects import id_moment, subject
 from bylaw.model.approvals import message_field
 from bylaw.model.effects import ApprovalRequest
 from bylaw.model.event import File

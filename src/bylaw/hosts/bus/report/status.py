@@ -12,15 +12,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_decision, is_request, judge_message
-from bylaw.hosts.bus.approvals import standing_for
-from bylaw.hosts.bus.claims import claims
-from bylaw.hosts.bus.ended import counts, ended
+from bylaw.hosts.bus.approvals.opinions import standing_for
 from bylaw.hosts.bus.events import leading_out
 from bylaw.hosts.bus.in_force import law_settings
 from bylaw.hosts.bus.intake import is_complete
-from bylaw.hosts.bus.ledger import ENDED, PENDING, Ledger, MessageState
-from bylaw.hosts.bus.letters import event_of, letter_of, running_by, words_of
-from bylaw.hosts.bus.message_file import (
+from bylaw.hosts.bus.ledger.ledger import ENDED, PENDING, Ledger, MessageState
+from bylaw.hosts.bus.messages.claims import claims
+from bylaw.hosts.bus.messages.message_file import (
     NotYet,
     Ready,
     look,
@@ -28,9 +26,11 @@ from bylaw.hosts.bus.message_file import (
     read_claimed,
     unchanged,
 )
-from bylaw.hosts.bus.refusals import Refusals
-from bylaw.hosts.bus.seen_bus import SeenFolders
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.messages.seen_folders import SeenFolders
+from bylaw.hosts.bus.messages.subjects import message_id
+from bylaw.hosts.bus.report.ended import counts, ended
+from bylaw.hosts.bus.report.letters import event_of, letter_of, running_by, words_of
+from bylaw.hosts.bus.report.refusals import Refusals
 from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
@@ -52,9 +52,9 @@ from bylaw.tools.bus_report import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bylaw.hosts.bus.claims import Claim
-    from bylaw.hosts.bus.ledger import Known
-    from bylaw.hosts.bus.message_file import Ignored, MessageFile
+    from bylaw.hosts.bus.ledger.ledger import Known
+    from bylaw.hosts.bus.messages.claims import Claim
+    from bylaw.hosts.bus.messages.message_file import Ignored, MessageFile
 
 _CHANGED = "the message was changed since, and is tried again"
 _WRITTEN = "somebody is writing to it"

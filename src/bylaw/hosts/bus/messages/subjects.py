@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_message_id
-from bylaw.hosts.bus.evidence import slug
+from bylaw.hosts.bus.messages.evidence import slug
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus, File
 from bylaw.model.iso_time import iso_time

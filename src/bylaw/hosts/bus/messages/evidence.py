@@ -16,9 +16,9 @@ from hashlib import sha256
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.folders import ERROR, FOLDERS, INPUT, OUTPUT
-from bylaw.hosts.bus.message_file import digest_of
-from bylaw.hosts.bus.moving import OWNER_TAG, move_new, owner_of, owner_tag
+from bylaw.hosts.bus.messages.folders import ERROR, FOLDERS, INPUT, OUTPUT
+from bylaw.hosts.bus.messages.message_file import digest_of
+from bylaw.hosts.bus.messages.moving import OWNER_TAG, move_new, owner_of, owner_tag
 from bylaw.model.errors import BylawError
 from bylaw.model.strict_json import JsonError, decode_utf8, read_json
 from bylaw.model.visible import clipped, visible_in_json
@@ -30,7 +30,7 @@ from bylaw.runtime.writing import remove, write_beside
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from bylaw.hosts.bus.folders import BusFolders
+    from bylaw.hosts.bus.messages.folders import BusFolders
     from bylaw.model.values import JSON
 
 MAX_EVIDENCE_BYTES = 4 * 1024 * 1024

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bylaw.dialects.law.messages import EVIDENCE
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus, File
 from bylaw.model.iso_time import iso_time

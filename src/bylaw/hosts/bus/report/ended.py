@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.evidence import newest_error
-from bylaw.hosts.bus.folders import ERROR
-from bylaw.hosts.bus.ledger import ENDED, MessageState
+from bylaw.hosts.bus.ledger.ledger import ENDED, MessageState
+from bylaw.hosts.bus.messages.evidence import newest_error
+from bylaw.hosts.bus.messages.folders import ERROR
 from bylaw.tools.bus_report import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.hosts.bus.ledger import Known, Ledger
-    from bylaw.hosts.bus.seen_bus import SeenFolders
+    from bylaw.hosts.bus.ledger.ledger import Known, Ledger
+    from bylaw.hosts.bus.messages.seen_folders import SeenFolders
 
 
 def ended(

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import is_request
-from bylaw.hosts.bus.approvals import as_fact, standing_for
-from bylaw.hosts.bus.ledger import ENDED, Ledger, MessageState
-from bylaw.hosts.bus.message_file import MessageFile
-from bylaw.hosts.bus.outlook import Outlook, Rehearsals
-from bylaw.hosts.bus.seen_bus import SeenFolders
-from bylaw.hosts.bus.undecided import MAX_TOLD, commands_in_bus, find_asked, of_evidence
+from bylaw.hosts.bus.approvals.asked import MAX_TOLD, commands_in_bus, find_asked, of_evidence
+from bylaw.hosts.bus.approvals.opinions import as_fact, standing_for
+from bylaw.hosts.bus.approvals.outlook import Outlook, Rehearsals
+from bylaw.hosts.bus.ledger.ledger import ENDED, Ledger, MessageState
+from bylaw.hosts.bus.messages.message_file import MessageFile
+from bylaw.hosts.bus.messages.seen_folders import SeenFolders
 from bylaw.model.errors import BylawError
 from bylaw.model.iso_time import iso_time
 from bylaw.model.visible import brief, clipped, visible
@@ -30,10 +30,10 @@ from bylaw.runtime.user_name import user_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.bus.approvals import Opinion
+    from bylaw.hosts.bus.approvals.asked import Asked
+    from bylaw.hosts.bus.approvals.opinions import Opinion
     from bylaw.hosts.bus.in_force import InForce
-    from bylaw.hosts.bus.ledger import Known
-    from bylaw.hosts.bus.undecided import Asked
+    from bylaw.hosts.bus.ledger.ledger import Known
     from bylaw.model.values import JSON
     from bylaw.model.vocabulary import Authority
 
@@ -61,7 +61,7 @@ class Matter:
     may_run: bool
 
 
-class Approving:
+class Matters:
     """The messages of a root that people can decide about."""
 
     def __init__(self, root: str, in_force: InForce) -> None:

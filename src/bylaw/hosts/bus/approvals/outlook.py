@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.hosts.bus.in_force import InForce
-    from bylaw.hosts.bus.message_file import MessageFile
+    from bylaw.hosts.bus.messages.message_file import MessageFile
     from bylaw.model.decision import Decision
     from bylaw.model.event import Bus
 

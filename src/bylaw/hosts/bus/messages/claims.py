@@ -17,12 +17,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.hosts.bus.folders import ERROR, PROCESSING
-from bylaw.hosts.bus.moving import OWNER_TAG, move_new, owner_of, owner_tag, split_ending, with_tail
+from bylaw.hosts.bus.messages.folders import ERROR, PROCESSING
+from bylaw.hosts.bus.messages.moving import (
+    OWNER_TAG,
+    move_new,
+    owner_of,
+    owner_tag,
+    split_ending,
+    with_tail,
+)
 from bylaw.runtime.paths import as_bytes
 
 if TYPE_CHECKING:
-    from bylaw.hosts.bus.folders import BusFolders
+    from bylaw.hosts.bus.messages.folders import BusFolders
 
 MAX_TRIES = 1000  # names that are tried for a file that is moved back
 

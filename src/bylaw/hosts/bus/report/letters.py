@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.messages import EVIDENCE
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.event import Bus
 from bylaw.runtime.owner import is_alive, is_dead, pid_of
 from bylaw.tools.bus_report import Letter, Running
 
 if TYPE_CHECKING:
-    from bylaw.hosts.bus.message_file import MessageFile
+    from bylaw.hosts.bus.messages.message_file import MessageFile
 
 
 def event_of(file: MessageFile) -> Bus:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
     from bylaw.dialects.law.shared_context import FoundApproval
-    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.ledger.ledger import Ledger
     from bylaw.runtime.approval_watch import ApprovalWatch, Mark
     from bylaw.runtime.shared_files import TokenFile
 

@@ -11,15 +11,15 @@ from bylaw.dialects.law.messages import is_request
 from bylaw.hosts.bus.events import SESSION
 from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.intake import is_answered, is_command
-from bylaw.hosts.bus.ledger import Known, MessageState
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.ledger.ledger import Known, MessageState
+from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.event import Bus
 from bylaw.model.vocabulary import Kind
 from bylaw.runtime.answer import Answer
 from bylaw.runtime.journal.reading import records_since
 
 if TYPE_CHECKING:
-    from bylaw.hosts.bus.ledger import Ledger
+    from bylaw.hosts.bus.ledger.ledger import Ledger
     from bylaw.runtime.journal.reading import Record
     from bylaw.runtime.journal.store import Journal
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bylaw.engine.gates import is_open
 from bylaw.engine.view import View
-from bylaw.hosts.bus.subjects import message_id
+from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.errors import BylawError
 from bylaw.model.event import Bus
 from bylaw.model.rule import ApprovalGate, CategoryGate

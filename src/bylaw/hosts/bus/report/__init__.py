@@ -1,0 +1,1 @@
+"""How it stands with a bus, for whoever only looks."""
