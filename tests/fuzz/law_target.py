@@ -7,7 +7,7 @@ from invariants import check_diagnostics, check_span, refused
 
 from bylaw.dialects import law as dialect
 from bylaw.dialects.base import RuleFile
-from bylaw.dialects.law.command_line import WHITELIST, CommandError, split_command
+from bylaw.dialects.law.command_line import WHITELIST, CommandError, read_command
 from bylaw.dialects.law.reader import read_rules
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
@@ -75,14 +75,14 @@ def law_commands(data):
     """Command lines: refused with a reason, or arguments that quoted give themselves again."""
     text = data.decode("utf-8", "surrogateescape")
     try:
-        argv = split_command(text)
+        argv = read_command(text).argv
     except CommandError as wrong:
         check_refusal(wrong, text)
         return
     assert argv[0] in WHITELIST
     quoted = shlex.join(argv)
     if len(quoted) <= len(text) and "{{" not in quoted:
-        assert split_command(quoted) == argv
+        assert read_command(quoted).argv == argv
 
 
 def check_refusal(wrong, text):

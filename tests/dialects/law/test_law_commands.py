@@ -12,7 +12,6 @@ from bylaw.dialects.law.command_line import (
     WHITELIST,
     CommandError,
     read_command,
-    split_command,
 )
 from bylaw.expr.command_words import MAX_COMMAND
 from bylaw.model.codes import Code
@@ -23,7 +22,7 @@ ARGUMENTS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0
 def problem(text):
     """What is wrong with a command, if anything is."""
     try:
-        split_command(text)
+        read_command(text)
     except CommandError as wrong:
         return wrong
     return None
@@ -31,7 +30,7 @@ def problem(text):
 
 def refused(text):
     with pytest.raises(CommandError) as caught:
-        split_command(text)
+        read_command(text)
     return caught.value
 
 
@@ -67,14 +66,14 @@ class TestQuoting:
         ],
     )
     def test_arguments(self, text, argv):
-        assert split_command(text) == tuple(argv)
+        assert read_command(text).argv == tuple(argv)
 
     @given(st.sampled_from(WHITELIST), ARGUMENTS)
     def test_what_was_quoted_comes_back(self, program, arguments):
         text = shlex.join([program, *arguments])
         assume("{{" not in text)
 
-        assert split_command(text) == (program, *arguments)
+        assert read_command(text).argv == (program, *arguments)
 
     @given(st.sampled_from(WHITELIST), st.text(max_size=30))
     def test_nothing_is_read_otherwise_than_posix_says(self, program, rest):
@@ -84,7 +83,7 @@ class TestQuoting:
 
         # That one knows no line that goes on inside of double quotes, and drops other blanks.
         assume(not set("\v\f\r\x1c\x1d\x1e\x1f\x85\xa0").intersection(text) and "\\\n" not in text)
-        assert list(split_command(text)) == shlex.split(text)
+        assert list(read_command(text).argv) == shlex.split(text)
 
     @given(st.text(alphabet="npm '\"\\$`;&|<>()#*?~[]{}=\n\ta", max_size=20))
     def test_every_text_is_split_or_refused(self, text):
@@ -109,7 +108,7 @@ class TestQuoting:
         assert underlined(f"npm 'a{bad}'") == bad
 
     def test_it_is_limited(self):
-        assert split_command("npm " + "x" * (MAX_COMMAND - 4))
+        assert read_command("npm " + "x" * (MAX_COMMAND - 4))
         assert "longer" in refused("npm " + "x" * (MAX_COMMAND - 3)).reason
 
     @pytest.mark.parametrize("piece", ["'", '"', "\\", "\\'", '"\\', "' ", "a\\\n", "''", "~*"])
@@ -189,8 +188,8 @@ class TestWhitelist:
 
     @pytest.mark.parametrize("program", WHITELIST)
     def test_six_programs(self, program):
-        assert split_command(f"{program} x") == (program, "x")
-        assert split_command(program) == (program,)
+        assert read_command(f"{program} x").argv == (program, "x")
+        assert read_command(program).argv == (program,)
 
     def test_no_seventh(self):
         assert WHITELIST == ("npm", "pnpm", "yarn", "python", "pytest", "node")

@@ -38,7 +38,7 @@ def test_nothing_stays_open(tmp_path):
     before = open_files()
     with BusFolders(str(tmp_path), "bus") as bus:
         bus.names()
-        assert bus.is_in_place()
+        bus.check_place()
     with pytest.raises(BylawError):
         BusFolders(str(tmp_path), "../bus")
     (tmp_path / "b2").mkdir()
@@ -53,7 +53,7 @@ def test_a_link_inside_of_the_root_is_fine(tmp_path):
     (tmp_path / "bus").symlink_to("real")
     with BusFolders(str(tmp_path), "bus") as bus:
         assert bus.path == "real"
-        assert bus.is_in_place()
+        bus.check_place()
 
 
 @pytest.mark.parametrize("link", ["runtime", "runtime/bus", "runtime/bus/input"])
@@ -105,8 +105,12 @@ def test_a_root_in_which_nothing_can_be_made(tmp_path):
 def test_folders_that_were_replaced_are_noticed(tmp_path):
     with BusFolders(str(tmp_path), "bus") as bus:
         (tmp_path / "bus").rename(tmp_path / "old")
-        assert not bus.is_in_place()
-        with BusFolders(str(tmp_path), "bus"):
-            assert not bus.is_in_place()
+        with pytest.raises(BylawError, match="moved, removed or replaced; start again"):
+            bus.check_place()
+        with (
+            BusFolders(str(tmp_path), "bus"),
+            pytest.raises(BylawError, match="moved, removed or replaced"),
+        ):
+            bus.check_place()
         (tmp_path / "old/input/a.yaml").touch()
         assert bus.names() == ["a.yaml"]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.law.command_line import CommandError, split_command
+from bylaw.dialects.law.command_line import CommandError, read_command
 from bylaw.dialects.law.filling import filled
 from bylaw.dialects.law.messages import is_request
 from bylaw.dialects.law.working_folder import allowed_folder
@@ -170,7 +170,7 @@ def _brought(view: View) -> list[tuple[str, ...]]:
 
 def _split(number: int, command: str) -> tuple[str, ...]:
     try:
-        return split_command(command)
+        return read_command(command).argv
     except CommandError as wrong:
         reason = f"command {number} of `run`: {visible(wrong.reason)}"
         raise RenderError(wrong.code.name, reason) from wrong

@@ -47,13 +47,8 @@ class CommandLine:
     unexpanded: tuple[Span, ...]
 
 
-def split_command(text: str) -> tuple[str, ...]:
-    """The arguments of an allowed command; CommandError says why it is none."""
-    return read_command(text).argv
-
-
 def read_command(text: str) -> CommandLine:
-    """The same, with what its author may have meant otherwise."""
+    """An allowed command, with what its author may have meant otherwise; else CommandError."""
     _check_fields(text)
     try:
         split = split_words(text)

@@ -77,16 +77,13 @@ class BusFolders:
         """The path of a file from the root, for records and people: nothing in it is unseen."""
         return visible("/".join(filter(None, (self.path, folder, name))))
 
-    def is_in_place(self) -> bool:
-        """Whether the path still leads to these folders."""
-        try:
-            return all(self._is_in_place(name) for name in FOLDERS)
-        except (OSError, ValueError):
-            return False
-
     def check_place(self) -> None:
         """BylawError if the path does not lead to these folders any more."""
-        if not self.is_in_place():
+        try:
+            in_place = all(self._is_in_place(name) for name in FOLDERS)
+        except (OSError, ValueError):
+            in_place = False
+        if not in_place:
             raise self._unusable("its folders were moved, removed or replaced; start again")
 
     @contextmanager
