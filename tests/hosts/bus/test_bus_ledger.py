@@ -29,7 +29,7 @@ def begin(ledger, msg_id="m", **changes):
 
 def read_all(root):
     with closing(Ledger(str(root))) as ledger:
-        ledger.recent(1000)
+        ledger.recent(1000, *MessageState)
 
 
 def test_a_message_is_begun_once(ledger):
@@ -110,7 +110,7 @@ def test_lists(ledger):
         "m1",
     ]
     assert ledger.in_state() == []
-    assert [one.msg_id for one in ledger.recent(3)] == ["m0", "m1", "m3"]
+    assert [one.msg_id for one in ledger.recent(3, *MessageState)] == ["m0", "m1", "m3"]
     assert ledger.counts() == dict.fromkeys(MessageState, 0) | {
         MessageState.DONE: 1, MessageState.HELD: 2, MessageState.RUNNING: 1,
     }  # fmt: skip

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
 
 NAME = "law"
+NO_DECISIONS = "decisions are forbidden in the bus"
+DUPLICATE = "duplicate msg_id"
 _DECIDED = {ApprovalState.GRANTED: "approved", ApprovalState.REVOKED: "rejected"}
 
 
@@ -77,7 +79,7 @@ def _decision(view: View) -> str:
     if not isinstance(view.event, Bus) or not is_decision(view.event.message):
         return ""
     where = "`SHARED_CONTEXT.md` or `TO_HUMAN.md`"
-    return f"`msg_type` is a decision, and decisions are forbidden in the bus: write it to {where}"
+    return f"`msg_type` is a decision, and {NO_DECISIONS}: write it to {where}"
 
 
 def _refusal(view: View) -> str:
@@ -95,7 +97,7 @@ def _refusal(view: View) -> str:
 def _duplicate(view: View) -> str:
     """LD-024, LD-A07"""
     earlier = view.event.facts.duplicate if isinstance(view.event, Bus) else ""
-    return f"duplicate msg_id `{_msg_id(view)}`: {visible(earlier)}" if earlier else ""
+    return f"{DUPLICATE} `{_msg_id(view)}`: {visible(earlier)}" if earlier else ""
 
 
 def _evidence(view: View) -> str:

@@ -210,7 +210,7 @@ def is_command(event: Bus) -> bool:
 
 
 def _duplicate(event: Bus, earlier: Known) -> Bus:
-    what = f"the first one is {earlier.state.value} (`{earlier.file}`)"
+    what = f"{earlier.told_as_first} (`{earlier.file}`)"
     return replace(event, facts=replace(event.facts, duplicate=what))
 
 

@@ -64,6 +64,11 @@ class Known:
     at: int
     after_seq: int
 
+    @property
+    def told_as_first(self) -> str:
+        """What is said of it to another one that has its id."""
+        return f"the first one is {self.state.value}"
+
 
 _COLUMNS = ", ".join(field.name for field in fields(Known))
 _MARKS = ", ".join("?" * len(fields(Known)))
@@ -176,14 +181,13 @@ class Ledger:
         return self._all(sql, states)
 
     def recent(self, limit: int, *states: MessageState) -> list[Known]:
-        """The messages that changed last, the last one first; of all states if none is named."""
-        wanted = states or tuple(MessageState)
-        marks = ", ".join("?" * len(wanted))
+        """Of the messages in these states those that changed last, the last one first."""
+        marks = ", ".join("?" * len(states))
         sql = (
             f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) "  # noqa: S608 - constants
             "ORDER BY at DESC, msg_id DESC LIMIT ?"
         )
-        return self._all(sql, (*wanted, limit))
+        return self._all(sql, (*states, limit))
 
     def ids(self, start: str) -> list[str]:
         """The ids that begin so."""
