@@ -7,12 +7,11 @@ be read may take something back: the phase is unknown then, and nothing is appro
 from __future__ import annotations
 
 import os
-import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.shared_context import (
     MAX_CHARS,
@@ -28,6 +27,7 @@ from bylaw.runtime.approval_watch import UNKNOWN, Mark, approval_watch, confirm
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
+from bylaw.runtime.while_unchanged import WhileUnchanged, file_stamp
 from bylaw.runtime.writing import remove, write_whole
 
 if TYPE_CHECKING:
@@ -43,13 +43,8 @@ MAX_CONTEXT_BYTES = MAX_CHARS
 MAX_TOKEN_BYTES = 16 * 1024
 MAX_TOKENS = 100_000  # files in the folder of tokens; with more of them nobody looks through them
 
-# The system's clock of files stands still that long: what was written less than this ago could
-# change once more and look the same.
-_SETTLED_NS = 100_000_000
 _AUTHORITIES = frozenset(Authority)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +80,8 @@ class SharedFiles:
     def __init__(self, root: str, bus_path: str) -> None:
         self._root = root
         self._bus = f"{root}/{bus_path}"
-        self._context = _Kept[SharedContext]()
-        self._names = _Kept[dict[str, list[str]]]()
+        self._context = WhileUnchanged[SharedContext]()
+        self._names = WhileUnchanged[dict[str, list[str]]]()
 
     def context(self) -> SharedContext:
         """The shared context as it is now; it is read again only if the file changed."""
@@ -95,7 +90,7 @@ class SharedFiles:
                 self._outside_of_bus(SHARED_CONTEXT) as place,
                 open_regular(place.name, links=False, folder=place.folder) as file,
             ):
-                stamp = _stamp(os.fstat(file))
+                stamp = file_stamp(os.fstat(file))
                 return self._context.get(stamp) or self._context.put(stamp, _context(file))
         except (OSError, ValueError) as wrong:
             why = f"`{SHARED_CONTEXT}` cannot be read: {in_plain_words(wrong)}"
@@ -177,40 +172,9 @@ class SharedFiles:
             yield folder
 
     def _token_names(self, folder: int) -> Mapping[str, list[str]]:
-        stamp = _stamp(os.fstat(folder))
+        stamp = file_stamp(os.fstat(folder))
         kept = self._names.get(stamp)
         return self._names.put(stamp, _names(folder)) if kept is None else kept
-
-
-class _Kept(Generic[T]):
-    """What was made of a file or a folder, as long as it does not change."""
-
-    def __init__(self) -> None:
-        # One value, so that threads see either all of it or nothing.
-        self._last: tuple[_Stamp, T] | None = None
-
-    def get(self, stamp: _Stamp) -> T | None:
-        last = self._last
-        return last[1] if last is not None and last[0] == stamp else None
-
-    def put(self, stamp: _Stamp, value: T) -> T:
-        settled = time.time_ns() - stamp[-1] > _SETTLED_NS
-        self._last = (stamp, value) if settled else None
-        return value
-
-
-# Device, inode, size, and when it was written and changed.
-_Stamp = tuple[int, int, int, int, int]
-
-
-def _stamp(found: os.stat_result) -> _Stamp:
-    return (
-        found.st_dev,
-        found.st_ino,
-        found.st_size,
-        found.st_mtime_ns,
-        max(found.st_ctime_ns, found.st_mtime_ns),
-    )
 
 
 def _context(file: int) -> SharedContext:
