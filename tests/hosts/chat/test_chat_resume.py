@@ -20,9 +20,10 @@ from open_chats import (
     run,
     saying,
     session_of,
+    unrecorded,
 )
 
-from bylaw.hosts.chat import chat_file
+from bylaw.hosts.chat import chat_file, resume
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.models.base import ModelError
@@ -60,6 +61,19 @@ def texts(path, *roles):
 def append(path, text):
     with path.open("ab") as stream:
         stream.write(text.encode())
+
+
+def contract(path, enabled=""):
+    """A context document with a protocol `p`, and a command `c` that enables what is said."""
+    context = path.parent / ".bylaw/context/m.md"
+    context.parent.mkdir(parents=True)
+    context.write_text(
+        '[[MODULE]]\nname: m\ndescription: "d"\n'
+        "[[PROTOCOL]]\nprotocols:\n  - id: p\n    rules:\n"
+        "      - {id: r, check: {type: forbid_block, block_type: FILE}}\n[[/PROTOCOL]]\n"
+        f'[[COMMAND]]\nname: c\ndescription: "d"\neffects:\n  enable: {{{enabled}}}\n'
+        "[[/COMMAND]]\n[[/MODULE]]\n"
+    )
 
 
 class TestRecord:
@@ -487,6 +501,16 @@ class TestOpenTurns:
 
         assert [event.text for event in events(path, Kind.MESSAGE)] == ["hi", "one"]
 
+    def test_a_new_block_is_judged_though_resuming_was_killed_before(self, path):
+        tools = {"slow": die}
+        killed(lambda: run(path, saying(calling(("a", "slow"))), tools=tools))
+        append(path, "<user>more</user>\n")
+        killed(lambda: dying(resume, "_tell_endings", lambda: run(path, saying())))
+        assert INTERRUPTED in texts(path)[-1]
+        run(path, saying("one"))
+
+        assert [event.text for event in events(path, Kind.PROMPT)] == ["hi", "more"]
+
     def test_what_is_left_of_an_agent_is_not_done_in_the_chat_that_ran_it(self, path):
         rules = "".join(
             f'<on id="{name}" event="pre_tool_call"><insert role="developer">{name}</insert></on>'
@@ -513,12 +537,7 @@ class TestOpenTurns:
 
     @pytest.mark.parametrize("typed", [True, False])
     def test_a_prompt_that_was_halted_is_not_answered_after_a_kill(self, path, typed):
-        context = path.parent / ".bylaw/context/m.md"
-        context.parent.mkdir(parents=True)
-        context.write_text(
-            '[[MODULE]]\nname: m\ndescription: "d"\n'
-            '[[COMMAND]]\nname: c\ndescription: "d"\n[[/COMMAND]]\n[[/MODULE]]\n'
-        )
+        contract(path)
         path.write_text("" if typed else "<user>/nosuch()</user>\n")
 
         def work():
@@ -534,6 +553,11 @@ class TestOpenTurns:
         assert typed or "UNKNOWN_ID" in texts(path)[-1]
         run(path, model, ["and now?"])
         assert texts(path)[-2:] == ["and now?", "answered"]
+
+
+def dying(part, name, work):
+    with mock.patch.object(part, name, die):
+        work()
 
 
 def fill(channel):
@@ -606,6 +630,39 @@ class TestNoRoom:
             driver.run(lambda: None)
 
         assert len(model.requests) == 1
+        assert texts(path) == ["hi", "one"]
+
+    @pytest.mark.parametrize("resumed", [False, True])
+    def test_an_output_whose_end_cannot_be_recorded_is_not_shown(self, path, resumed):
+        contract(path, "protocols: [p]")
+        path.write_text("<user>/c()</user>\n")
+        if resumed:
+            killed(lambda: dying(Driver, "finish", lambda: run(path, saying("one"))))
+            append(path, "<user>more</user>\n")
+        model = saying("one")
+        with unrecorded(Kind.TURN_END):
+            heard = run(path, model)
+
+        assert "one" not in heard.said
+        assert heard.stopped == "the disk is full"
+        assert "journal: not recorded: the disk is full" in heard.notes
+        assert len(model.requests) == (not resumed)
+        assert len(events(path, Kind.PROMPT)) == 1
+        assert events(path, Kind.AGENT_STOP) == []
+
+        model = saying("two")
+        run(path, model)
+        assert len(events(path, Kind.AGENT_STOP)) == 1 + resumed
+        assert [event.text for event in events(path, Kind.TURN_END)] == ["one", "two"][: 1 + resumed]
+        assert len(model.requests) == resumed
+
+    def test_a_block_that_could_not_be_judged_is_judged_before_it_is_answered(self, path):
+        with unrecorded(Kind.PROMPT):
+            heard = run(path, saying("never sent"))
+        assert heard.stopped == "the disk is full"
+        run(path, saying("one"))
+
+        assert [event.text for event in events(path, Kind.PROMPT)] == ["hi"]
         assert texts(path) == ["hi", "one"]
 
     def test_a_journal_that_is_none(self, path):

@@ -218,8 +218,8 @@ class Driver:
         caller = Caller(self.transcript, tools, channel.submit, channel.passes)
         caller.answer_all(calls)
         if caller.halted is None:
-            self.finish(reply.text, goes_on=bool(calls))
-            self._show(reply)
+            if self.finish(reply.text, goes_on=bool(calls)):
+                self._show(reply)
         else:
             text = self._halt(caller.halted.deciding)
             self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
@@ -253,12 +253,23 @@ class Driver:
             self._said.clear()
             self.transcript.listener.release()
 
-    def finish(self, text: str, *, goes_on: bool) -> None:
-        """The turn is over; if nothing was called, the person is next."""
-        self._tell_reasons(self.channel.submit(self._ends(text, final=not goes_on)))
+    def finish(self, text: str, *, goes_on: bool) -> bool:
+        """The turn is over; if nothing was called, the person is next.
+
+        False if the output stays held: it was judged, but its end could not be recorded, or rules
+        judge otherwise by now. Then the chat stops.
+        """
+        answer = self.channel.submit(self._ends(text, final=not goes_on))
         self.owes_turn = goes_on
+        if self._outfit.withholds and answer.verdict >= Verdict.ASK:
+            self.transcript.listener.drop()
+            self._tell_reasons(answer)
+            self.stopped = answer.problem or KEPT_BACK
+            return False
+        self._tell_reasons(answer)
         if not goes_on:
             self._hand_back(text)
+        return True
 
     def _begin(self) -> bool:
         self.transcript.file.turn_begins(replies_in(self.transcript.blocks))

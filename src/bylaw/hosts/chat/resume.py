@@ -46,6 +46,7 @@ def resume(driver: Driver) -> None:
     known = channel.session().seq > 0
     new = _new_blocks(driver, known=known)
     told = bool(new) and known and _is_told(driver, new[0])
+    _note_untold(driver, new)
     if not known:
         channel.submit(SessionStart())
     channel.recover()
@@ -55,13 +56,23 @@ def resume(driver: Driver) -> None:
     _tell_endings(driver)
     _agree(driver, new[told:], known=known)
     _finish_turn(driver)
-    _tell_new(driver, new, told=told)
+    if not driver.stopped:
+        _tell_new(driver, new, told=told)
 
 
 def _is_told(driver: Driver, block: Block) -> bool:
     """Whether a process that died had told it: then its event is recorded."""
     begun = driver.transcript.file.begun
     return begun >= 0 and driver.channel.has_told(block, begun)
+
+
+def _note_untold(driver: Driver, new: Sequence[Block]) -> None:
+    """What is written before new blocks are told must not make them old ones."""
+    file = driver.transcript.file
+    own = [block.element.span.start for block in new if block.source.path == file.name]
+    if own:
+        after = file.begun if file.begun >= 0 else driver.channel.session().seq
+        file.telling(len(file.source.text[: own[0]].encode()), after)
 
 
 def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:

@@ -96,7 +96,8 @@ def open_chat(path: str, wanted: Wanted, listener: Listener) -> Iterator[Driver]
         resume(driver)
         yield driver
         driver.end()
-        file.settle()
+        if not driver.stopped:  # else what was not judged is judged the next time
+            file.settle()
 
 
 class Stage:
