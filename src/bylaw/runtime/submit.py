@@ -224,7 +224,7 @@ class _Submission:
         if due.plan.uid in self._too_deep:
             return None
         self._too_deep.add(due.plan.uid)
-        text = scribe.too_deep(due)
+        text = scribe.too_deep(answer.event, due)
         return in_answer(Message(role=Role.DEVELOPER, text=text), answer.event, due.plan.uid)
 
     def _call(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:

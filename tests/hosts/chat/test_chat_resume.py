@@ -23,11 +23,14 @@ from open_chats import (
     unrecorded,
 )
 
+from bylaw.engine.plan import Due
 from bylaw.hosts.chat import chat_file, resume
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.hosts.chat.resume import INTERRUPTED, NO_RECORD, NOT_BEGUN
+from bylaw.model.decision import Plan
+from bylaw.model.effects import Log
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import Message
 from bylaw.model.vocabulary import CallStatus, Kind, Role
@@ -63,14 +66,17 @@ def append(path, text):
         stream.write(text.encode())
 
 
-def contract(path, enabled=""):
+NO_FILES = "{type: forbid_block, block_type: FILE}"
+
+
+def contract(path, enabled="", check=NO_FILES):
     """A context document with a protocol `p`, and a command `c` that enables what is said."""
     context = path.parent / ".bylaw/context/m.md"
     context.parent.mkdir(parents=True)
     context.write_text(
         '[[MODULE]]\nname: m\ndescription: "d"\n'
         "[[PROTOCOL]]\nprotocols:\n  - id: p\n    rules:\n"
-        "      - {id: r, check: {type: forbid_block, block_type: FILE}}\n[[/PROTOCOL]]\n"
+        f"      - {{id: r, check: {check}}}\n[[/PROTOCOL]]\n"
         f'[[COMMAND]]\nname: c\ndescription: "d"\neffects:\n  enable: {{{enabled}}}\n'
         "[[/COMMAND]]\n[[/MODULE]]\n"
     )
@@ -534,6 +540,35 @@ class TestOpenTurns:
             ("failed", {"error": "interrupted"}),
             ("failed", {"error": "the chat of the agent is over"}),
         ]
+
+    def test_a_halted_call_that_is_left_of_an_agent_is_not_answered_there(self, path):
+        contract(path, "protocols: [p]", '{type: forbid_tool, tool: "more"}')
+        path.with_name("helper.txt").write_text(
+            '<rules max_actions_per_event="2">'
+            '<on id="first" event="pre_tool_call"><insert role="developer">first</insert></on>'
+            '<on id="second" event="pre_tool_call"><call tool="more">{}</call></on></rules>'
+        )
+        path.write_text('<user>/c()\nask <agent src="helper.txt">do it</agent></user>\n')
+        tools = {"t": lambda _: "ok", "more": lambda _: pytest.fail("called")}
+        agent = saying(calling(("a", "t")))
+        killed(lambda: dying(ChatHost, "_insert", lambda: run(path, agent, tools=tools)))
+        run(path, saying("by the agent", "one"), tools=tools)
+
+        assert texts(path, Role.TOOL) == []
+        assert texts(path)[-2:] == ["by the agent", "one"]
+        outcomes = [event.status.value for event in events(path, Kind.EFFECT)]
+        assert "refused" in outcomes
+        run(path, saying("two"), ["more"])
+
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_only_the_file_of_a_chat_is_told_that_a_chain_is_too_long(self, path, kept):
+        event = Message(role=Role.USER, text="hi", agent="" if kept else "helper.txt")
+        due = Due(1, Plan(rule="r", uid="chatmd:c#r", steps=()), Log(text="x"))
+        with chat(path, saying("one")) as driver:
+            text = driver.channel._loop.runtime.scribe.too_deep(event, due)
+
+        assert text == "log of rule r was not performed: a chain of rules has at most 8 links"
+        assert (text in texts(path)) is kept
 
     @pytest.mark.parametrize("typed", [True, False])
     def test_a_prompt_that_was_halted_is_not_answered_after_a_kill(self, path, typed):
