@@ -156,9 +156,8 @@ class RuleSet:
         def fits(rule: Rule) -> bool:
             return _fits(rule.filter, event) and self._paths.fits(rule, hits)
 
-        return Candidates(
-            found.group, tuple(filter(fits, found.rules)), tuple(filter(fits, found.closing))
-        )
+        rules, closing = tuple(filter(fits, found.rules)), tuple(filter(fits, found.closing))
+        return Candidates(found.group, rules, closing, _by_key(found.group.procedure, rules))
 
 
 def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:

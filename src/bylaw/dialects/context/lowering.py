@@ -127,14 +127,15 @@ class _Lowering:
         """A command is found by its names and acts when it is called as it wants to be."""
         qualified = symbol.qualified
         is_unique = self._document.commands.find(symbol.name) is symbol
+        names = (qualified, symbol.name) if is_unique else (qualified,)
         form = symbol.what
         return Rule(
             uid=uid_of(NAME, form.place.source.path, qualified),
             id=qualified,
             origin=self._origin(form.place),
             on=_PROMPT,
-            filter=Filter(line_keys=(qualified, symbol.name) if is_unique else (qualified,)),
-            guard=CallGuard(form),
+            filter=Filter(line_keys=names),
+            guard=CallGuard(form, names),
             plan=PlanForm(steps=tuple(effects_of(form, self._document, symbol.module))),
             about=_about(form),
         )
