@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import Log, MessageInsert, OutputReplace, PromptShow, ToolCall
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import EffectStatus, Level, Op
 from bylaw.runtime.effects import PYTHON
 from bylaw.runtime.needs import NO_GATHERERS
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Reason
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
+    from bylaw.model.verdict import Verdict
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
@@ -61,7 +62,7 @@ class Reply:
     @property
     def denied(self) -> bool:
         """Whether the thing must not happen; what a person has to decide is not let through."""
-        return self.verdict >= Verdict.ASK
+        return is_refused(self.verdict)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

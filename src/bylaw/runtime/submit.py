@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.causes import (
     TOO_DEEP,
+    Causing,
     caused_event,
     denial_message,
     in_answer,
     second_round,
-    too_deep,
 )
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import follow
 from bylaw.model.effects import EventEmit, MessageInsert, ToolCall
 from bylaw.model.event import Message, ToolBefore
 from bylaw.model.values import as_text
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.answer import Answer, not_recorded
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.needs import NO_GATHERERS
-from bylaw.runtime.performing import NO_PERFORMERS, carried_out, perform
+from bylaw.runtime.performing import NO_PERFORMERS, carried_out
 from bylaw.runtime.recording import DENIAL, Recorder, is_open
 from bylaw.runtime.recovery import unfinished, untold
-from bylaw.runtime.step_events import call_ended, comes_of, effect_done, why_denied
+from bylaw.runtime.step_events import call_ended, call_refused, comes_of, effect_done, why_denied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,14 +50,8 @@ if TYPE_CHECKING:
     from bylaw.runtime.recovery import Unfinished
     from bylaw.runtime.scribe import Scribe
 
-# What one event may cause, over all links of its chains.
-MAX_CAUSED = 1_000
 # Sessions of which a process remembers that nothing was left unfinished.
 MAX_RECOVERED = 10_000
-
-TOO_MANY = StepOutcome(
-    EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
-)
 
 
 class Runtime:
@@ -123,7 +117,7 @@ class _Submission:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._queue: deque[Callable[[], None]] = deque()
-        self._made = 0
+        self._causing = Causing()
         # Rules of which it was told that their chain is too long.
         self._too_deep: set[str] = set()
         # Decisions of which something is left to do.
@@ -203,14 +197,15 @@ class _Submission:
             answer.caused.append(told)
 
     def _perform(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
-        if self._made >= MAX_CAUSED and isinstance(due.step, MessageInsert | EventEmit | ToolCall):
-            return TOO_MANY, 0
-        if isinstance(due.step, ToolCall) and not too_deep(answer.event, due.step.op):
+        refused = self._causing.refusal(answer.event, due.step.op)
+        if refused is TOO_DEEP:
+            self._cause(answer, self._told(answer, due), due.number)
+        if refused is not None:
+            return refused, 0
+        if isinstance(due.step, ToolCall):
             return self._call(answer, due)
-        outcome, ms = perform(due, answer.event, self._runtime.performers)
-        event = self._told(answer, due) if outcome is TOO_DEEP else comes_of(answer, due, outcome)
-        if event is not None:
-            self._cause(answer, event, due.number)
+        outcome, ms = carried_out(due, answer.event, self._runtime.performers)
+        self._cause(answer, comes_of(answer, due, outcome), due.number)
         return outcome, ms
 
     def _told(self, answer: Answer, due: Due) -> Message | None:
@@ -237,7 +232,7 @@ class _Submission:
             scribe.call_begins(before, due.plan.rule)
         judged = self._submit(before)
         answer.caused.append(judged)
-        if judged.verdict >= Verdict.ASK:
+        if is_refused(judged.verdict):
             self._refuse(answer, due, judged)
             return StepOutcome(EffectStatus.REFUSED, {"error": why_denied(judged)}), 0
         outcome, ms = carried_out(due, judged.event, self._runtime.performers)
@@ -251,6 +246,9 @@ class _Submission:
 
     def _refuse(self, answer: Answer, due: Due, judged: Answer) -> None:
         """Answer the call of a rule that was refused without a denial, which answers itself."""
+        ended = call_refused(judged)
+        if ended is not None:
+            answer.caused.append(self._submit(ended))
         scribe = self._runtime.scribe
         if scribe is None or denial_message(judged.event, judged.decision) is not None:
             return
@@ -260,8 +258,9 @@ class _Submission:
         response = Message(role=Role.TOOL, text=text)
         self._cause(answer, in_answer(response, answer.event, due.plan.uid), due.number)
 
-    def _cause(self, answer: Answer, event: Event, step: int) -> None:
-        self._made += 1
+    def _cause(self, answer: Answer, event: Event | None, step: int) -> None:
+        if event is None:
+            return
 
         def submit() -> None:
             answer.caused.append(self._submit(event, pays=(answer.event.seq, step)))

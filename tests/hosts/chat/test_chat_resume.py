@@ -688,7 +688,9 @@ class TestNoRoom:
         model = saying("two")
         run(path, model)
         assert len(events(path, Kind.AGENT_STOP)) == 1 + resumed
-        assert [event.text for event in events(path, Kind.TURN_END)] == ["one", "two"][: 1 + resumed]
+        assert [event.text for event in events(path, Kind.TURN_END)] == ["one", "two"][
+            : 1 + resumed
+        ]
         assert len(model.requests) == resumed
 
     def test_a_block_that_could_not_be_judged_is_judged_before_it_is_answered(self, path):

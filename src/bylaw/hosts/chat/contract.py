@@ -12,7 +12,7 @@ from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.context.document import NAME
 from bylaw.dialects.context.reading import read_document
 from bylaw.dialects.context.render import rendered
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Contract:
 def may_withhold(books: Iterable[Book]) -> bool:
     """Whether a rule of these books can keep an output from being released."""
     return any(
-        Kind.TURN_END in rule.on.kinds and rule.judgement.verdict >= Verdict.ASK
+        Kind.TURN_END in rule.on.kinds and is_refused(rule.judgement.verdict)
         for book in books
         for group in book.groups
         for rule in group.rules

@@ -26,7 +26,7 @@ from bylaw.hosts.chat.transcript import call, halt, message
 from bylaw.hosts.demands import demands
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Driver:
             return False
         ends = self._ends(reply.text, final=not reply.calls)
         decision = self.channel.preview(ends)
-        if decision.verdict < Verdict.ASK:
+        if not is_refused(decision.verdict):
             return False
         text = self._halt(decision)
         error = TurnEnd(text=text, response=ERROR_RESPONSE)
@@ -261,7 +261,7 @@ class Driver:
         """
         answer = self.channel.submit(self._ends(text, final=not goes_on))
         self.owes_turn = goes_on
-        if self._outfit.withholds and answer.verdict >= Verdict.ASK:
+        if self._outfit.withholds and is_refused(answer.verdict):
             self.transcript.listener.drop()
             self._tell_reasons(answer)
             self.stopped = answer.problem or KEPT_BACK
@@ -316,7 +316,7 @@ class Driver:
     def _kept_back(self, answer: Answer) -> bool:
         """Whether a rule refuses; the person is told why."""
         self._tell_reasons(answer)
-        return answer.verdict >= Verdict.ASK
+        return is_refused(answer.verdict)
 
     def _tell_reasons(self, answer: Answer) -> None:
         """The person is told what rules object to, also where they only warn."""
