@@ -15,7 +15,7 @@ from bylaw.dialects.chatmd.syntax.content import text_of
 from bylaw.dialects.chatmd.syntax.nodes import Element
 from bylaw.dialects.chatmd.syntax.write import writable
 from bylaw.dialects.context.payload import ERROR_RESPONSE
-from bylaw.engine.causes import MAX_CHAIN
+from bylaw.engine.causes import MAX_CHAIN, chain
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
 from bylaw.hosts.chat.contract import RENDERED, RENDERED_UID, in_fixed_words
@@ -309,9 +309,10 @@ class Driver:
             return
         self._blocked += 1
         self.owes_turn = True
-        for demand, rule in demands(stop.decision, shown, outfit.policies.output_mode):
-            self.transcript.add(message(Role.DEVELOPER, demand, rule))
-            self.channel.submit(Message(role=Role.DEVELOPER, text=demand))
+        for demand in demands(stop.decision, shown, outfit.policies.output_mode):
+            (told,) = self.transcript.add(message(Role.DEVELOPER, demand.text, demand.rule))
+            cause = chain(event, *demand.uids)
+            self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=cause))
 
     def _kept_back(self, answer: Answer) -> bool:
         """Whether a rule refuses; the person is told why."""
