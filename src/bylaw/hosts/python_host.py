@@ -13,7 +13,7 @@ from bylaw.model.effects import Log, MessageInsert, OutputReplace, PromptShow, T
 from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import EffectStatus, Level, Op
 from bylaw.runtime.effects import PYTHON
-from bylaw.runtime.needs import NO_GATHERERS
+from bylaw.runtime.needs import LOGGER, NO_GATHERERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
 
-LOGGER = logging.getLogger("bylaw")
+_LOGGER = logging.getLogger(LOGGER)
 _LEVELS = {
     Level.DEBUG: logging.DEBUG,
     Level.INFO: logging.INFO,
@@ -119,7 +119,7 @@ class PythonHost:
 
     def _log(self, due: Due, _event: Event) -> StepOutcome:
         assert isinstance(due.step, Log)
-        LOGGER.log(_LEVELS[due.step.level], "%s: %s", due.plan.rule, due.step.text)
+        _LOGGER.log(_LEVELS[due.step.level], "%s: %s", due.plan.rule, due.step.text)
         return DONE
 
     def _call(self, due: Due, _event: Event) -> StepOutcome:
