@@ -45,8 +45,8 @@ def demands(
     policies = [one.policy for one in in_order(shown)]
     if output_mode() is OutputMode.INDIVIDUAL:
         for text, policy in zip(individual(shown), policies, strict=True):
-            uids = (policies_objecting[policy],)
-            yield Demand(f"{text}\n{how_to_answer([policy])}", policy, uids)
+            words = f"{text}\n{how_to_answer([policy])}"
+            yield Demand(words, policy, (policies_objecting[policy],))
     else:
         uids = tuple(policies_objecting[policy] for policy in policies)
         text = f"{batched(shown)}\n{how_to_answer(policies)}"
