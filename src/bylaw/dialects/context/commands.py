@@ -15,7 +15,7 @@ from bylaw.model.codes.context import INVALID_COMMAND
 from bylaw.model.decision import Match
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet
 from bylaw.model.errors import GuardError
-from bylaw.model.suggest import did_you_mean
+from bylaw.model.suggest import nearest
 from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class CallMistake:
             return Match({"code": INVALID_COMMAND.name, "message": str(wrong)})
         if call is None:
             return None
-        found = self.document.commands.find(call.name, near=did_you_mean)
+        found = self.document.commands.find(call.name, near=nearest)
         assert not isinstance(found, Symbol), "its rule was asked"
         return Match(
             {
