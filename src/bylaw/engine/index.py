@@ -17,6 +17,7 @@ from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
 from bylaw.model.rule import NO_LIMITS, Filter, Rounds, Rule
 from bylaw.model.slate import SLATE_OPS
+from bylaw.model.uid import uid_of
 from bylaw.model.vocabulary import CallStatus
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:
 
 
 def _ordered(book: Book, number: int, group: Group) -> OrderedGroup:
-    name = f"{book.dialect}:{book.path}#{group.name}"
+    name = uid_of(book.dialect, book.path, group.name)
     return OrderedGroup(name, book.dialect, number, group.procedure, in_order(group))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.dialects.base import uid_of
 from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.model.uid import dialect_of
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.policy_settings import OutputMode
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
@@ -54,4 +54,4 @@ def demands(
 
 
 def _is_of_policy(reason: Reason) -> bool:
-    return reason.uid.startswith(uid_of(NAME, "", "").removesuffix("#"))
+    return dialect_of(reason.uid) == NAME

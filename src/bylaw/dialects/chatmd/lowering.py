@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import FixedReason, Visit, uid_of
+from bylaw.dialects.base import FixedReason, Visit
 from bylaw.dialects.chatmd.actions import (
     Calls,
     Compacts,
@@ -59,6 +59,7 @@ from bylaw.model.rule import (
     Trigger,
 )
 from bylaw.model.slate import variable_space
+from bylaw.model.uid import uid_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Role
 

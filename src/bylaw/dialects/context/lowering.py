@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, Visit, uid_of
+from bylaw.dialects.base import Visit
 from bylaw.dialects.context.calls import called_name
 from bylaw.dialects.context.checks import (
     ConstraintCheck,
@@ -37,6 +37,7 @@ from bylaw.model.rule import (
     Rule,
     Trigger,
 )
+from bylaw.model.uid import BUILT_IN, built_in_uid, uid_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -108,7 +109,7 @@ def _calling(document: Document) -> Procedure:
 
 def _built_in(rule_id: str, guard: Guard, verdict: Verdict, reason: ReasonMaker) -> Rule:
     return Rule(
-        uid=uid_of(NAME, BUILT_IN, rule_id),
+        uid=built_in_uid(NAME, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
         on=_PROMPT,

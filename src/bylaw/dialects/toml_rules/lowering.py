@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import uid_of
 from bylaw.dialects.toml_rules.actions import step_maker
 from bylaw.dialects.toml_rules.script import ScriptGuard
 from bylaw.dialects.toml_rules.written import Hook
@@ -16,6 +15,7 @@ from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFaul
 from bylaw.model.rule import NO_LIMITS, Limits, Origin, PlanForm, Rounds, Rule, Trigger
 from bylaw.model.slate import variable_space
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.uid import uid_of
 from bylaw.model.vocabulary import CallStatus, Kind
 
 if TYPE_CHECKING:

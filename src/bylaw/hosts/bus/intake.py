@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
 from bylaw.hosts.bus.claims import claim, finish, give_back, keep
@@ -27,6 +26,7 @@ from bylaw.hosts.bus.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.errors import BylawError
 from bylaw.model.facts import LawFacts
+from bylaw.model.uid import built_in_uid
 from bylaw.model.visible import visible
 from bylaw.runtime.clock import now_ms
 from bylaw.runtime.owner import this_process
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Approval
     from bylaw.model.values import JSON
 
-ANSWERED = uid_of(NAME, BUILT_IN, "answered")
+ANSWERED = built_in_uid(NAME, "answered")
 LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
 STATES = {

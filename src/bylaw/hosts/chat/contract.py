@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.context.document import NAME
 from bylaw.dialects.context.reading import read_document
 from bylaw.dialects.context.render import rendered
+from bylaw.model.uid import built_in_uid, dialect_of
 from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import Kind
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What tells it is no rule of a document, and has a name like one.
 RENDERED = "render"
-RENDERED_UID = uid_of(NAME, BUILT_IN, RENDERED)
+RENDERED_UID = built_in_uid(NAME, RENDERED)
 
 
 class Contract:
@@ -63,4 +63,4 @@ def may_withhold(books: Iterable[Book]) -> bool:
 
 def in_fixed_words(uid: str) -> bool:
     """Whether the language of a rule fixes what a person reads, to the letter."""
-    return uid.startswith(f"{NAME}:")
+    return dialect_of(uid) == NAME

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.procedures import NAME
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.request import orphans, replies_in, size_of, unanswered
 from bylaw.hosts.chat.toolbox import failure
@@ -15,6 +16,7 @@ from bylaw.hosts.chat.transcript import message, response
 from bylaw.model.errors import BylawError
 from bylaw.model.event import HistoryChanged, Message, SessionStart, ToolAfter
 from bylaw.model.history import Said
+from bylaw.model.uid import built_in_uid
 from bylaw.model.vocabulary import CallStatus, Role
 from bylaw.model.window import WINDOW
 from bylaw.tools.printers.wording import number_of
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.driver import Driver
 
 RULE = "resume"
-UID = "chatmd:builtin#resume"
+UID = built_in_uid(NAME, RULE)
 NO_RECORD = (
     "No record of the earlier part of this conversation was found: what rules count and remember"
     " (once, cool-downs, calls, variables) begins anew here."
