@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 from bylaw.model.decision import OnFailure, TraceResult
 
@@ -137,6 +137,16 @@ class Trigger:
     status: tuple[CallStatus, ...] = ()
     rounds: Rounds = Rounds.ANY
     main_agent: bool = False
+
+    @classmethod
+    def once(cls, kind: Kind, *status: CallStatus) -> Self:
+        """Events that happen once, though they are submitted again after a command."""
+        return cls(kinds=(kind,), status=status, rounds=Rounds.FIRST)
+
+    @classmethod
+    def of_main_agent(cls, kind: Kind) -> Self:
+        """The same, but for subagents: their turns and messages are none of the session."""
+        return cls(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

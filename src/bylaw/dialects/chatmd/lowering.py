@@ -54,7 +54,6 @@ from bylaw.model.rule import (
     Limits,
     Origin,
     PlanForm,
-    Rounds,
     Rule,
     Trigger,
 )
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.dialects.base import RuleFile
-    from bylaw.dialects.chatmd.elements import ElementReader, Findings
+    from bylaw.dialects.chatmd.elements import ElementReader
     from bylaw.dialects.chatmd.written import (
         Action,
         Constraint,
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
         WrittenFile,
         WrittenRule,
     )
+    from bylaw.model.findings import FindingList
     from bylaw.model.procedure import Procedure
     from bylaw.model.rule import Guard, StepMaker
     from bylaw.model.source import Span
@@ -84,29 +84,19 @@ POLICY_GROUP, RULES_GROUP = "policy", "rules"
 _RANKS: dict[type[Constraint], int] = {Requires: 1, Validate: 2, Quota: 3, Cooldown: 4}
 
 
-def _of_main_agent(kind: Kind) -> Trigger:
-    # The turns and messages of a subagent are none of this chat.
-    return Trigger(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
-
-
-def _of_calls(kind: Kind) -> Trigger:
-    # An event that is submitted again, after a command changed the world, happened once.
-    return Trigger(kinds=(kind,), rounds=Rounds.FIRST)
-
-
 TRIGGERS = {
-    EventName.TURN_START: _of_main_agent(Kind.TURN_START),
-    EventName.TURN_END: _of_main_agent(Kind.TURN_END),
-    EventName.PRE_TOOL_CALL: _of_calls(Kind.TOOL_BEFORE),
-    EventName.POST_TOOL_RESPONSE: _of_calls(Kind.TOOL_AFTER),
-    EventName.MESSAGE_APPENDED: _of_main_agent(Kind.MESSAGE),
+    EventName.TURN_START: Trigger.of_main_agent(Kind.TURN_START),
+    EventName.TURN_END: Trigger.of_main_agent(Kind.TURN_END),
+    EventName.PRE_TOOL_CALL: Trigger.once(Kind.TOOL_BEFORE),
+    EventName.POST_TOOL_RESPONSE: Trigger.once(Kind.TOOL_AFTER),
+    EventName.MESSAGE_APPENDED: Trigger.of_main_agent(Kind.MESSAGE),
 }
 
 
 def lowered(
     written: WrittenFile,
     file: RuleFile,
-    findings: Findings,
+    findings: FindingList,
     place: Callable[[ElementReader], Span],
 ) -> tuple[Group, Group]:
     """The groups of a file; what is wrong with its expressions is noted."""
@@ -138,7 +128,7 @@ class _Lowering:
         self,
         written: WrittenFile,
         file: RuleFile,
-        findings: Findings,
+        findings: FindingList,
         place: Callable[[ElementReader], Span],
     ) -> None:
         self._file = file

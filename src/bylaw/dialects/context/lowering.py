@@ -33,7 +33,6 @@ from bylaw.model.rule import (
     Judgement,
     Origin,
     PlanForm,
-    Rounds,
     Rule,
     Trigger,
 )
@@ -51,9 +50,9 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Guard, ReasonMaker
 
 COMMANDS, CHECKS = "commands", "checks"
-_PROMPT = Trigger(kinds=(Kind.PROMPT,), rounds=Rounds.FIRST, main_agent=True)
-_OUTPUT = Trigger(kinds=(Kind.TURN_END,), rounds=Rounds.FIRST, main_agent=True)
-_TOOL = Trigger(kinds=(Kind.TOOL_BEFORE,), rounds=Rounds.FIRST)
+_PROMPT = Trigger.of_main_agent(Kind.PROMPT)
+_OUTPUT = Trigger.of_main_agent(Kind.TURN_END)
+_TOOL = Trigger.once(Kind.TOOL_BEFORE)
 
 CHECKING = Procedure(
     order=(SortKey.RANK, SortKey.FILE, SortKey.SOURCE),
