@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 
-class Findings(Struct):
+class Gathered(Struct):
     """Collected while the rules are visited."""
 
     tracing: bool

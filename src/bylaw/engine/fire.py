@@ -44,7 +44,7 @@ class Firing(Struct, gc=False):
     steps: list[Step] = []
     on_error: list[Step] = []
     # The message that tells of all this, in a language that wants one.
-    told: list[Step] = []
+    summary: list[Step] = []
     broken: str = ""
     # Plans of built-in rules that tell of a failure.
     notes: list[Plan] = []
@@ -52,7 +52,7 @@ class Firing(Struct, gc=False):
 
     def plan(self) -> Plan | None:
         """The steps as a plan, if there are any."""
-        steps = (*self.steps, *self.told)
+        steps = (*self.steps, *self.summary)
         if not steps and not self.broken:
             return None
         form = self.rule.plan
@@ -122,9 +122,11 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
     if not fired and (skipped or spared):
         # CM-A14: a rule of which nothing remains has not fired.
         firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED
-    if rule.plan.told is not None and (fired or skipped):
+    if rule.plan.summary is not None and (fired or skipped):
         numbers: dict[str, JSON] = {"kept": [*kept], "skipped": [*skipped]}
-        firing.told = _made((rule.plan.told,), firing, view, Match({**match.values, **numbers}))
+        firing.summary = _made(
+            (rule.plan.summary,), firing, view, Match({**match.values, **numbers})
+        )
 
 
 def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:

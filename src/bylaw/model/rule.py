@@ -237,7 +237,7 @@ class Judgement:
 class PlanForm:
     """A plan whose steps are still to be computed; see `decision.Plan`.
 
-    `told` makes a message about what the rule did: the last step of the plan, which costs no
+    `summary` makes a message about what the rule did: the last step of the plan, which costs no
     budget. Its match has the numbers of the actions that were `kept` and of those `skipped` over
     the budget. Where all were skipped, the message alone is a plan, and the rule has not fired.
     """
@@ -246,7 +246,7 @@ class PlanForm:
     on_failure: OnFailure = OnFailure.DROP_REST
     ends_group_on_failure: bool = False
     on_error: tuple[StepMaker, ...] = ()
-    told: StepMaker | None = None
+    summary: StepMaker | None = None
     again: bool = False
 
 

@@ -32,7 +32,7 @@ class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         return self.completed + self.open
 
 
-class Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FiringCount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often a rule fired, and in which turn and when it last did."""
 
     count: int
@@ -50,7 +50,7 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     history: History = History()
     calls: Calls = Calls()
     slate: Slate = Slate()
-    firings: Mapping[str, Firing] = {}
+    firings: Mapping[str, FiringCount] = {}
     notices: Notices = Notices()
     blocked: BlockedStops = BlockedStops()
     deferred: Deferrals = Deferrals()

@@ -17,7 +17,7 @@ from bylaw.model.rule import Filter, Origin, Rule, Trigger
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import Kind
 from bylaw.tools.context.conversation import Conversation, Result
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 
 WORDS = module(
     block("STATE", "name: a\ntype: String\ndefault: ab"),
@@ -204,7 +204,7 @@ def test_nothing_stands_beside_an_error(tmp_path):
     """AC-132: not even the warning for a line above it."""
     file = tmp_path / "contract.md"
     file.write_text(WORDS)
-    answer = Conversation(read_contract([str(file)])).say("status()\n/nope()\nstatus()")
+    answer = Conversation(read_given([str(file)])).say("status()\n/nope()\nstatus()")
 
     assert answer.result is Result.ERROR
     assert is_payload(answer.output)

@@ -14,18 +14,18 @@ from bylaw.dialects.chatmd.actions import (
     Sets,
     failure_note,
 )
+from bylaw.dialects.chatmd.actions_note import ActionsNote, action_label, is_decision
 from bylaw.dialects.chatmd.constraints import (
     CheckForm,
-    CoolingDown,
+    CooldownCheck,
     FoundReason,
-    Invariants,
-    Prerequisites,
-    UsedUp,
+    QuotaCheck,
+    RequiresCheck,
+    ValidateCheck,
     Warns,
 )
 from bylaw.dialects.chatmd.formulas import Formulas
 from bylaw.dialects.chatmd.procedures import NAME, POLICY, rules_procedure
-from bylaw.dialects.chatmd.trace_line import TraceLine, action_label, is_decision
 from bylaw.dialects.chatmd.written import (
     CallTool,
     Compact,
@@ -156,7 +156,7 @@ class _Lowering:
             plan=PlanForm(
                 steps=tuple(makers),
                 on_error=(failure_note(rule.id),),
-                told=TraceLine.of(rule) if self._trace else None,
+                summary=ActionsNote.of(rule) if self._trace else None,
             ),
             priority=rule.priority,
             last=any(isinstance(action, Stop) for action in rule.actions),
@@ -217,17 +217,17 @@ class _Lowering:
     def _check(self, written: WrittenConstraint) -> Guard:
         match written.constraint:
             case Requires() as requires:
-                return Prerequisites(written.tool, requires)
+                return RequiresCheck(written.tool, requires)
             case Validate() as validate:
                 checks = (
                     CheckForm(self._formulas.guard(one.formula, has_call=True), one.message)
                     for one in validate.checks
                 )
-                return Invariants(written.tool, written.id, tuple(checks))
+                return ValidateCheck(written.tool, written.id, tuple(checks))
             case Quota() as quota:
-                return UsedUp(written.tool, quota)
+                return QuotaCheck(written.tool, quota)
             case Cooldown() as cooldown:
-                return CoolingDown(written.tool, cooldown)
+                return CooldownCheck(written.tool, cooldown)
 
 
 def _judgement(rule: WrittenRule) -> Judgement | None:

@@ -28,7 +28,7 @@ def _not_asked(wrong: str, known: Iterable[str]) -> str:  # noqa: ARG001 - the n
     return ""
 
 
-class Kind(StrEnum):
+class SymbolKind(StrEnum):
     """What can be referred to."""
 
     ENUM = "enum"
@@ -66,7 +66,7 @@ class Unresolved:
 class Table(Generic[T]):
     """All symbols of one kind."""
 
-    def __init__(self, kind: Kind, symbols: Iterable[Symbol[T]]) -> None:
+    def __init__(self, kind: SymbolKind, symbols: Iterable[Symbol[T]]) -> None:
         self.kind = kind
         self.by_qualified: dict[str, Symbol[T]] = {}
         self._by_name: dict[str, list[Symbol[T]]] = {}

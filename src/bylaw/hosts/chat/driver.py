@@ -18,7 +18,7 @@ from bylaw.dialects.context.payload import ERROR_RESPONSE
 from bylaw.engine.causes import MAX_CHAIN, chain
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
-from bylaw.hosts.chat.contract import RENDERED, RENDERED_UID, in_fixed_words
+from bylaw.hosts.chat.context_news import RENDERED, RENDERED_UID, in_fixed_words
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.request import messages_of, replies_in
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.channel import Channel
-    from bylaw.hosts.chat.contract import Contract
+    from bylaw.hosts.chat.context_news import ContextNews
     from bylaw.hosts.chat.messages import Options, Reply
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
@@ -62,7 +62,7 @@ class Outfit:
     options: Options
     run_agent: Callable[[str, str], str]
     call_ids: CallIds
-    contract: Contract
+    news: ContextNews
     max_blocks: int
     withholds: bool
     policies: FilePolicies
@@ -154,7 +154,7 @@ class Driver:
 
     def _tell_enabled(self, before: Slate) -> None:
         """What is enforced is also told."""
-        news = self._outfit.contract.news(before, self.channel.session().slate)
+        news = self._outfit.news.since(before, self.channel.session().slate)
         if news:
             (told,) = self.transcript.add(message(Role.DEVELOPER, news, RENDERED))
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=(RENDERED_UID,)))

@@ -26,7 +26,7 @@ from bylaw.hosts.chat.channel import Channel
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.contract import Contract, may_withhold
+from bylaw.hosts.chat.context_news import ContextNews, may_withhold
 from bylaw.hosts.chat.driver import Driver, Outfit
 from bylaw.hosts.chat.inline import InlineReader
 from bylaw.hosts.chat.listener import Aside
@@ -146,7 +146,7 @@ class Stage:
             options=_options(declared),
             run_agent=run_agent,
             call_ids=self._call_ids,
-            contract=Contract.of(library),
+            news=ContextNews.of(library),
             max_blocks=settings.stop.max_blocks,
             withholds=may_withhold(library.in_force()),
             policies=policies,

@@ -28,21 +28,21 @@ RENDERED = "render"
 RENDERED_UID = built_in_uid(NAME, RENDERED)
 
 
-class Contract:
+class ContextNews:
     """What a chat's context documents demand; nothing if it has none."""
 
     def __init__(self, document: Document | None = None) -> None:
         self._document = document
 
     @classmethod
-    def of(cls, library: Library) -> Contract:
-        """The contract of the books in force; a broken one denies by itself and tells nothing."""
+    def of(cls, library: Library) -> ContextNews:
+        """What the documents in force say; a broken one denies by itself and tells nothing."""
         for loaded in library.books:
             if loaded.dialect.name == NAME and not loaded.broken:
                 return cls(read_document([file.source for file in loaded.texts.values()]))
         return cls()
 
-    def news(self, before: Slate, now: Slate) -> str:
+    def since(self, before: Slate, now: Slate) -> str:
         """What the model must know now, if that is something else than before."""
         if self._document is None or before == now:
             return ""
