@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due, Following
+    from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.runtime.journal.sources import RulesInForce
     from bylaw.runtime.journal.store import Debt, Journal
@@ -67,21 +68,30 @@ class Runtime:
         performers: Performers = NO_PERFORMERS,
         scribe: Scribe | None = None,
     ) -> None:
-        recorder = Recorder(rules, in_force, journal, gatherers)
-        self.renew = recorder.renew
-        self.record = recorder.record
-        self.preview = recorder.preview
+        self._recorder = Recorder(rules, in_force, journal, gatherers)
         self.journal = journal
         self.performers = performers
         self.scribe = scribe
         self._recovered: set[str] = set()
         self._given_up: set[int] = set()
 
+    def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
+        """Other rules are in force from now on."""
+        self._recorder.renew(rules, in_force)
+
+    def preview(self, event: Event) -> Decision:
+        """What would be decided now; nothing is recorded."""
+        return self._recorder.preview(event)
+
+    def record(self, event: Event, owes: Debt | None = None, pays: Debt | None = None) -> Answer:
+        """Decide an event and commit it, with what it owes and what it pays."""
+        return Answer(*self._recorder.record(event, owes, pays))
+
     def submit(self, event: Event) -> Answer:
         """Record, decide and carry out one event and everything that comes of it."""
         try:
             self.recover(event.session)
-            answer = Answer(*self.record(event))
+            answer = self.record(event)
             return _Submission(self).run(answer) if has_consequences(answer) else answer
         except JournalError as problem:
             self._recovered.discard(event.session)
@@ -161,7 +171,7 @@ class _Submission:
             self._runtime.journal.close_plans(seq)
 
     def _submit(self, event: Event, owes: Debt | None = None, pays: Debt | None = None) -> Answer:
-        answer = Answer(*self._runtime.record(event, owes, pays))
+        answer = self._runtime.record(event, owes, pays)
         self._carry_out(answer)
         return answer
 
