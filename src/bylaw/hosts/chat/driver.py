@@ -8,7 +8,6 @@ next thing happens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
 from bylaw.dialects.chatmd.syntax.content import text_of
@@ -21,6 +20,7 @@ from bylaw.hosts.chat.calling import Caller
 from bylaw.hosts.chat.context_news import RENDERED, RENDERED_UID, in_fixed_words
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
+from bylaw.hosts.chat.output_gate import OutputGate
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, halt, message
 from bylaw.hosts.demands import demands
@@ -34,38 +34,16 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.chatmd.syntax.nodes import Node
     from bylaw.hosts.chat.blocks import Block
-    from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.channel import Channel
-    from bylaw.hosts.chat.context_news import ContextNews
-    from bylaw.hosts.chat.messages import Options, Reply
-    from bylaw.hosts.chat.models.base import Model
-    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.chat.messages import Reply
+    from bylaw.hosts.chat.outfit import Outfit
     from bylaw.hosts.chat.transcript import Transcript
-    from bylaw.hosts.worktree.file_policies import FilePolicies
     from bylaw.model.decision import Decision
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
 KEPT_BACK = "a rule keeps back what the file says last; take it out of the file"
 NOTHING_SENT = "a rule lets no request be sent"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outfit:
-    """What a chat works with; it `withholds` outputs if a rule may keep one back.
-
-    Then nothing is shown before it was judged. `max_blocks` is how often a stop is blocked.
-    """
-
-    model: Model
-    tools: Toolbox
-    options: Options
-    run_agent: Callable[[str, str], str]
-    call_ids: CallIds
-    news: ContextNews
-    max_blocks: int
-    withholds: bool
-    policies: FilePolicies
 
 
 class Driver:
@@ -76,8 +54,8 @@ class Driver:
         self.transcript = transcript
         self._outfit = outfit
         self._blocked = 0
-        # What the model said in this answer, before it called tools.
-        self._said: list[str] = []
+        listener = transcript.listener
+        self._gate = OutputGate(channel, listener, withholds=outfit.withholds)
         self.owes_turn = False
         # The turn that a process left open is gone on with, and its rules are not asked again.
         self.in_turn = False
@@ -143,7 +121,7 @@ class Driver:
         """
         self.channel.submit(Message(role=Role.USER, text=block.text))
         self._blocked = 0
-        self._said.clear()
+        self._gate.forget()
         # A command may have enabled something before a later line of the message failed.
         self._tell_enabled(before)
         if answer.verdict is Verdict.HALT:
@@ -163,7 +141,7 @@ class Driver:
         """A rule ends the turn: what it says is the answer, and nothing else is."""
         reasons = [one for one in decision.reasons if one.verdict is decision.verdict]
         text = "\n".join(reason.text for reason in reasons)
-        self._said.clear()
+        self._gate.forget()
         self.transcript.listener.drop()
         self.transcript.listener.text(text + "\n")
         (block,) = self.transcript.add(halt(text, reasons[0].rule))
@@ -206,8 +184,7 @@ class Driver:
             tools=self._outfit.tools.specs,
             options=self._outfit.options,
         )
-        if self._outfit.withholds:
-            self.transcript.listener.hold()
+        self._gate.hold()
         reply = self._outfit.model.reply(request, self.transcript.listener.text)
         self.turns += 1
         self.usage = self.usage.plus(reply.usage)
@@ -219,14 +196,10 @@ class Driver:
         caller.answer_all(calls)
         if caller.halted is None:
             if self.finish(reply.text, goes_on=bool(calls)):
-                self._show(reply)
+                self._gate.show(reply)
         else:
             text = self._halt(caller.halted.deciding)
             self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
-
-    def _ends(self, text: str, *, final: bool) -> TurnEnd:
-        """The end of a turn, with what was said before in the same answer."""
-        return TurnEnd(text=text, final=final, earlier="\n".join(self._said))
 
     def _withhold(self, reply: Reply) -> bool:
         """Judge an output before anybody sees it; one that is not released is only recorded.
@@ -234,24 +207,14 @@ class Driver:
         What is said beside calls is not final. If it is kept back, so are its calls, and the
         turn ends with the payload.
         """
-        if not self._outfit.withholds:
+        decision = self._gate.objection(reply)
+        if decision is None:
             return False
-        ends = self._ends(reply.text, final=not reply.calls)
-        decision = self.channel.preview(ends)
-        if not is_refused(decision.verdict):
-            return False
+        ends = self._gate.end_of(reply.text, final=True)
         text = self._halt(decision)
         error = TurnEnd(text=text, response=ERROR_RESPONSE)
         self.channel.submit(error if reply.calls else ends)
         return True
-
-    def _show(self, reply: Reply) -> None:
-        """What was held is shown once the answer is whole and nobody kept it back."""
-        if reply.calls:
-            self._said += [reply.text] if reply.text else []
-        else:
-            self._said.clear()
-            self.transcript.listener.release()
 
     def finish(self, text: str, *, goes_on: bool) -> bool:
         """The turn is over; if nothing was called, the person is next.
@@ -259,17 +222,15 @@ class Driver:
         False if the output stays held: it was judged, but its end could not be recorded, or rules
         judge otherwise by now. Then the chat stops.
         """
-        answer = self.channel.submit(self._ends(text, final=not goes_on))
+        answer = self.channel.submit(self._gate.end_of(text, final=not goes_on))
         self.owes_turn = goes_on
-        if self._outfit.withholds and is_refused(answer.verdict):
-            self.transcript.listener.drop()
-            self._tell_reasons(answer)
-            self.stopped = answer.problem or KEPT_BACK
-            return False
+        stays_closed = self._gate.stays_closed(answer)
         self._tell_reasons(answer)
-        if not goes_on:
+        if stays_closed:
+            self.stopped = answer.problem or KEPT_BACK
+        elif not goes_on:
             self._hand_back(text)
-        return True
+        return not stays_closed
 
     def _begin(self) -> bool:
         self.transcript.file.turn_begins(replies_in(self.transcript.blocks))
