@@ -108,14 +108,8 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 # Keys keep their order: a guard may walk a map, and a restored session must read the same.
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(Session)
 
 
 def encode_session(session: Session) -> bytes:
     """A session as JSON; equal histories give equal bytes."""
     return _ENCODER.encode(session)
-
-
-def decode_session(data: bytes) -> Session:
-    """A session from what `encode_session` wrote; anything else is a `msgspec.MsgspecError`."""
-    return _DECODER.decode(data)
