@@ -14,7 +14,7 @@ import pytest
 
 import bylaw
 from bylaw.runtime.reading import MAX_INPUT_BYTES
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 from contract_texts import DOC, REVIEW
 
 BYLAW = [sys.executable, "-m", "bylaw", "context"]
@@ -264,7 +264,7 @@ def test_a_message_that_fails_is_told_and_nothing_else(folder):
 
 def test_the_state_of_a_recorded_session(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    book = read_contract(["doc.md"]).book.book
+    book = read_given(["doc.md"]).book.book
     with bylaw.Engine([book], journal="j.db") as engine:
         for text in ("/guard()", "/setmode(research)", "/guard()"):
             engine.submit({"kind": "prompt", "session": "chat:a.chatmd", "text": text})

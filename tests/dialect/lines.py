@@ -19,7 +19,7 @@ import shlex
 from dataclasses import dataclass
 from functools import partial
 
-from bylaw.dialects.base import FixedReason, Loaded, Start, Startable, WhenBroken, uid_of
+from bylaw.dialects.base import FixedReason, Loaded, Start, Startable, WhenBroken
 from bylaw.expr.expression import load_guard
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.expr.guard_environment import guard_environment
@@ -33,6 +33,7 @@ from bylaw.model.rule import Filter, Judgement, Origin, PlanForm, Rule, Trigger
 from bylaw.model.slate import variable_space
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.suggest import did_you_mean
+from bylaw.model.uid import uid_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Op, Role
 

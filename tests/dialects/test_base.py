@@ -20,7 +20,7 @@ from bylaw.model.event import ToolBefore
 from bylaw.model.facts import ToolFacts
 from bylaw.model.procedure import Book, Flow, Group, SortKey
 from bylaw.model.rule import Limits
-from bylaw.model.session import Firing, Session
+from bylaw.model.session import FiringCount, Session
 from bylaw.model.source import SourceFile, Span
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
@@ -105,7 +105,7 @@ def test_another_language_warns_once_a_session_and_its_other_rules_act():
     rule = replaced(file("x"), when_broken=warns)
     (closed,) = close([group("deny tool shell because no")], "lines", [rule])
     first = decided(closed)
-    fired = Session(firings={rule.uid: Firing(count=1, turn=1, at=0)})
+    fired = Session(firings={rule.uid: FiringCount(count=1, turn=1, at=0)})
     later = decided(closed, session=fired)
 
     assert [reason.verdict for reason in first.reasons] == [Verdict.WARN, Verdict.DENY]
@@ -117,7 +117,7 @@ def test_a_first_match_group_is_closed_for_good(once):
     warns = replace(lines.when_broken, once=once)
     rule = replaced(file("x", "zz.lines"), when_broken=warns)
     (closed,) = close([group("first\non tool.before run rm -r x")], "lines", [rule])
-    for session in (None, Session(firings={rule.uid: Firing(count=1, turn=1, at=0)})):
+    for session in (None, Session(firings={rule.uid: FiringCount(count=1, turn=1, at=0)})):
         decision = decided(closed, session=session)
 
         assert (decision.verdict, decision.plans) == (Verdict.DENY, ())

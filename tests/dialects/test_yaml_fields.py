@@ -5,9 +5,10 @@ from enum import StrEnum
 import pytest
 
 from bylaw.dialects.yaml import Scalar, load_yaml
-from bylaw.dialects.yaml.fields import MAX_ERRORS, FieldCodes, Fields, Findings
+from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
 from bylaw.model.codes import Code, Example
 from bylaw.model.diagnostic import Fix, Label, error
+from bylaw.model.findings import MAX_ERRORS
 from bylaw.model.source import SourceFile, Span
 
 

@@ -251,7 +251,7 @@ def thrown_rule(dice, dialect, path, number, which):
         steps=dice.some(makers, 3),
         on_error=dice.some(OBSERVING[:1], 1),
         on_failure=dice.pick(list(OnFailure)),
-        told=dice.pick([None, None, None, TOLD]),
+        summary=dice.pick([None, None, None, TOLD]),
         again=which.reaching and dice.pick(range(8)) == 1,
         status=dice.pick([(), (), (CallStatus.OK,)]),
         rounds=dice.pick([Rounds.ANY, Rounds.ANY, Rounds.FIRST, Rounds.LAST]),

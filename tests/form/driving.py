@@ -27,7 +27,7 @@ from bylaw.model.effects import HistoryCompact, ToolCall
 from bylaw.model.event import EffectDone, HistoryChanged, ToolAfter
 from bylaw.model.fold import fold
 from bylaw.model.session import Session, encode_session
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import CallStatus, EffectStatus
 from bylaw.model.wire import decode_event, encode_event
 
@@ -172,7 +172,7 @@ class Driven:
     def _call(self, happened, before):
         judged = self._take(before)
         happened.caused.append(judged)
-        if judged.verdict >= Verdict.DENY:
+        if is_refused(judged.verdict):
             return StepOutcome(EffectStatus.REFUSED, {"error": "denied"})
         after = ToolAfter(
             tool=before.tool,

@@ -144,7 +144,7 @@ def rule(
         plan=PlanForm(
             steps=_makers(steps),
             on_error=_makers(fields.pop("on_error", ())),
-            **_taken(fields, "on_failure", "ends_group_on_failure", "told", "again"),
+            **_taken(fields, "on_failure", "ends_group_on_failure", "summary", "again"),
         ),
         **fields,
     )

@@ -474,8 +474,8 @@ class TestARuleThatTellsWhatItDid:
 
     def test_the_line_is_the_last_step_and_costs_nothing(self):
         rules = [
-            rule("first", Kind.TURN_START, steps=[insert("one"), insert("two")], told=TOLD),
-            rule("stop", Kind.TURN_START, line=2, last=True, told=TOLD),
+            rule("first", Kind.TURN_START, steps=[insert("one"), insert("two")], summary=TOLD),
+            rule("stop", Kind.TURN_START, line=2, last=True, summary=TOLD),
         ]
         session = Driven(chat(*rules))
         start = session.submit(TurnStart())
@@ -490,7 +490,7 @@ class TestARuleThatTellsWhatItDid:
     def test_a_rule_over_the_budget_tells_and_has_not_fired(self):
         rules = [
             rule("first", Kind.TURN_START, steps=[insert("one")]),
-            rule("over", Kind.TURN_START, line=2, once=True, steps=[insert("two")], told=TOLD),
+            rule("over", Kind.TURN_START, line=2, once=True, steps=[insert("two")], summary=TOLD),
         ]
         session = Driven(chat(*rules))
         start = session.submit(TurnStart())
@@ -500,15 +500,15 @@ class TestARuleThatTellsWhatItDid:
         assert list(session.session.firings) == [rules[0].uid]
 
     def test_a_denial_is_told(self):
-        deny = rule("deny", Kind.TOOL_BEFORE, verdict=Verdict.DENY, told=TOLD)
+        deny = rule("deny", Kind.TOOL_BEFORE, verdict=Verdict.DENY, summary=TOLD)
         call = Driven(chat(deny)).submit(ToolBefore(tool="X", call="c"))
 
         assert call.steps == [("deny", insert("kept [], skipped []"))]
         assert roles(*call.caused)[0] == ("tool", "deny")
 
     def test_nothing_is_told_of_a_rule_that_did_nothing(self):
-        spared = rule("spared", Kind.TURN_START, steps=[SPARED], told=TOLD)
-        echo = rule("echo", Kind.MESSAGE, line=2, steps=[insert("echo")], told=TOLD)
+        spared = rule("spared", Kind.TURN_START, steps=[SPARED], summary=TOLD)
+        echo = rule("echo", Kind.MESSAGE, line=2, steps=[insert("echo")], summary=TOLD)
         session = Driven(chat(spared, echo))
 
         assert session.submit(TurnStart()).steps == []

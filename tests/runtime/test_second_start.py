@@ -7,6 +7,7 @@ import pytest
 
 import bylaw
 from bylaw.dialects import dialect_named
+from bylaw.dialects.toml_rules import loading
 from bylaw.dialects.toml_rules.reader import read_rules
 from bylaw.dialects.toml_rules.written import to_note
 from bylaw.model.source import SourceFile
@@ -47,14 +48,13 @@ def put(root, **texts):
 
 def read_texts(monkeypatch):
     """The files that the language has to read itself, from now on."""
-    language = dialect_named("toml")
     asked = []
 
     def reading(sources):
         asked.extend(source.path for source in sources)
         return read_rules(sources)
 
-    monkeypatch.setattr(language, "read_rules", reading)
+    monkeypatch.setattr(loading, "read_rules", reading)
     return asked
 
 

@@ -238,12 +238,16 @@ class TestOwners:
             assert journal.open_plans("default") == [(9, ADOPTED), (10, this_process())]
 
 
-def test_a_gatherer_that_breaks_leaves_the_fact_unknown():
+def test_a_gatherer_that_breaks_leaves_the_fact_unknown_and_is_logged(caplog):
     def broken(event, need):
-        raise StopIteration
+        raise StopIteration("whatever a host's code raises")
 
     event = gathered(TurnStart(), (Need(NeedName.SCRIPTS, "d"),), {NeedName.SCRIPTS: broken})
     assert event.facts.unknown == ("scripts:d",)
+    (logged,) = caplog.records
+    assert (logged.name, logged.levelname) == ("bylaw", "ERROR")
+    assert logged.getMessage() == "`scripts:d` is unknown, because finding it out failed"
+    assert "whatever a host's code raises" in caplog.text
 
 
 def test_a_tool_may_submit_events_itself(root):

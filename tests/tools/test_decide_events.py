@@ -4,11 +4,12 @@ import io
 import json
 
 import pytest
-from deciding_books import When, rule, rule_set, uid
+from deciding_books import Says, When, rule, rule_set, uid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bylaw.engine.causes import MAX_CAUSED
 from bylaw.model.decision import Match, Need, NeedName, Needs
 from bylaw.model.effects import (
     CommandRun,
@@ -24,11 +25,20 @@ from bylaw.model.effects import (
     StateSet,
     ToolCall,
 )
-from bylaw.model.event import AgentStop, Bus, Custom, Message, Prompt, ToolBefore, TurnStart
+from bylaw.model.event import (
+    AgentStop,
+    Bus,
+    Custom,
+    Message,
+    Prompt,
+    ToolBefore,
+    TurnEnd,
+    TurnStart,
+)
 from bylaw.model.facts import LawFacts, ScriptResult
-from bylaw.model.rule import Filter, Limits
+from bylaw.model.rule import Filter, Judgement, Limits
+from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import DeliverAt, Kind, Role
-from bylaw.runtime.rehearsal import MAX_CAUSED
 from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.event_lines import MAX_LINE_BYTES, event_lines
 
@@ -441,6 +451,20 @@ class TestCalls:
             ("message.insert", None),
         ]
         assert line["caused"][-1]["text"] == "the call was denied!"
+
+    def test_a_call_that_a_person_would_have_to_allow_is_refused_and_never_made(self):
+        """As when it is carried out: there is nobody to ask inside a plan."""
+        asks = Judgement(Verdict.ASK, Says("may I?"))
+        rules = [
+            rule("auto", START, self.call, insert("found it")),
+            rule("policy", BEFORE, judgement=asks, filter=Filter(tools=("search",))),
+        ]
+
+        line = decided(rules, TurnStart(), TurnEnd(), TurnStart())
+
+        assert [one.get("status") for one in line["effects"]] == ["refused", None]
+        assert line["state"]["pending"] == []
+        assert line["state"]["calls"] == {}
 
     def test_a_step_succeeds_until_somebody_says_otherwise(self):
         run = CommandRun(argv=("make",), cwd=".", timeout_s=5)

@@ -28,7 +28,7 @@ from bylaw.model.rule import (
     Rule,
     Trigger,
 )
-from bylaw.model.session import Firing, Session, Turns
+from bylaw.model.session import FiringCount, Session, Turns
 from bylaw.model.slate import Enabled, Slate
 from bylaw.model.visible import width
 from bylaw.model.vocabulary import ApprovalState, Authority, CallStatus, Kind
@@ -397,7 +397,7 @@ class TestCircumstances:
 
     def test_limits_with_their_counters(self):
         rule = self.rule(limits=Limits(cooldown_turns=5, cooldown_ms=1_000))
-        firings = {"x:a#one": Firing(count=2, turn=1, at=BEGIN)}
+        firings = {"x:a#one": FiringCount(count=2, turn=1, at=BEGIN)}
         view = self.view(firings=firings, turns=Turns(completed=4))
         turns, ms = limits_of(rule, view)
         assert (turns.counted, turns.fired, turns.closed) == (3, 2, True)
@@ -423,7 +423,7 @@ class TestCircumstances:
 
     def test_a_cool_down_ends_where_the_engine_says(self):
         rule = self.rule(limits=Limits(cooldown_turns=2))
-        firings = {"x:a#one": Firing(count=1, turn=1, at=BEGIN)}
+        firings = {"x:a#one": FiringCount(count=1, turn=1, at=BEGIN)}
         closed = [
             next(limits_of(rule, self.view(firings=firings, turns=Turns(completed=done)))).closed
             for done in range(5)

@@ -15,7 +15,7 @@ from bylaw.cli.progress import progress
 from bylaw.dialects.context.render import rendered
 from bylaw.tools.check import report_on
 from bylaw.tools.context.conversation import Conversation, Result
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 from bylaw.tools.context.variables import variables
 from bylaw.tools.printers import context as printer
 
@@ -59,7 +59,7 @@ def check(files: tuple[str, ...], form: str) -> int:
       bylaw context check modes.md review.md --format json
     """
     with progress() as tell:
-        contract = read_contract(files, tell)
+        contract = read_given(files, tell)
     return print_report(report_on(contract.library), form)
 
 
@@ -95,7 +95,7 @@ def call(files: tuple[str, ...], messages: tuple[str, ...]) -> int:
       bylaw context call a.md b.md -- "/a.mode(plan)" "/review()"
     """
     with progress() as tell:
-        contract = read_contract(files, tell)
+        contract = read_given(files, tell)
     conversation = Conversation(contract)
     failed = False
     for message in messages:

@@ -14,8 +14,8 @@ from bylaw.cli.progress import progress
 from bylaw.model.errors import BylawError
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.writing import replace_file
-from bylaw.tools.context.documents import read_contract
-from bylaw.tools.context.formatting import format_contract
+from bylaw.tools.context.documents import read_given
+from bylaw.tools.context.formatting import format_documents
 from bylaw.tools.printers import context as printer
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def fmt(*, files: tuple[str, ...], checks: bool, writes: bool, form: str) -> int
     if checks and writes:
         raise click.UsageError("--check and --write do not go together")
     with progress() as tell:
-        found = format_contract(read_contract(files, tell))
+        found = format_documents(read_given(files, tell))
     if writes:
         _write(found)
     if form == "json":

@@ -12,7 +12,7 @@ from bylaw.cli.progress import progress
 from bylaw.model.visible import visible
 from bylaw.runtime.journal.reader import journal_path
 from bylaw.tools.context.conversation import Conversation, Result
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 from bylaw.tools.context.variables import recorded_session
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def at_moment(
     if journal and not session:
         raise click.UsageError("--journal goes with --session")
     with progress() as tell:
-        contract = read_contract(files, tell)
+        contract = read_given(files, tell)
         document = contract.sound
         past = recorded_session(journal or journal_path(), session, tell) if session else None
     conversation = Conversation(contract, past)

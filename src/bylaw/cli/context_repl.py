@@ -17,7 +17,7 @@ from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 from bylaw.tools.context.completing import DELIMITERS, completions
 from bylaw.tools.context.conversation import Conversation, Result
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 from bylaw.tools.context.variables import variables
 from bylaw.tools.event_lines import event_lines
 from bylaw.tools.printers import context as printer
@@ -49,7 +49,7 @@ def repl(files: tuple[str, ...]) -> int:
       printf '/mode(plan)\\n:state\\n' | bylaw context repl modes.md
     """
     with progress() as tell:
-        contract = read_contract(files, tell)
+        contract = read_given(files, tell)
     session = _Repl(contract.sound, Conversation(contract))
     if sys.stdin is None:
         return 0

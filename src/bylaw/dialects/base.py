@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from bylaw.model.errors import BylawError
 from bylaw.model.procedure import Flow, Group, Procedure, SortKey
 from bylaw.model.rule import Judgement, Limits, Origin, Rule, Trigger
+from bylaw.model.uid import built_in_uid, dialect_of
 from bylaw.model.visible import clipped
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from bylaw.model.verdict import Verdict
     from bylaw.model.vocabulary import Kind
 
-BUILT_IN = "builtin"
+
 # Before every rank that a language gives to its own rules.
 FIRST = -(2**31)
 _DOES_NOT_LOAD = "does-not-load"
@@ -184,11 +185,6 @@ class Dialect(Protocol):
         """Everything that the book of these files can start, for the person who must trust it."""
 
 
-def uid_of(dialect: str, path: str, rule_id: str) -> str:
-    """The name of a rule that is unique over all books."""
-    return f"{dialect}:{path}#{rule_id}"
-
-
 @dataclass(frozen=True, slots=True)
 class FixedReason:
     """A reason that was known at load."""
@@ -212,7 +208,7 @@ def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
     what = dialect.when_broken
     rule_id = f"{_DOES_NOT_LOAD}:{file.path}"
     return Rule(
-        uid=uid_of(dialect.name, BUILT_IN, rule_id),
+        uid=built_in_uid(dialect.name, rule_id),
         id=rule_id,
         origin=Origin(file.path, line, 1, file.digest),
         on=Trigger(kinds=what.kinds),
@@ -226,7 +222,7 @@ def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
 
 def is_stand_in(uid: str) -> bool:
     """Whether a rule is there in place of a file which does not load."""
-    return uid.partition(":")[2].startswith(f"{BUILT_IN}#{_DOES_NOT_LOAD}:")
+    return uid.startswith(built_in_uid(dialect_of(uid), f"{_DOES_NOT_LOAD}:"))
 
 
 def _why(file: RuleFile, line: int, errors: Sequence[Diagnostic]) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
 
 MAX_CHAIN = 8
+# Chains are short, but many rules could make a wide tree of them.
+MAX_CAUSED = 1_000
 
 CAUSING = frozenset(
     {Op.MESSAGE_INSERT, Op.EVENT_EMIT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT}
@@ -32,6 +34,11 @@ CAUSING = frozenset(
 # The outcome of a step that `too_deep` keeps from being performed.
 TOO_DEEP = StepOutcome(
     EffectStatus.REFUSED, {"error": f"a chain of rules has at most {MAX_CHAIN} links"}
+)
+
+# The outcome of a step that would cause one event too many.
+TOO_MANY = StepOutcome(
+    EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
 )
 
 # What a plan cannot change; every other fact is gathered anew for the events that it causes.
@@ -43,6 +50,24 @@ Caused = TypeVar("Caused", Message, Custom, ToolBefore, HistoryChanged)
 def too_deep(event: Event, op: Op) -> bool:
     """Whether a step with this op, of a decision on this event, is refused."""
     return op in CAUSING and len(event.cause) >= MAX_CHAIN
+
+
+class Causing:
+    """Counts the steps that cause something in answer to one event, over all links of chains."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def refusal(self, event: Event, op: Op) -> StepOutcome | None:
+        """The outcome of a step that is not performed; any other counts if it causes something."""
+        if op not in CAUSING:
+            return None
+        if too_deep(event, op):
+            return TOO_DEEP
+        if self._made >= MAX_CAUSED:
+            return TOO_MANY
+        self._made += 1
+        return None
 
 
 def chain(event: Event, *uids: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from bylaw.engine.lines import MAX_LINES
 from bylaw.engine.notices import deliveries
 from bylaw.engine.trace import collapsed
 from bylaw.model.decision import Decision, Need, Needs, TraceLine, TraceResult
+from bylaw.model.uid import built_in_uid
 from bylaw.model.verdict import Verdict, strongest
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
 
 
-class Findings(Struct):
+class Gathered(Struct):
     """Collected while the rules are visited."""
 
     tracing: bool
@@ -56,7 +57,7 @@ class Findings(Struct):
 
     def cut_short(self, dialect: str) -> None:
         """A group was not read to the end of the text."""
-        uid, detail = f"{dialect}:builtin#lines", f"only {MAX_LINES:,} lines are read"
+        uid, detail = built_in_uid(dialect, "lines"), f"only {MAX_LINES:,} lines are read"
         self.trace.append(TraceLine(uid=uid, result=TraceResult.NOT_LIVE, detail=detail))
 
     def need(self, needs: tuple[Need, ...]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from bylaw.engine.combine import Findings
+from bylaw.engine.combine import Gathered
 from bylaw.engine.fire import Firing, fault, fire
 from bylaw.engine.gates import closed_gates, describe
 from bylaw.engine.limits import Spending, limit_in_force
@@ -63,7 +63,7 @@ def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Ne
     deliberation = _Deliberation(View.of(observed, event), _ask)
     for candidates in rules.candidates(event):
         deliberation.read(candidates)
-    return deliberation.findings.answer(observed, event)
+    return deliberation.gathered.answer(observed, event)
 
 
 def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[TraceLine, ...]:
@@ -76,7 +76,7 @@ def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[
     deliberation = _Deliberation(View.of(observed, event), answer)
     for candidates in bucket.groups:
         deliberation.read(candidates)
-    decision = deliberation.findings.answer(observed, event)
+    decision = deliberation.gathered.answer(observed, event)
     assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
     return decision.trace
 
@@ -86,7 +86,7 @@ def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, 
     deliberation = _Deliberation(view, lambda _rule, _view: _NO_VALUES, tracing=False)
     for candidates in bucket.chosen(held):
         deliberation.read(candidates)
-    return deliberation.findings.decision(view.session, view.event, trace)
+    return deliberation.gathered.decision(view.session, view.event, trace)
 
 
 class _Deliberation:
@@ -94,7 +94,7 @@ class _Deliberation:
 
     def __init__(self, view: View, ask: Ask, *, tracing: bool = True) -> None:
         self.view = view
-        self.findings = Findings(tracing=tracing)
+        self.gathered = Gathered(tracing=tracing)
         self.ask = ask
         self.disabled = frozenset(view.event.facts.disabled or ())
         self.halted = False
@@ -112,18 +112,18 @@ class _Deliberation:
         told: set[TraceLine] = set()
         for place, line in enumerate(lines_of(self.view.event)):
             if place == MAX_LINES:
-                self.findings.cut_short(candidates.group.dialect)
+                self.gathered.cut_short(candidates.group.dialect)
                 break
             self.view.line = line
-            begun = len(self.findings.trace)
+            begun = len(self.gathered.trace)
             self._read_once(candidates.of_line(line), spending)
-            self.findings.forget_repeats(begun, told)
+            self.gathered.forget_repeats(begun, told)
             if self.halted:
                 break
 
     def _read_once(self, candidates: Candidates, spending: Spending) -> None:
         flow = candidates.group.procedure.flow
-        begun = len(self.findings.trace)
+        begun = len(self.gathered.trace)
         # Only rules that close the group look at what became of the others.
         self.visited = [] if candidates.closing else None
         for rule in candidates.rules:
@@ -134,7 +134,7 @@ class _Deliberation:
             self.view.visited, self.visited = self.visited, None
             for rule in candidates.closing:
                 self._consider(rule, candidates, spending, closing=True)
-        self.findings.collapse(begun)
+        self.gathered.collapse(begun)
 
     def _consider(
         self, rule: Rule, candidates: Candidates, spending: Spending, *, closing: bool = False
@@ -150,7 +150,7 @@ class _Deliberation:
             lacks = rule.needs and self._lacks(rule.needs)
             match = None if lacks else self.ask(rule, self.view)
         except MissingFact as missing:
-            self.findings.need(missing.needs)
+            self.gathered.need(missing.needs)
             match = None
         except GuardError as problem:
             return self._settle(fault(rule, candidates.group, self.view, problem))
@@ -161,7 +161,7 @@ class _Deliberation:
         try:
             return self._settle(fire(rule, candidates.group, self.view, match, spending))
         except MissingFact as missing:
-            self.findings.need(missing.needs)
+            self.gathered.need(missing.needs)
             return TraceResult.GUARD_FALSE
 
     def _lacks(self, needs: tuple[Need, ...]) -> bool:
@@ -174,20 +174,20 @@ class _Deliberation:
             missing = self.view.lacking(needs)
             if missing and isinstance(problem := self.view.missing(missing), GuardError):
                 raise problem
-            self.findings.need(missing)
+            self.gathered.need(missing)
             lacks = self.lacking[id(needs)] = bool(missing)
         return lacks
 
     def _pass_over(
         self, rule: Rule, result: TraceResult, detail: str = "", closed: tuple[Gate, ...] = ()
     ) -> TraceResult:
-        self.findings.note(rule, result, detail)
+        self.gathered.note(rule, result, detail)
         if self.visited is not None:
             self.visited.append(Visited(rule, result, closed))
         return result
 
     def _settle(self, firing: Firing) -> TraceResult:
-        self.findings.take(firing)
+        self.gathered.take(firing)
         self.view.slate = firing.slate
         if firing.verdict is Verdict.HALT:
             self.halted = True
@@ -197,7 +197,7 @@ class _Deliberation:
         return firing.result
 
     def _limit(self, rule: Rule) -> str:
-        if rule.limits != NO_LIMITS and rule.uid in self.findings.fired:
+        if rule.limits != NO_LIMITS and rule.uid in self.gathered.fired:
             return "fired on an earlier line"  # every limit forbids it twice in one event
         return limit_in_force(rule, self.view)
 
@@ -206,7 +206,7 @@ class _Deliberation:
             return False
         if rule.on.main_agent and not self.view.event.by_main_agent:
             return False
-        in_first_of_two = self.findings.comes_again and self.view.event.round == 1
+        in_first_of_two = self.gathered.comes_again and self.view.event.round == 1
         return not in_first_of_two or rule.on.rounds is not Rounds.LAST
 
 

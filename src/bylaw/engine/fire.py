@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bylaw.engine.view import MissingFact
-from bylaw.model.codes.engine import FOREIGN_VARIABLE, GUARD_CRASH, VALUE_NOT_FINITE
+from bylaw.engine.stepping import after, made_by, steps_of
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
-from bylaw.model.effects import StateSet
 from bylaw.model.errors import GuardError, NotNeeded, RenderError
 from bylaw.model.procedure import GuardFault, StepFault, Writes
-from bylaw.model.slate import belongs_to
-from bylaw.model.values import is_finite
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from bylaw.engine.index import OrderedGroup
     from bylaw.engine.limits import Spending
     from bylaw.engine.view import View
@@ -28,8 +21,6 @@ if TYPE_CHECKING:
     from bylaw.model.rule import ReasonMaker, Rule, StepMaker
     from bylaw.model.slate import Slate
     from bylaw.model.values import JSON
-
-Made = TypeVar("Made")
 
 
 class Firing(Struct, gc=False):
@@ -44,7 +35,7 @@ class Firing(Struct, gc=False):
     steps: list[Step] = []
     on_error: list[Step] = []
     # The message that tells of all this, in a language that wants one.
-    told: list[Step] = []
+    summary: list[Step] = []
     broken: str = ""
     # Plans of built-in rules that tell of a failure.
     notes: list[Plan] = []
@@ -52,7 +43,7 @@ class Firing(Struct, gc=False):
 
     def plan(self) -> Plan | None:
         """The steps as a plan, if there are any."""
-        steps = (*self.steps, *self.told)
+        steps = (*self.steps, *self.summary)
         if not steps and not self.broken:
             return None
         form = self.rule.plan
@@ -122,28 +113,16 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
     if not fired and (skipped or spared):
         # CM-A14: a rule of which nothing remains has not fired.
         firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED
-    if rule.plan.told is not None and (fired or skipped):
+    if rule.plan.summary is not None and (fired or skipped):
         numbers: dict[str, JSON] = {"kept": [*kept], "skipped": [*skipped]}
-        firing.told = _made((rule.plan.told,), firing, view, Match({**match.values, **numbers}))
-
-
-def _made_by(make: Callable[[View, Match], Made], view: View, match: Match) -> Made:
-    """What a maker gives; one that breaks has failed, as a check that breaks has."""
-    try:
-        return make(view, match)
-    except (GuardError, RenderError, MissingFact):
-        raise
-    except Exception as problem:
-        raise _crash(problem) from problem
-
-
-def _crash(problem: Exception) -> RenderError:
-    return RenderError(GUARD_CRASH.name, f"{type(problem).__name__}: {problem}")
+        firing.summary = _made(
+            (rule.plan.summary,), firing, view, Match({**match.values, **numbers})
+        )
 
 
 def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str:
     try:
-        return _made_by(maker.make, view, match)
+        return made_by(maker.make, view, match)
     except (GuardError, RenderError) as problem:
         # A verdict stands even if it cannot be put into words.
         firing.details.append(f"reason failed: {problem.message}")
@@ -170,7 +149,7 @@ def _compute_steps(
         made: tuple[Step, ...] = ()
         failed = False
         try:
-            made = _steps_of(maker, firing.group, view, match)
+            made = steps_of(maker, firing.group, view, match)
         except NotNeeded as said:
             spared = True
             firing.details.append(f"step {number} not needed: {said.message}")
@@ -180,61 +159,24 @@ def _compute_steps(
         if made:
             kept.append(number)
             firing.steps += made
-            view.slate = _after(view.slate, made) if in_order else before
+            view.slate = after(view.slate, made) if in_order else before
         elif not rule.free:
             spending.refund(maker.op)
         if failed:
             break
     # A halt has taken back all steps, and with them what they wrote.
-    firing.slate = view.slate if in_order and firing.steps else _after(before, firing.steps)
+    firing.slate = view.slate if in_order and firing.steps else after(before, firing.steps)
     view.slate = before
     if rule.plan.on_error and (firing.steps or firing.broken):
         firing.on_error = _made(rule.plan.on_error, firing, view, match)
     return kept, skipped, spared
 
 
-def _steps_of(maker: StepMaker, group: OrderedGroup, view: View, match: Match) -> tuple[Step, ...]:
-    """The steps of a maker, if they are what it declared and may write where they write.
-
-    What an action does comes first; messages behind it may tell of it.
-    """
-    try:
-        made = tuple(maker.make(view, match))
-    except (GuardError, RenderError, MissingFact):
-        raise
-    except Exception as problem:
-        raise _crash(problem) from problem
-    expected: tuple[Op, ...] = (maker.op,)
-    for step in made:
-        if getattr(step, "op", None) not in expected:
-            message = f"what was declared as {maker.op} is something else"
-            raise RenderError(GUARD_CRASH.name, message)
-        if isinstance(step, StateSet):
-            _check_write(step, group)
-        expected = (maker.op, Op.MESSAGE_INSERT)
-    return made
-
-
-def _check_write(step: StateSet, group: OrderedGroup) -> None:
-    """A language writes to its own variables, and what JSON can say: else no record is exact."""
-    if not is_finite(step.value):
-        raise RenderError(VALUE_NOT_FINITE.name, f"`{step.name}` would not be a finite number")
-    if not belongs_to(step.space, group.dialect):
-        message = f"`{step.name}` of `{step.space}` belongs to another language"
-        raise RenderError(FOREIGN_VARIABLE.name, message)
-
-
-def _after(slate: Slate, steps: Iterable[Step]) -> Slate:
-    for step in steps:
-        slate = slate.after(step)
-    return slate
-
-
 def _made(makers: tuple[StepMaker, ...], firing: Firing, view: View, match: Match) -> list[Step]:
     steps: list[Step] = []
     for maker in makers:
         try:
-            steps += _steps_of(maker, firing.group, view, match)
+            steps += steps_of(maker, firing.group, view, match)
         except (GuardError, RenderError) as problem:
             firing.details.append(f"on_error {maker.op} failed: {problem.message}")
     return steps
@@ -264,7 +206,7 @@ def _fault_reason(procedure: Procedure, rule: Rule, view: View, match: Match) ->
     if procedure.fault_reason is None:
         return plainly
     try:
-        return _made_by(procedure.fault_reason.make, view, match)
+        return made_by(procedure.fault_reason.make, view, match)
     except (GuardError, RenderError):
         return plainly  # the verdict stands even if it cannot be put into its language's words
 
@@ -283,7 +225,7 @@ def _notes(rule: Rule | None, group: OrderedGroup, view: View, match: Match) -> 
     if rule is None or rule.uid in view.event.cause:
         return []
     try:
-        made = [_steps_of(maker, group, view, match) for maker in rule.plan.steps]
+        made = [steps_of(maker, group, view, match) for maker in rule.plan.steps]
     except (GuardError, RenderError):
         return []  # the trace still tells of the failure itself
     steps = tuple(step for one in made for step in one)

@@ -17,6 +17,7 @@ from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
 from bylaw.model.rule import NO_LIMITS, Filter, Rounds, Rule
 from bylaw.model.slate import SLATE_OPS
+from bylaw.model.uid import uid_of
 from bylaw.model.vocabulary import CallStatus
 
 if TYPE_CHECKING:
@@ -156,9 +157,8 @@ class RuleSet:
         def fits(rule: Rule) -> bool:
             return _fits(rule.filter, event) and self._paths.fits(rule, hits)
 
-        return Candidates(
-            found.group, tuple(filter(fits, found.rules)), tuple(filter(fits, found.closing))
-        )
+        rules, closing = tuple(filter(fits, found.rules)), tuple(filter(fits, found.closing))
+        return Candidates(found.group, rules, closing, _by_key(found.group.procedure, rules))
 
 
 def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:
@@ -172,7 +172,7 @@ def _ordered_groups(books: Sequence[Book]) -> list[OrderedGroup]:
 
 
 def _ordered(book: Book, number: int, group: Group) -> OrderedGroup:
-    name = f"{book.dialect}:{book.path}#{group.name}"
+    name = uid_of(book.dialect, book.path, group.name)
     return OrderedGroup(name, book.dialect, number, group.procedure, in_order(group))
 
 

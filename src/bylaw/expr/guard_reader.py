@@ -12,7 +12,7 @@ from bylaw.model.vocabulary import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.model.session import Firing
+    from bylaw.model.session import FiringCount
 
 _EVENT_NAMES = {
     Kind.TURN_START: "turn_start",
@@ -43,7 +43,7 @@ class FiredAt:
 
     __slots__ = ("_firings", "_prefix")
 
-    def __init__(self, firings: Mapping[str, Firing], prefix: str) -> None:
+    def __init__(self, firings: Mapping[str, FiringCount], prefix: str) -> None:
         self._firings = firings
         self._prefix = prefix
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.dialects.base import uid_of
 from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.model.uid import dialect_of
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.policy_settings import OutputMode
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
@@ -17,30 +17,41 @@ if TYPE_CHECKING:
     from bylaw.model.effects import PromptShow
 
 
+class Demand(NamedTuple):
+    """What is demanded, and the rules that demand it: as a person reads them, and their uids."""
+
+    text: str
+    rule: str
+    uids: tuple[str, ...]
+
+
 def demands(
     decision: Decision, shown: Sequence[PromptShow], output_mode: Callable[[], OutputMode]
-) -> Iterator[tuple[str, str]]:
-    """Each text with the rule that it comes from; policies are told in their own words.
+) -> Iterator[Demand]:
+    """Each text with the rules that it comes from; policies are told in their own words.
 
     What is shown of a policy that does not object any more is left out. How they are told is asked
     only if they say something: elsewhere there may be no repository.
     """
     objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
-    policies_objecting = {one.rule for one in objecting if _is_of_policy(one)}
+    policies_objecting = {one.rule: one.uid for one in objecting if _is_of_policy(one)}
     shown = [one for one in shown if one.policy in policies_objecting]
     in_words = {one.policy for one in shown}
     for reason in objecting:
         if not (_is_of_policy(reason) and reason.rule in in_words):
-            yield reason.text, reason.rule
+            yield Demand(reason.text, reason.rule, (reason.uid,))
     if not shown:
         return
     policies = [one.policy for one in in_order(shown)]
     if output_mode() is OutputMode.INDIVIDUAL:
         for text, policy in zip(individual(shown), policies, strict=True):
-            yield f"{text}\n{how_to_answer([policy])}", policy
+            words = f"{text}\n{how_to_answer([policy])}"
+            yield Demand(words, policy, (policies_objecting[policy],))
     else:
-        yield f"{batched(shown)}\n{how_to_answer(policies)}", ", ".join(policies)
+        uids = tuple(policies_objecting[policy] for policy in policies)
+        text = f"{batched(shown)}\n{how_to_answer(policies)}"
+        yield Demand(text, ", ".join(policies), uids)
 
 
 def _is_of_policy(reason: Reason) -> bool:
-    return reason.uid.startswith(uid_of(NAME, "", "").removesuffix("#"))
+    return dialect_of(reason.uid) == NAME

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import Log, MessageInsert, OutputReplace, PromptShow, ToolCall
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import EffectStatus, Level, Op
 from bylaw.runtime.effects import PYTHON
-from bylaw.runtime.needs import NO_GATHERERS
+from bylaw.runtime.needs import LOGGER, NO_GATHERERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Reason
     from bylaw.model.event import Event
     from bylaw.model.values import JSON
+    from bylaw.model.verdict import Verdict
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
 
-LOGGER = logging.getLogger("bylaw")
+_LOGGER = logging.getLogger(LOGGER)
 _LEVELS = {
     Level.DEBUG: logging.DEBUG,
     Level.INFO: logging.INFO,
@@ -61,7 +62,7 @@ class Reply:
     @property
     def denied(self) -> bool:
         """Whether the thing must not happen; what a person has to decide is not let through."""
-        return self.verdict >= Verdict.ASK
+        return is_refused(self.verdict)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -118,7 +119,7 @@ class PythonHost:
 
     def _log(self, due: Due, _event: Event) -> StepOutcome:
         assert isinstance(due.step, Log)
-        LOGGER.log(_LEVELS[due.step.level], "%s: %s", due.plan.rule, due.step.text)
+        _LOGGER.log(_LEVELS[due.step.level], "%s: %s", due.plan.rule, due.step.text)
         return DONE
 
     def _call(self, due: Due, _event: Event) -> StepOutcome:

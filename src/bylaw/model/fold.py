@@ -25,7 +25,7 @@ from bylaw.model.event import (
     TurnEnd,
     TurnStart,
 )
-from bylaw.model.session import Firing, Session
+from bylaw.model.session import FiringCount, Session
 from bylaw.model.stops import MAX_AS_ONE, MAX_BLOCKED, blocks_stop, violations
 from bylaw.model.values import as_text
 from bylaw.model.verdict import Verdict
@@ -161,14 +161,14 @@ def _take_effect(session: Session, step: Step, uid: str, rule: str) -> Session:
     return replace(session, slate=session.slate.after(step))
 
 
-def _record_firings(session: Session, decision: Decision) -> Mapping[str, Firing]:
+def _record_firings(session: Session, decision: Decision) -> Mapping[str, FiringCount]:
     if not decision.fired:
         return session.firings
     firings = dict(session.firings)
     for uid in decision.fired:
         before = firings.get(uid)
         count = before.count + 1 if before else 1
-        firings[uid] = Firing(count=count, turn=session.turn, at=session.at)
+        firings[uid] = FiringCount(count=count, turn=session.turn, at=session.at)
     return firings
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 from bylaw.model.decision import OnFailure, TraceResult
 
@@ -138,6 +138,16 @@ class Trigger:
     rounds: Rounds = Rounds.ANY
     main_agent: bool = False
 
+    @classmethod
+    def once(cls, kind: Kind, *status: CallStatus) -> Self:
+        """Events that happen once, though they are submitted again after a command."""
+        return cls(kinds=(kind,), status=status, rounds=Rounds.FIRST)
+
+    @classmethod
+    def of_main_agent(cls, kind: Kind) -> Self:
+        """The same, but for subagents: their turns and messages are none of the session."""
+        return cls(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
@@ -227,7 +237,7 @@ class Judgement:
 class PlanForm:
     """A plan whose steps are still to be computed; see `decision.Plan`.
 
-    `told` makes a message about what the rule did: the last step of the plan, which costs no
+    `summary` makes a message about what the rule did: the last step of the plan, which costs no
     budget. Its match has the numbers of the actions that were `kept` and of those `skipped` over
     the budget. Where all were skipped, the message alone is a plan, and the rule has not fired.
     """
@@ -236,7 +246,7 @@ class PlanForm:
     on_failure: OnFailure = OnFailure.DROP_REST
     ends_group_on_failure: bool = False
     on_error: tuple[StepMaker, ...] = ()
-    told: StepMaker | None = None
+    summary: StepMaker | None = None
     again: bool = False
 
 

@@ -32,7 +32,7 @@ class Turns(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         return self.completed + self.open
 
 
-class Firing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FiringCount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often a rule fired, and in which turn and when it last did."""
 
     count: int
@@ -50,7 +50,7 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     history: History = History()
     calls: Calls = Calls()
     slate: Slate = Slate()
-    firings: Mapping[str, Firing] = {}
+    firings: Mapping[str, FiringCount] = {}
     notices: Notices = Notices()
     blocked: BlockedStops = BlockedStops()
     deferred: Deferrals = Deferrals()
@@ -108,14 +108,8 @@ class Session(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 # Keys keep their order: a guard may walk a map, and a restored session must read the same.
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(Session)
 
 
 def encode_session(session: Session) -> bytes:
     """A session as JSON; equal histories give equal bytes."""
     return _ENCODER.encode(session)
-
-
-def decode_session(data: bytes) -> Session:
-    """A session from what `encode_session` wrote; anything else is a `msgspec.MsgspecError`."""
-    return _DECODER.decode(data)

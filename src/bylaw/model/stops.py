@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bylaw.model.decision import Decision, Reason
 from bylaw.model.effects import EntryWrite
 from bylaw.model.event import AgentStop, EffectDone
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import OPEN_STATUSES, EffectStatus, Op
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _VIOLATION = "violation"  # in older records: all violations of a stop as one
 
 def blocks_stop(decision: Decision) -> bool:
     """At a stop, ask and halt mean what deny means."""
-    return decision.verdict >= Verdict.ASK
+    return is_refused(decision.verdict)
 
 
 def violations(event: AgentStop, decision: Decision) -> dict[str, Sequence[Reason]]:
@@ -48,7 +48,7 @@ def violations(event: AgentStop, decision: Decision) -> dict[str, Sequence[Reaso
 
 
 def _told_apart(decision: Decision) -> list[list[Reason]]:
-    reasons = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
+    reasons = [one for one in decision.reasons if is_refused(one.verdict)]
     apart = [[one] for one in reasons[:MAX_EACH]]
     # A verdict without a reason blocks, too.
     return [*apart, reasons[MAX_EACH:]] if reasons[MAX_EACH:] or not apart else apart

@@ -19,11 +19,16 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """A help line naming the nearest known name, or the known names when none is near."""
     names = sorted(known)
     if near := nearest(wrong, names):
-        return f"did you mean `{near}`?"
+        return meant(near)
     if not names:
         return ""
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return "known here: " + ", ".join(f"`{name}`" for name in names[:MAX_LISTED]) + more
+
+
+def meant(near: str) -> str:
+    """A help line naming what was probably meant; empty if nothing was near."""
+    return f"did you mean `{near}`?" if near else ""
 
 
 def nearest(wrong: str, known: Iterable[str]) -> str:

@@ -31,6 +31,11 @@ class Verdict(Enum):
         return self.strength >= other.strength if isinstance(other, Verdict) else NotImplemented
 
 
+def is_refused(verdict: Verdict) -> bool:
+    """Whether a thing is not let through: what a person has to decide is not, either."""
+    return verdict >= Verdict.ASK
+
+
 def strongest(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict that stands; without any, allow."""
     return max(verdicts, key=attrgetter("strength"), default=Verdict.ALLOW)

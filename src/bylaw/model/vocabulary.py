@@ -34,6 +34,10 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+# By the words that files use.
+ROLES = {role.value: role for role in Role}
+
+
 class CallStatus(StrEnum):
     """How a tool call ended; the last two mean that it never happened."""
 

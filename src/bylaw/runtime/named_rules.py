@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.model.errors import RuleError
 from bylaw.model.suggest import did_you_mean
+from bylaw.model.uid import built_in_uid
 from bylaw.model.visible import brief, clipped
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def named_rules(books: Iterable[Book]) -> dict[str, NamedRule]:
     """All rules that have a name, by uid, in the order of the books and their groups."""
     parts: dict[tuple[str, str], list[Rule]] = {}
     for book in books:
-        ours = uid_of(book.dialect, BUILT_IN, "")
+        ours = built_in_uid(book.dialect, "")
         for group in book.groups:
             for rule in group.rules:
                 if not rule.uid.startswith(ours):

@@ -18,11 +18,14 @@ from bylaw.engine.view import NO_MORE_FACTS
 from bylaw.model.decision import Decision, Need, NeedName, Needs
 from bylaw.model.event import Event
 from bylaw.model.facts import Facts
+from bylaw.model.visible import brief, visible
 
 if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
     from bylaw.model.session import Session
 
+# As Python programs know it.
+LOGGER = "bylaw"
 # Gathering has to end, whatever a check asks for.
 MAX_ASKING = 4
 MAX_SCRIPT_ROUNDS = 256
@@ -79,8 +82,18 @@ def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Eve
 def _found_out(event: Event, need: Need, gather: Gatherer | None) -> Facts | None:
     try:
         return None if gather is None else gather(event, need)
-    except Exception:  # noqa: BLE001 - a host's code may raise anything: then nobody knows
+    except Exception as problem:  # noqa: BLE001 - a host's code may raise anything
+        _log_failure(need, problem)
         return None
+
+
+def _log_failure(need: Need, problem: Exception) -> None:
+    """Beside the record: what the event says must be the same when it is decided again."""
+    import logging  # noqa: PLC0415 - takes time that every start of a hook would need
+
+    what = visible(brief(f"{need.name}:{need.key}"))
+    text = "`%s` is unknown, because finding it out failed"
+    logging.getLogger(LOGGER).error(text, what, exc_info=problem)
 
 
 def with_unknown(event: Event, what: str) -> Event:

@@ -33,6 +33,11 @@ def lies_in(path: str, folder: str) -> bool:
     return f"{path}/".startswith(folder.rstrip("/") + "/")
 
 
+def is_there(path: str) -> bool:
+    """Whether something has that name; a link that leads nowhere is not missed silently."""
+    return os.path.lexists(as_bytes(path))
+
+
 def is_folder(path: str) -> bool:
     """Whether there is a folder, also behind a link."""
     return os.path.isdir(as_bytes(path))  # noqa: PTH112 - a Path takes no bytes

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from bylaw.engine.causes import TOO_DEEP, too_deep
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import SESSION_STEPS, EventEmit
 from bylaw.model.errors import BylawError
@@ -32,15 +31,8 @@ NOT_OFFERED = StepOutcome(EffectStatus.NOT_CARRIED_OUT, {"error": "the host cann
 MS = 1_000_000
 
 
-def perform(due: Due, event: Event, performers: Performers) -> tuple[StepOutcome, int]:
-    """How a step ended, and how many milliseconds it took."""
-    if too_deep(event, due.step.op):
-        return TOO_DEEP, 0
-    return carried_out(due, event, performers)
-
-
 def carried_out(due: Due, event: Event, performers: Performers) -> tuple[StepOutcome, int]:
-    """As `perform`, of a step whose chain was looked at; a performer that breaks has failed."""
+    """How a step ended, in how many milliseconds; a performer that breaks has failed."""
     if isinstance(due.step, (*SESSION_STEPS, EventEmit)):
         return DONE, 0  # the session, or the queue of events, takes it over
     performer = performers.get(due.step.op)

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
 from bylaw.runtime.own_place import CACHE, STATE, named_place
-from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, name_from, real_path
+from bylaw.runtime.paths import (
+    as_bytes,
+    as_text,
+    folder_of,
+    is_there,
+    lies_in,
+    name_from,
+    real_path,
+)
 from bylaw.runtime.policy_settings import CONFIG as POLICY_CONFIG
 from bylaw.runtime.protected_names import (
     ANYWHERE,
@@ -93,7 +101,9 @@ class Protection:
             return None
         for folder in _meant(path):
             folded = folder.casefold()
-            own = {f"{folder}/{name}": why for name, why in ANYWHERE if _exists(f"{folder}/{name}")}
+            own = {
+                f"{folder}/{name}": why for name, why in ANYWHERE if is_there(f"{folder}/{name}")
+            }
             for place, why in {**self._existing, **own}.items():
                 if lies_in(place.casefold(), folded) and _is_called(place, names):
                     return Kept(self.shown(place), why)
@@ -163,7 +173,7 @@ class Protection:
         return {
             place: why
             for place, why in {**git, **named, **self._places()}.items()
-            if _exists(place)
+            if is_there(place)
         }
 
     @cached_property
@@ -256,7 +266,3 @@ def _moved() -> Iterator[str]:
             for name in HOOK_FILES:
                 if name.startswith(f"{usual}/"):
                     yield f"{folder.rstrip('/')}/{name.removeprefix(f'{usual}/')}"
-
-
-def _exists(path: str) -> bool:
-    return os.path.lexists(as_bytes(path))

@@ -1,7 +1,7 @@
 """Events from outside → decisions on them and on all that they cause, with nothing performed.
 
 Plans are followed as when they are performed, with every step taken to succeed, but for those
-that Bylaw itself refuses: a step that would make a chain too long, and a call that is denied.
+that Bylaw itself refuses: a step that causes too much, and a call that is not let through.
 A call is judged inside its step and then is under way until somebody says how it ended; all
 other caused events are decided first in, first out, when the plans are done.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.engine.causes import CAUSING, TOO_DEEP, caused_event, denial_message, too_deep
+from bylaw.engine.causes import Causing, caused_event, denial_message
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.engine.plan import Due, follow
 from bylaw.model.codes.events import TOO_MANY_SESSIONS
@@ -23,10 +23,12 @@ from bylaw.model.effects import SESSION_STEPS, ToolCall
 from bylaw.model.event import UNSTAMPED, EffectDone
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import EffectStatus
 from bylaw.model.wire import EventError
+from bylaw.runtime.answer import Answer
 from bylaw.runtime.needs import NO_GATHERERS, decide_with_facts
+from bylaw.runtime.step_events import call_refused
 
 if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
@@ -34,14 +36,9 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.runtime.needs import Gatherers
 
-# Chains are short, but many rules could make a wide tree of them.
-MAX_CAUSED = 10_000
 # Each is kept as long as its rehearsal; a stream that names a new one each time must not grow it.
 MAX_SESSIONS = 100_000
 
-TOO_MANY = StepOutcome(
-    EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
-)
 NOT_DONE = StepOutcome(EffectStatus.NOT_CARRIED_OUT)
 DENIED = StepOutcome(EffectStatus.REFUSED, {"error": "the call was denied"})
 
@@ -99,6 +96,7 @@ class _Submission:
         self._queue: deque[Rehearsed] = deque()
         self._numbered = 0
         self._made = 0
+        self._causing = Causing()
 
     def rehearsed(self) -> Rehearsed:
         self._take(self._first)
@@ -138,10 +136,9 @@ class _Submission:
             # Nothing is kept for steps of `on_error`: what they would change stays as it is.
             in_plan = any(step is due.step for step in due.plan.steps)
             return DONE if in_plan else NOT_DONE
-        if too_deep(one.event, due.step.op):
-            return TOO_DEEP
-        if due.step.op in CAUSING and self._made >= MAX_CAUSED:
-            return TOO_MANY
+        refused = self._causing.refusal(one.event, due.step.op)
+        if refused is not None:
+            return refused
         made_by = replace(one.event, seq=self._first.event.seq)
         event = caused_event(made_by, Due(before + due.number, due.plan, due.step))
         if event is None:
@@ -151,7 +148,18 @@ class _Submission:
             self._queue.append(caused)
             return DONE
         self._take(caused)
-        return DENIED if caused.decision.verdict >= Verdict.DENY else DONE
+        if not is_refused(caused.decision.verdict):
+            return DONE
+        self._never_made(caused)
+        return DENIED
+
+    def _never_made(self, caused: Rehearsed) -> None:
+        """A call that a person would have to allow counts as under way, and is refused."""
+        ended = call_refused(Answer(caused.event, caused.decision))
+        if ended is not None:
+            name = ended.session
+            session = self._rehearsal.session(name)
+            self._rehearsal.sessions[name] = fold(session, ended, Decision())
 
     def _settle(self, event: Event, due: Due, outcome: StepOutcome) -> None:
         """What Bylaw itself knows of an outcome counts at once; hosts tell the others."""

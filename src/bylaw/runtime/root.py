@@ -16,7 +16,7 @@ from bylaw.runtime.configuration import (
     settings_in,
     two_configurations,
 )
-from bylaw.runtime.paths import as_bytes, as_text
+from bylaw.runtime.paths import as_bytes, as_text, is_there
 from bylaw.runtime.reading import read_regular_file, unreadable
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def is_root(folder: str) -> bool:
 def read_configuration(root: str) -> Configuration:
     """The settings of a root; LoadError with everything that is wrong with them."""
     project = _project(root)
-    if not _exists(f"{root}/{CONFIGURATION}"):
+    if not is_there(f"{root}/{CONFIGURATION}"):
         return Configuration() if project is None else read_settings(project, IN_PROJECT)
     if project is not None:
         raise LoadError([two_configurations(project)])
@@ -80,21 +80,16 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def _has_git(folder: str) -> bool:
-    return _exists(f"{folder}/.git")
+    return is_there(f"{folder}/.git")
 
 
 def _is_configured(folder: str) -> bool:
-    return _exists(f"{folder}/{CONFIGURATION}") or _project(folder) is not None
-
-
-def _exists(path: str) -> bool:
-    # A link that leads nowhere is there too: what it named must not be missed silently.
-    return os.path.lexists(as_bytes(path))
+    return is_there(f"{folder}/{CONFIGURATION}") or _project(folder) is not None
 
 
 def _project(folder: str) -> SourceFile | None:
     """`pyproject.toml`, if it speaks of us."""
-    if not _exists(f"{folder}/{PROJECT}"):
+    if not is_there(f"{folder}/{PROJECT}"):
         return None
     try:
         source = read_regular_file(f"{folder}/{PROJECT}", PROJECT)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.model.effects import CommandRun
+from bylaw.model.uid import dialect_of
 from bylaw.model.vocabulary import EffectStatus
 from bylaw.runtime.trusted_command import command_in, refusal, run_if_trusted
 from bylaw.runtime.watched.result import Ending
@@ -74,7 +75,7 @@ class CommandRunner:
         return [one for one in found if one is not None]
 
     def _command(self, step: CommandRun, uid: str) -> Command:
-        bounds = self.languages.get(uid.partition(":")[0], NO_BOUNDS)
+        bounds = self.languages.get(dialect_of(uid), NO_BOUNDS)
         command = command_in(self.root, self.settings, step.argv)
         folders = [f"{self.root}/{one}" for one in self.settings.roots]
         return replace(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from bylaw.engine.plan import Due
     from bylaw.model.decision import Decision
-    from bylaw.model.event import ToolBefore
+    from bylaw.model.event import Event, ToolBefore
 
 
 class Scribe(Protocol):
@@ -32,5 +32,5 @@ class Scribe(Protocol):
     def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
         """The call of a rule was not made, and no denial has answered it."""
 
-    def too_deep(self, due: Due) -> str:
-        """A step was refused because its chain of rules is too long; the text that says so."""
+    def too_deep(self, event: Event, due: Due) -> str:
+        """A step in answer to an event was refused, its chain is too long; what says so."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from bylaw.engine.causes import caused_event, chain, in_answer
+from bylaw.engine.outcome import StepOutcome
 from bylaw.model.effects import HistoryCompact, OutcomePart
 from bylaw.model.event import EffectDone, HistoryChanged, ToolAfter, ToolBefore
 from bylaw.model.values import as_text
+from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, EffectStatus
 
 if TYPE_CHECKING:
-    from bylaw.engine.outcome import StepOutcome
     from bylaw.engine.plan import Due
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
@@ -60,6 +63,19 @@ def call_ended(before: Event, outcome: StepOutcome, ms: int) -> ToolAfter:
         error=as_text(outcome.says(OutcomePart.ERROR)) if outcome.failed else "",
         ms=ms,
     )
+
+
+def call_refused(answer: Answer) -> ToolAfter | None:
+    """That a call is not made after all, if it counts as under way.
+
+    What is denied never begins. What a person would have to allow does, as some hosts ask one; so
+    does a call that a failed plan halts.
+    """
+    rounds = filter(None, (answer, answer.again))
+    if any(one.decision.verdict >= Verdict.DENY for one in rounds):
+        return None
+    refused = StepOutcome(EffectStatus.REFUSED, {"error": why_denied(answer)})
+    return replace(call_ended(answer.event, refused, 0), status=CallStatus.DENIED)
 
 
 def why_denied(answer: Answer) -> str:

@@ -16,32 +16,33 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.causes import (
     TOO_DEEP,
+    Causing,
     caused_event,
     denial_message,
     in_answer,
     second_round,
-    too_deep,
 )
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import follow
 from bylaw.model.effects import EventEmit, MessageInsert, ToolCall
 from bylaw.model.event import Message, ToolBefore
 from bylaw.model.values import as_text
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.answer import Answer, not_recorded
 from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.needs import NO_GATHERERS
-from bylaw.runtime.performing import NO_PERFORMERS, carried_out, perform
+from bylaw.runtime.performing import NO_PERFORMERS, carried_out
 from bylaw.runtime.recording import DENIAL, Recorder, is_open
 from bylaw.runtime.recovery import unfinished, untold
-from bylaw.runtime.step_events import call_ended, comes_of, effect_done, why_denied
+from bylaw.runtime.step_events import call_ended, call_refused, comes_of, effect_done, why_denied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due, Following
+    from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.runtime.journal.sources import RulesInForce
     from bylaw.runtime.journal.store import Debt, Journal
@@ -50,14 +51,8 @@ if TYPE_CHECKING:
     from bylaw.runtime.recovery import Unfinished
     from bylaw.runtime.scribe import Scribe
 
-# What one event may cause, over all links of its chains.
-MAX_CAUSED = 1_000
 # Sessions of which a process remembers that nothing was left unfinished.
 MAX_RECOVERED = 10_000
-
-TOO_MANY = StepOutcome(
-    EffectStatus.REFUSED, {"error": f"one event causes at most {MAX_CAUSED:,} others"}
-)
 
 
 class Runtime:
@@ -73,21 +68,30 @@ class Runtime:
         performers: Performers = NO_PERFORMERS,
         scribe: Scribe | None = None,
     ) -> None:
-        recorder = Recorder(rules, in_force, journal, gatherers)
-        self.renew = recorder.renew
-        self.record = recorder.record
-        self.preview = recorder.preview
+        self._recorder = Recorder(rules, in_force, journal, gatherers)
         self.journal = journal
         self.performers = performers
         self.scribe = scribe
         self._recovered: set[str] = set()
         self._given_up: set[int] = set()
 
+    def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
+        """Other rules are in force from now on."""
+        self._recorder.renew(rules, in_force)
+
+    def preview(self, event: Event) -> Decision:
+        """What would be decided now; nothing is recorded."""
+        return self._recorder.preview(event)
+
+    def record(self, event: Event, owes: Debt | None = None, pays: Debt | None = None) -> Answer:
+        """Decide an event and commit it, with what it owes and what it pays."""
+        return Answer(*self._recorder.record(event, owes, pays))
+
     def submit(self, event: Event) -> Answer:
         """Record, decide and carry out one event and everything that comes of it."""
         try:
             self.recover(event.session)
-            answer = Answer(*self.record(event))
+            answer = self.record(event)
             return _Submission(self).run(answer) if has_consequences(answer) else answer
         except JournalError as problem:
             self._recovered.discard(event.session)
@@ -123,7 +127,7 @@ class _Submission:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._queue: deque[Callable[[], None]] = deque()
-        self._made = 0
+        self._causing = Causing()
         # Rules of which it was told that their chain is too long.
         self._too_deep: set[str] = set()
         # Decisions of which something is left to do.
@@ -167,7 +171,7 @@ class _Submission:
             self._runtime.journal.close_plans(seq)
 
     def _submit(self, event: Event, owes: Debt | None = None, pays: Debt | None = None) -> Answer:
-        answer = Answer(*self._runtime.record(event, owes, pays))
+        answer = self._runtime.record(event, owes, pays)
         self._carry_out(answer)
         return answer
 
@@ -203,14 +207,15 @@ class _Submission:
             answer.caused.append(told)
 
     def _perform(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
-        if self._made >= MAX_CAUSED and isinstance(due.step, MessageInsert | EventEmit | ToolCall):
-            return TOO_MANY, 0
-        if isinstance(due.step, ToolCall) and not too_deep(answer.event, due.step.op):
+        refused = self._causing.refusal(answer.event, due.step.op)
+        if refused is TOO_DEEP:
+            self._cause(answer, self._told(answer, due), due.number)
+        if refused is not None:
+            return refused, 0
+        if isinstance(due.step, ToolCall):
             return self._call(answer, due)
-        outcome, ms = perform(due, answer.event, self._runtime.performers)
-        event = self._told(answer, due) if outcome is TOO_DEEP else comes_of(answer, due, outcome)
-        if event is not None:
-            self._cause(answer, event, due.number)
+        outcome, ms = carried_out(due, answer.event, self._runtime.performers)
+        self._cause(answer, comes_of(answer, due, outcome), due.number)
         return outcome, ms
 
     def _told(self, answer: Answer, due: Due) -> Message | None:
@@ -224,7 +229,7 @@ class _Submission:
         if due.plan.uid in self._too_deep:
             return None
         self._too_deep.add(due.plan.uid)
-        text = scribe.too_deep(due)
+        text = scribe.too_deep(answer.event, due)
         return in_answer(Message(role=Role.DEVELOPER, text=text), answer.event, due.plan.uid)
 
     def _call(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
@@ -237,7 +242,7 @@ class _Submission:
             scribe.call_begins(before, due.plan.rule)
         judged = self._submit(before)
         answer.caused.append(judged)
-        if judged.verdict >= Verdict.ASK:
+        if is_refused(judged.verdict):
             self._refuse(answer, due, judged)
             return StepOutcome(EffectStatus.REFUSED, {"error": why_denied(judged)}), 0
         outcome, ms = carried_out(due, judged.event, self._runtime.performers)
@@ -251,6 +256,9 @@ class _Submission:
 
     def _refuse(self, answer: Answer, due: Due, judged: Answer) -> None:
         """Answer the call of a rule that was refused without a denial, which answers itself."""
+        ended = call_refused(judged)
+        if ended is not None:
+            answer.caused.append(self._submit(ended))
         scribe = self._runtime.scribe
         if scribe is None or denial_message(judged.event, judged.decision) is not None:
             return
@@ -260,8 +268,9 @@ class _Submission:
         response = Message(role=Role.TOOL, text=text)
         self._cause(answer, in_answer(response, answer.event, due.plan.uid), due.number)
 
-    def _cause(self, answer: Answer, event: Event, step: int) -> None:
-        self._made += 1
+    def _cause(self, answer: Answer, event: Event | None, step: int) -> None:
+        if event is None:
+            return
 
         def submit() -> None:
             answer.caused.append(self._submit(event, pays=(answer.event.seq, step)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.model.decision import Decision, Reason
+from bylaw.model.uid import built_in_uid
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.errors import JournalError
 
 RULE = "journal"
-UID = f"bylaw:builtin#{RULE}"
+UID = built_in_uid("bylaw", RULE)
 # What a decision can hold up; everything else has happened already.
 GATES = frozenset(
     {

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from bylaw.dialects.base import uid_of
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError, RuleError
+from bylaw.model.uid import uid_of
 from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.named_rules import find_rule, named_rules

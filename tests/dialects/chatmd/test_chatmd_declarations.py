@@ -47,8 +47,6 @@ def test_the_first_config_counts():
         max_tokens=100,
         temperature=0.7,
         reasoning_effort="high",
-        id="c",
-        show_tool_call=True,
     )
 
 
@@ -102,9 +100,7 @@ def test_commands_and_agents():
 def test_servers_are_read_and_not_run(attributes, selection):
     text = f'<tool mcp_server="https://x/y?z" strict client_id_env="I" client_secret_env="S" {attributes}/>'
     declarations, found = declared(text)
-    assert declarations.tools == (
-        McpTools("https://x/y?z", selection, strict=True, client_id_env="I", client_secret_env="S"),
-    )
+    assert declarations.tools == (McpTools("https://x/y?z", selection),)
     assert [(one.code, one.severity) for one in found] == [("chatmd-not-run", Severity.WARNING)]
 
 

@@ -25,16 +25,16 @@ def block(kind, body):
 
 
 class Contract:
-    """A document that loads, and one session under it."""
+    """A document that loads, and one session under it; other books may be in force `beside`."""
 
-    def __init__(self, text, *, fast=True):
+    def __init__(self, text, *, fast=True, beside=()):
         self.document = read_document([SourceFile(PATH, text)])
         loaded = context.load([RuleFile(SourceFile(PATH, text), "digest")])
         assert not loaded.diagnostics
         book = Book(
             dialect="context", path=PATH, files=(PATH,), digest="", groups=tuple(loaded.groups)
         )
-        self._rehearsal = Rehearsal(RuleSet((book,), fast=fast))
+        self._rehearsal = Rehearsal(RuleSet((book, *beside), fast=fast))
 
     @property
     def slate(self):

@@ -6,13 +6,13 @@ import sys
 import time
 
 from bylaw.dialects.context.payload import Payload, is_payload
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 
 
 def load(path):
     """Everything up to the payload that a user sees."""
     start = time.process_time()
-    contract = read_contract([path])
+    contract = read_given([path])
     told = Payload.of(contract.problems[0]).text() if contract.problems else ""
     seconds = time.process_time() - start
     assert not told or is_payload(told)

@@ -13,11 +13,11 @@ from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
 from bylaw.model.event import TurnEnd
 from bylaw.model.procedure import Book, Group
-from bylaw.model.rule import Origin, Rule, Trigger
+from bylaw.model.rule import Filter, Origin, Rule, Trigger
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import Kind
 from bylaw.tools.context.conversation import Conversation, Result
-from bylaw.tools.context.documents import read_contract
+from bylaw.tools.context.documents import read_given
 
 WORDS = module(
     block("STATE", "name: a\ntype: String\ndefault: ab"),
@@ -48,6 +48,28 @@ def test_a_variable_that_a_template_doubles_ends_at_a_limit_and_nothing_is_set()
 
     assert "code: INVALID_COMMAND" in payload
     assert contract.slate == before
+
+
+def test_a_call_is_one_of_its_command_alone_whatever_else_is_asked_about_prompts():
+    """A filter that the index does not know leaves the commands of a line what they are."""
+    rule = Rule(
+        uid="law:rules#filtered",
+        id="filtered",
+        origin=Origin("rules", 1, 1, ""),
+        on=Trigger(kinds=(Kind.PROMPT,)),
+        filter=Filter(paths=("src/**",)),
+    )
+    group = Group(name="", visit=Visit.LAW, procedure=CHECKING, rules=(rule,))
+    beside = Book(dialect="law", path="rules", files=(), digest="", groups=(group,))
+    text = module(
+        block("COMMAND", "name: a\nargs: {kind: positional, positional: [{name: n, type: Int}]}"),
+        block("COMMAND", "name: b"),
+    )
+    contract = Contract(text, beside=[beside])
+
+    assert answers(contract.say("/b()")) == []
+    assert [line.uid for line in contract.say("/b()").trace] == ["context:contract.md#m.b"]
+    assert "UNKNOWN_ID" in answers(contract.say("/c()"))[0]
 
 
 @pytest.mark.parametrize("line", ["status", "status please", "  status", "null", "status ()"])
@@ -182,7 +204,7 @@ def test_nothing_stands_beside_an_error(tmp_path):
     """AC-132: not even the warning for a line above it."""
     file = tmp_path / "contract.md"
     file.write_text(WORDS)
-    answer = Conversation(read_contract([str(file)])).say("status()\n/nope()\nstatus()")
+    answer = Conversation(read_given([str(file)])).say("status()\n/nope()\nstatus()")
 
     assert answer.result is Result.ERROR
     assert is_payload(answer.output)

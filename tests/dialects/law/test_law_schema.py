@@ -31,7 +31,7 @@ from bylaw.dialects.law.written import (
     TriggerKind,
     WriteBus,
 )
-from bylaw.dialects.yaml.fields import MAX_ERRORS
+from bylaw.model.findings import MAX_ERRORS
 from bylaw.model.rule import ApprovalMode
 from bylaw.model.vocabulary import Authority, Change, Channel
 from bylaw.runtime.locks import MAX_KEY

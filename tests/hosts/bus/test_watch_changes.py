@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from watching import brief
 
 from bylaw.hosts.bus.watcher.changes import derive
-from bylaw.hosts.bus.watcher.snapshot import Entry, Kind
+from bylaw.hosts.bus.watcher.snapshot import Entry, EntryKind
 from bylaw.hosts.bus.watcher.window import LONGEST_S, MAX_PATHS, Window
 
 PATHS = ("a", "b", "c", "d/a", "d/b", "d/e/a", "f")
 
 
 def entry(inode, written=1, size=1):
-    return Entry(inode, size, written, written, Kind.FILE)
+    return Entry(inode, size, written, written, EntryKind.FILE)
 
 
 def told(before, after):

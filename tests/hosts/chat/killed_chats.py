@@ -60,10 +60,11 @@ LONGEST_S = 0.4
 # Where a process may kill itself, and in how many calls and returns there, C functions included.
 PLACES = {
     "anywhere": (lambda code: OURS.search(code.co_filename), 120_000),
-    "file": (lambda code: code.co_filename.endswith("hosts/chat/chat_file.py"), 2_000),
+    "file": (lambda code: code.co_filename.endswith(FILE), 2_000),
     "rewrite": (lambda code: code.co_name in {"rewrite", "_replaced"}, 60),
     "journal": (lambda code: "runtime/journal/" in code.co_filename, 50_000),
 }
+FILE = ("hosts/chat/chat_file.py", "hosts/chat/crash_note.py")
 OURS = re.compile("bylaw/(hosts|runtime)/")
 
 

@@ -11,12 +11,15 @@ from bylaw.hosts.chat import stage
 from bylaw.hosts.chat.blocks import read_blocks
 from bylaw.hosts.chat.messages import Call, Reply, ToolSpec
 from bylaw.hosts.chat.request import messages_of
+from bylaw.model.codes.journal import JOURNAL_FULL
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.source import SourceFile
 from bylaw.model.values import as_text
+from bylaw.runtime.journal.errors import JournalError
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import STORED, stored
 from bylaw.runtime.journal.store import Journal
+from bylaw.runtime.recording import Recorder
 
 NAME = "test:model"
 
@@ -77,14 +80,20 @@ class Heard:
         self.logged = []
         self.blocks = []
         self.said = []
+        self._held = None
 
     def text(self, piece):
-        self.said.append(piece)
+        (self.said if self._held is None else self._held).append(piece)
 
     def hold(self):
-        """Everything is heard at once."""
+        self._held = []
 
-    release = drop = hold
+    def release(self):
+        self.said += self._held or []
+        self._held = None
+
+    def drop(self):
+        self._held = None
 
     def note(self, text):
         self.notes.append(text)
@@ -143,6 +152,20 @@ def killed(work):
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def unrecorded(*kinds):
+    """The journal takes nothing of these kinds."""
+    record = Recorder.record
+
+    def fail(recorder, event, *debts, **named):
+        if event.kind in kinds:
+            raise JournalError(JOURNAL_FULL, "the disk is full")
+        return record(recorder, event, *debts, **named)
+
+    with mock.patch.object(Recorder, "record", fail):
+        yield
 
 
 def events(path, *kinds):

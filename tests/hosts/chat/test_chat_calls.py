@@ -14,11 +14,17 @@ from unittest import mock
 import pytest
 from open_chats import blocks_of, calling, events, run, saying, session_of
 
+from bylaw.dialects.base import FixedReason
+from bylaw.engine.index import RuleSet
+from bylaw.hosts.chat import stage
 from bylaw.hosts.chat.calling import MAX_AT_ONCE
 from bylaw.hosts.chat.channel import Channel
 from bylaw.hosts.chat.resume import INTERRUPTED
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
 from bylaw.model.codes.journal import JOURNAL_UNUSABLE
+from bylaw.model.procedure import Book, Flow, Group, GuardFault, Procedure, SortKey, StepFault
+from bylaw.model.rule import Filter, Judgement, Origin, Rule, Trigger
+from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, Kind, Role
 from bylaw.runtime.answer import not_recorded
 from bylaw.runtime.journal.errors import JournalError
@@ -190,6 +196,48 @@ class TestRules:
         run(path, saying(calling(("1", "a"), ("2", "b"))), tools=tools)
 
         assert [event[1] for event in order(path)] == ["1", "1", "2", "2"]
+
+
+ASKS = Rule(
+    uid="asking:rules#may",
+    id="may",
+    origin=Origin("rules", 1, 1, ""),
+    on=Trigger(kinds=(Kind.TOOL_BEFORE,)),
+    filter=Filter(tools=("t",)),
+    judgement=Judgement(Verdict.ASK, FixedReason("may it?")),
+)
+
+
+def test_a_call_that_a_person_would_have_to_allow_is_no_call(path):
+    """Nobody is asked in a chat: it is refused, opens no `<requires>` and uses up no quota."""
+    path.write_text(
+        '<policy><tool name="X"><requires tools="t"/></tool></policy>\n<user>hi</user>\n'
+    )
+    procedure = Procedure(
+        order=(SortKey.FILE,),
+        flow=Flow.ALL,
+        guard_error=GuardFault.DENY,
+        failed_step=StepFault.RECORD,
+    )
+    asking = Book(
+        dialect="asking",
+        path="rules",
+        files=(),
+        digest="",
+        groups=(Group("asking", 100, procedure, (ASKS,)),),
+    )
+    both = mock.patch.object(stage, "RuleSet", lambda books: RuleSet([*books, asking]))
+    tools = dict.fromkeys("tX", lambda _: pytest.fail("called"))
+    with both:
+        run(path, saying(calling(("a", "t")), calling(("b", "X"))), tools=tools)
+
+    assert results(path) == [
+        ("a", "Error: may it?"),
+        ("b", "Tool X requires t first; not yet called: t"),
+    ]
+    (ended,) = events(path, Kind.TOOL_AFTER)
+    assert (ended.call, ended.status) == ("a", CallStatus.DENIED)
+    assert session_of(path).count_used("t") == 0
 
 
 class TestTrouble:

@@ -1,5 +1,6 @@
 """A file that is appended to: torn tails, edits by hand, other hands, rewriting."""
 
+import errno
 import os
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from bylaw.hosts.chat import chat_file
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.model.errors import BylawError, LoadError
+from bylaw.runtime.state_folder import StateFolder
 
 
 @pytest.fixture
@@ -46,6 +48,31 @@ def test_a_torn_tail_is_cut_wherever_it_was_torn(path, left):
         assert file.known == len(before)
         file.append(block)
     assert path.read_bytes() == before + data
+
+
+@pytest.mark.parametrize("part", ["ftruncate", "pread"])
+def test_a_file_that_cannot_be_mended_is_told_in_a_line(path, part, monkeypatch):
+    with opened(path) as file:
+        before = path.read_bytes()
+        file.append("<assistant>a</assistant>\n")
+    path.write_bytes(before + b"<assis")
+    monkeypatch.setattr(os, part, read_only)
+    do = {"ftruncate": "write", "pread": "read"}[part]
+    with pytest.raises(BylawError, match=rf"^cannot {do} `chat\.chatmd`: Read-only file system$"):
+        opened(path)
+
+
+def test_a_torn_piece_that_cannot_be_kept_aside_is_not_cut_off(path, monkeypatch):
+    path.write_bytes(b"<user>hi</user>\n<assistant>torn")
+    monkeypatch.setattr(StateFolder, "write", read_only)
+    refused = r"^cannot keep a torn piece of `chat\.chatmd`: Read-only file system$"
+    with pytest.raises(BylawError, match=refused):
+        opened(path)
+    assert path.read_bytes().endswith(b"torn")
+
+
+def read_only(*_, **__):
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
 def test_a_half_written_block_of_a_person_is_never_cut(path):

@@ -20,13 +20,17 @@ from open_chats import (
     run,
     saying,
     session_of,
+    unrecorded,
 )
 
-from bylaw.hosts.chat import chat_file
+from bylaw.engine.plan import Due
+from bylaw.hosts.chat import chat_file, resume
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.hosts.chat.resume import INTERRUPTED, NO_RECORD, NOT_BEGUN
+from bylaw.model.decision import Plan
+from bylaw.model.effects import Log
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import Message
 from bylaw.model.vocabulary import CallStatus, Kind, Role
@@ -60,6 +64,22 @@ def texts(path, *roles):
 def append(path, text):
     with path.open("ab") as stream:
         stream.write(text.encode())
+
+
+NO_FILES = "{type: forbid_block, block_type: FILE}"
+
+
+def contract(path, enabled="", check=NO_FILES):
+    """A context document with a protocol `p`, and a command `c` that enables what is said."""
+    context = path.parent / ".bylaw/context/m.md"
+    context.parent.mkdir(parents=True)
+    context.write_text(
+        '[[MODULE]]\nname: m\ndescription: "d"\n'
+        "[[PROTOCOL]]\nprotocols:\n  - id: p\n    rules:\n"
+        f"      - {{id: r, check: {check}}}\n[[/PROTOCOL]]\n"
+        f'[[COMMAND]]\nname: c\ndescription: "d"\neffects:\n  enable: {{{enabled}}}\n'
+        "[[/COMMAND]]\n[[/MODULE]]\n"
+    )
 
 
 class TestRecord:
@@ -487,6 +507,16 @@ class TestOpenTurns:
 
         assert [event.text for event in events(path, Kind.MESSAGE)] == ["hi", "one"]
 
+    def test_a_new_block_is_judged_though_resuming_was_killed_before(self, path):
+        tools = {"slow": die}
+        killed(lambda: run(path, saying(calling(("a", "slow"))), tools=tools))
+        append(path, "<user>more</user>\n")
+        killed(lambda: dying(resume, "_tell_endings", lambda: run(path, saying())))
+        assert INTERRUPTED in texts(path)[-1]
+        run(path, saying("one"))
+
+        assert [event.text for event in events(path, Kind.PROMPT)] == ["hi", "more"]
+
     def test_what_is_left_of_an_agent_is_not_done_in_the_chat_that_ran_it(self, path):
         rules = "".join(
             f'<on id="{name}" event="pre_tool_call"><insert role="developer">{name}</insert></on>'
@@ -511,14 +541,38 @@ class TestOpenTurns:
             ("failed", {"error": "the chat of the agent is over"}),
         ]
 
+    def test_a_halted_call_that_is_left_of_an_agent_is_not_answered_there(self, path):
+        contract(path, "protocols: [p]", '{type: forbid_tool, tool: "more"}')
+        path.with_name("helper.txt").write_text(
+            '<rules max_actions_per_event="2">'
+            '<on id="first" event="pre_tool_call"><insert role="developer">first</insert></on>'
+            '<on id="second" event="pre_tool_call"><call tool="more">{}</call></on></rules>'
+        )
+        path.write_text('<user>/c()\nask <agent src="helper.txt">do it</agent></user>\n')
+        tools = {"t": lambda _: "ok", "more": lambda _: pytest.fail("called")}
+        agent = saying(calling(("a", "t")))
+        killed(lambda: dying(ChatHost, "_insert", lambda: run(path, agent, tools=tools)))
+        run(path, saying("by the agent", "one"), tools=tools)
+
+        assert texts(path, Role.TOOL) == []
+        assert texts(path)[-2:] == ["by the agent", "one"]
+        outcomes = [event.status.value for event in events(path, Kind.EFFECT)]
+        assert "refused" in outcomes
+        run(path, saying("two"), ["more"])
+
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_only_the_file_of_a_chat_is_told_that_a_chain_is_too_long(self, path, kept):
+        event = Message(role=Role.USER, text="hi", agent="" if kept else "helper.txt")
+        due = Due(1, Plan(rule="r", uid="chatmd:c#r", steps=()), Log(text="x"))
+        with chat(path, saying("one")) as driver:
+            text = driver.channel._loop.runtime.scribe.too_deep(event, due)
+
+        assert text == "log of rule r was not performed: a chain of rules has at most 8 links"
+        assert (text in texts(path)) is kept
+
     @pytest.mark.parametrize("typed", [True, False])
     def test_a_prompt_that_was_halted_is_not_answered_after_a_kill(self, path, typed):
-        context = path.parent / ".bylaw/context/m.md"
-        context.parent.mkdir(parents=True)
-        context.write_text(
-            '[[MODULE]]\nname: m\ndescription: "d"\n'
-            '[[COMMAND]]\nname: c\ndescription: "d"\n[[/COMMAND]]\n[[/MODULE]]\n'
-        )
+        contract(path)
         path.write_text("" if typed else "<user>/nosuch()</user>\n")
 
         def work():
@@ -534,6 +588,11 @@ class TestOpenTurns:
         assert typed or "UNKNOWN_ID" in texts(path)[-1]
         run(path, model, ["and now?"])
         assert texts(path)[-2:] == ["and now?", "answered"]
+
+
+def dying(part, name, work):
+    with mock.patch.object(part, name, die):
+        work()
 
 
 def fill(channel):
@@ -606,6 +665,41 @@ class TestNoRoom:
             driver.run(lambda: None)
 
         assert len(model.requests) == 1
+        assert texts(path) == ["hi", "one"]
+
+    @pytest.mark.parametrize("resumed", [False, True])
+    def test_an_output_whose_end_cannot_be_recorded_is_not_shown(self, path, resumed):
+        contract(path, "protocols: [p]")
+        path.write_text("<user>/c()</user>\n")
+        if resumed:
+            killed(lambda: dying(Driver, "finish", lambda: run(path, saying("one"))))
+            append(path, "<user>more</user>\n")
+        model = saying("one")
+        with unrecorded(Kind.TURN_END):
+            heard = run(path, model)
+
+        assert "one" not in heard.said
+        assert heard.stopped == "the disk is full"
+        assert "journal: not recorded: the disk is full" in heard.notes
+        assert len(model.requests) == (not resumed)
+        assert len(events(path, Kind.PROMPT)) == 1
+        assert events(path, Kind.AGENT_STOP) == []
+
+        model = saying("two")
+        run(path, model)
+        assert len(events(path, Kind.AGENT_STOP)) == 1 + resumed
+        assert [event.text for event in events(path, Kind.TURN_END)] == ["one", "two"][
+            : 1 + resumed
+        ]
+        assert len(model.requests) == resumed
+
+    def test_a_block_that_could_not_be_judged_is_judged_before_it_is_answered(self, path):
+        with unrecorded(Kind.PROMPT):
+            heard = run(path, saying("never sent"))
+        assert heard.stopped == "the disk is full"
+        run(path, saying("one"))
+
+        assert [event.text for event in events(path, Kind.PROMPT)] == ["hi"]
         assert texts(path) == ["hi", "one"]
 
     def test_a_journal_that_is_none(self, path):

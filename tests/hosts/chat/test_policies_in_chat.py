@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from open_chats import blocks_of
 
 BYLAW = (sys.executable, "-m", "bylaw")
 POLICY = """\
@@ -92,11 +93,30 @@ def test_blocks_are_counted_also_if_more_of_them_are_allowed_later(root):
     assert released(root) == [f"unanswered: it blocked {n} times" for n in (4, 4, 6, 6)]
 
 
-def released(root):
+def events(root):
     words = (*BYLAW, "log", "--format", "json")
     log = subprocess.run(words, cwd=root, check=True, capture_output=True, text=True).stdout
-    events = [json.loads(line)["event"] for line in log.splitlines()]
-    return [one["result"]["note"] for one in events if one.get("status") == "released"]
+    return [json.loads(line)["event"] for line in log.splitlines()]
+
+
+def released(root):
+    return [one["result"]["note"] for one in events(root) if one.get("status") == "released"]
+
+
+@pytest.mark.parametrize("mode", ["individual", "batch"])
+def test_invariants_2_and_6_what_is_demanded_names_the_policies_and_they_do_not_act_on_it(
+    root, mode
+):
+    second = POLICY.replace("README Accuracy", "Changelog").replace("README.md", "CHANGES.md")
+    (root / ".deepwork/policies/changelog.md").write_text(f"{second}\0 \r\n\n")
+    (root / ".deepwork/config.yml").write_text(f"policy:\n  output_mode: {mode}\n")
+    chat(root, "done")
+    told = [one for one in events(root) if one.get("role") == "developer"]
+    blocks = [one for one in blocks_of((root / "a.chatmd").read_text()) if one.synthetic]
+
+    uids = [f"policies:.deepwork/policies/{n}.md#{n}" for n in ("changelog", "readme-accuracy")]
+    assert [one["cause"] for one in told] == ([uids] if mode == "batch" else [[u] for u in uids])
+    assert [one["text"] for one in told] == [one.text for one in blocks]
 
 
 def test_each_on_its_own_if_the_settings_say_so(root):

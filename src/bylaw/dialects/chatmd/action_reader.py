@@ -24,15 +24,14 @@ from bylaw.dialects.chatmd.written import (
 from bylaw.expr.guard_environment import reserved_names
 from bylaw.model.codes import chatmd_rules as codes
 from bylaw.model.visible import brief
-from bylaw.model.vocabulary import Role
+from bylaw.model.vocabulary import ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bylaw.dialects.chatmd.elements import ElementReader
     from bylaw.dialects.chatmd.written import Action
 
-ROLES = tuple(role.value for role in Role)
 STRATEGIES = ("relevance", "summary")
 _LATEST = re.compile(r"latest:[0-9]{1,9}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -114,7 +113,7 @@ def _strategy(reader: ElementReader) -> str:
     return "+".join(parts)
 
 
-def _named(names: tuple[str, ...]) -> str:
+def _named(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 

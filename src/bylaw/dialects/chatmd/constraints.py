@@ -45,7 +45,7 @@ class Constrained(ABC):
 
 
 @dataclass(frozen=True)
-class Prerequisites(Constrained):
+class RequiresCheck(Constrained):
     """`<requires>`: tools that were not called yet (CM-113)."""
 
     written: Requires
@@ -83,7 +83,7 @@ class CheckForm:
 
 
 @dataclass(frozen=True)
-class Invariants(Constrained):
+class ValidateCheck(Constrained):
     """`<validate>`: every check that fails, in source order (CM-120)."""
 
     id: str
@@ -101,7 +101,7 @@ class Invariants(Constrained):
 
 
 @dataclass(frozen=True)
-class UsedUp(Constrained):
+class QuotaCheck(Constrained):
     """`<quota>`: calls, those under way included, are as many as may be (CM-122, CM-123)."""
 
     written: Quota
@@ -118,7 +118,7 @@ class UsedUp(Constrained):
 
 
 @dataclass(frozen=True)
-class CoolingDown(Constrained):
+class CooldownCheck(Constrained):
     """`<cooldown>`: a call is not far enough back (CM-A15)."""
 
     written: Cooldown

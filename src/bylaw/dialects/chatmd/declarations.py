@@ -43,8 +43,6 @@ class Config:
     max_tokens: int | None = None
     temperature: float | None = None
     reasoning_effort: str = ""
-    id: str = ""
-    show_tool_call: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +86,6 @@ class McpTools:
 
     address: str
     selection: tuple[str, ...] = ()
-    strict: bool = False
-    client_id_env: str = ""
-    client_secret_env: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +140,6 @@ class _Reader:
             max_tokens=int(whole) if whole else None,
             temperature=float(decimal) if decimal else None,
             reasoning_effort=self._value("reasoning_effort"),
-            id=self._value("id"),
-            show_tool_call=self._has("show_tool_call"),
         )
 
     def _number(self, name: str, form: re.Pattern[str], what: str) -> str:
@@ -211,9 +204,6 @@ class _Reader:
         return McpTools(
             address=self._value("mcp_server"),
             selection=tuple(name for one in listed.split(",") if (name := one.strip())),
-            strict=self._has("strict"),
-            client_id_env=self._value("client_id_env"),
-            client_secret_env=self._value("client_secret_env"),
         )
 
     def not_run(self, what: str) -> None:

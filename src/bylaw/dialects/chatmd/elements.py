@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element
 from bylaw.model.codes import chatmd_rules as codes
-from bylaw.model.diagnostic import Label, Severity, error, in_order, warning
+from bylaw.model.diagnostic import Label, error, warning
 from bylaw.model.source import Span
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from bylaw.dialects.chatmd.syntax.nodes import Attribute, Node
     from bylaw.model.codes import Code
-    from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.findings import FindingList
     from bylaw.model.source import SourceFile
 
-# A text with more of them is no file that somebody mends line by line.
-MAX_ERRORS = 100
 MAX_DIGITS = 15  # so that every reader of JSON keeps a number exactly
 # Where each element belongs.
 HOMES = {
@@ -42,36 +40,10 @@ _BOOLEANS = {"true": True, "false": False}
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Findings:
-    """What is wrong with one file and those that it imports, in `found`."""
-
-    def __init__(self, found: Iterable[Diagnostic]) -> None:
-        self.found: list[Diagnostic] = []
-        self._errors = 0
-        for one in found:
-            self.add(one)
-
-    def add(self, one: Diagnostic) -> None:
-        """One finding more."""
-        self.found.append(one)
-        self._errors += one.severity is Severity.ERROR
-
-    @property
-    def are_many(self) -> bool:
-        """Whether there are more errors than anybody is told of."""
-        return self._errors > MAX_ERRORS
-
-    def told(self) -> list[Diagnostic]:
-        """All findings; of very many errors the first."""
-        if not self.are_many:
-            return self.found
-        return in_order(one for one in self.found if one.severity is Severity.ERROR)[:MAX_ERRORS]
-
-
 class ElementReader:
     """One element, the source in which it stands, and where findings about it go."""
 
-    def __init__(self, findings: Findings, element: Element, source: SourceFile) -> None:
+    def __init__(self, findings: FindingList, element: Element, source: SourceFile) -> None:
         self.findings = findings
         self.element = element
         self.source = source

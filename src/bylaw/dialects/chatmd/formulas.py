@@ -18,11 +18,12 @@ from bylaw.model.source import SourceFile, Span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.dialects.chatmd.elements import ElementReader, Findings
+    from bylaw.dialects.chatmd.elements import ElementReader
     from bylaw.expr.environment import Environment
     from bylaw.expr.expression_guard import Reader
     from bylaw.expr.tree import Node
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.findings import FindingList
 
 
 # What stands for an expression that is wrong; nothing of such a file takes effect.
@@ -46,7 +47,7 @@ def _stand_in(embedded: Embedded) -> Formula:
 class Formulas:
     """What the expressions of one file may name, and how they read an event."""
 
-    findings: Findings
+    findings: FindingList
     variables: frozenset[str]
     rule_ids: frozenset[str]
     reader: Reader

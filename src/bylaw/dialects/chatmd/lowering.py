@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import FixedReason, Visit, uid_of
+from bylaw.dialects.base import FixedReason, Visit
 from bylaw.dialects.chatmd.actions import (
     Calls,
     Compacts,
@@ -14,18 +14,18 @@ from bylaw.dialects.chatmd.actions import (
     Sets,
     failure_note,
 )
+from bylaw.dialects.chatmd.actions_note import ActionsNote, action_label, is_decision
 from bylaw.dialects.chatmd.constraints import (
     CheckForm,
-    CoolingDown,
+    CooldownCheck,
     FoundReason,
-    Invariants,
-    Prerequisites,
-    UsedUp,
+    QuotaCheck,
+    RequiresCheck,
+    ValidateCheck,
     Warns,
 )
 from bylaw.dialects.chatmd.formulas import Formulas
 from bylaw.dialects.chatmd.procedures import NAME, POLICY, rules_procedure
-from bylaw.dialects.chatmd.trace_line import TraceLine, action_label, is_decision
 from bylaw.dialects.chatmd.written import (
     CallTool,
     Compact,
@@ -54,11 +54,11 @@ from bylaw.model.rule import (
     Limits,
     Origin,
     PlanForm,
-    Rounds,
     Rule,
     Trigger,
 )
 from bylaw.model.slate import variable_space
+from bylaw.model.uid import uid_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Role
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.dialects.base import RuleFile
-    from bylaw.dialects.chatmd.elements import ElementReader, Findings
+    from bylaw.dialects.chatmd.elements import ElementReader
     from bylaw.dialects.chatmd.written import (
         Action,
         Constraint,
@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         WrittenFile,
         WrittenRule,
     )
+    from bylaw.model.findings import FindingList
     from bylaw.model.procedure import Procedure
     from bylaw.model.rule import Guard, StepMaker
     from bylaw.model.source import Span
@@ -83,29 +84,19 @@ POLICY_GROUP, RULES_GROUP = "policy", "rules"
 _RANKS: dict[type[Constraint], int] = {Requires: 1, Validate: 2, Quota: 3, Cooldown: 4}
 
 
-def _of_main_agent(kind: Kind) -> Trigger:
-    # The turns and messages of a subagent are none of this chat.
-    return Trigger(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
-
-
-def _of_calls(kind: Kind) -> Trigger:
-    # An event that is submitted again, after a command changed the world, happened once.
-    return Trigger(kinds=(kind,), rounds=Rounds.FIRST)
-
-
 TRIGGERS = {
-    EventName.TURN_START: _of_main_agent(Kind.TURN_START),
-    EventName.TURN_END: _of_main_agent(Kind.TURN_END),
-    EventName.PRE_TOOL_CALL: _of_calls(Kind.TOOL_BEFORE),
-    EventName.POST_TOOL_RESPONSE: _of_calls(Kind.TOOL_AFTER),
-    EventName.MESSAGE_APPENDED: _of_main_agent(Kind.MESSAGE),
+    EventName.TURN_START: Trigger.of_main_agent(Kind.TURN_START),
+    EventName.TURN_END: Trigger.of_main_agent(Kind.TURN_END),
+    EventName.PRE_TOOL_CALL: Trigger.once(Kind.TOOL_BEFORE),
+    EventName.POST_TOOL_RESPONSE: Trigger.once(Kind.TOOL_AFTER),
+    EventName.MESSAGE_APPENDED: Trigger.of_main_agent(Kind.MESSAGE),
 }
 
 
 def lowered(
     written: WrittenFile,
     file: RuleFile,
-    findings: Findings,
+    findings: FindingList,
     place: Callable[[ElementReader], Span],
 ) -> tuple[Group, Group]:
     """The groups of a file; what is wrong with its expressions is noted."""
@@ -137,7 +128,7 @@ class _Lowering:
         self,
         written: WrittenFile,
         file: RuleFile,
-        findings: Findings,
+        findings: FindingList,
         place: Callable[[ElementReader], Span],
     ) -> None:
         self._file = file
@@ -165,7 +156,7 @@ class _Lowering:
             plan=PlanForm(
                 steps=tuple(makers),
                 on_error=(failure_note(rule.id),),
-                told=TraceLine.of(rule) if self._trace else None,
+                summary=ActionsNote.of(rule) if self._trace else None,
             ),
             priority=rule.priority,
             last=any(isinstance(action, Stop) for action in rule.actions),
@@ -226,17 +217,17 @@ class _Lowering:
     def _check(self, written: WrittenConstraint) -> Guard:
         match written.constraint:
             case Requires() as requires:
-                return Prerequisites(written.tool, requires)
+                return RequiresCheck(written.tool, requires)
             case Validate() as validate:
                 checks = (
                     CheckForm(self._formulas.guard(one.formula, has_call=True), one.message)
                     for one in validate.checks
                 )
-                return Invariants(written.tool, written.id, tuple(checks))
+                return ValidateCheck(written.tool, written.id, tuple(checks))
             case Quota() as quota:
-                return UsedUp(written.tool, quota)
+                return QuotaCheck(written.tool, quota)
             case Cooldown() as cooldown:
-                return CoolingDown(written.tool, cooldown)
+                return CooldownCheck(written.tool, cooldown)
 
 
 def _judgement(rule: WrittenRule) -> Judgement | None:

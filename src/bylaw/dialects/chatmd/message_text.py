@@ -10,7 +10,7 @@ from bylaw.dialects.chatmd.syntax.nodes import Raw, Text
 if TYPE_CHECKING:
     from bylaw.dialects.chatmd.elements import ElementReader
 
-BLANKS = " \t"
+INDENT = " \t"
 
 
 def message_text(reader: ElementReader) -> str:
@@ -47,4 +47,4 @@ def _cut(line: str, indent: int) -> str:
 
 
 def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(BLANKS))
+    return len(line) - len(line.lstrip(INDENT))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.model.effects import MessageInsert
 from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Origin, PlanForm, Rule, Trigger
+from bylaw.model.uid import BUILT_IN, built_in_uid
 from bylaw.model.vocabulary import Kind, Op, Role
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class FailureNote:
 
 def _telling(rule_id: str, what: str) -> Rule:
     return Rule(
-        uid=uid_of(NAME, BUILT_IN, rule_id),
+        uid=built_in_uid(NAME, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
         on=Trigger(kinds=tuple(Kind)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.dialects.chatmd.declarations import read_declarations
-from bylaw.dialects.chatmd.elements import ElementReader, Findings
+from bylaw.dialects.chatmd.elements import ElementReader
 from bylaw.dialects.chatmd.imports import expanded
 from bylaw.dialects.chatmd.placing import Places
 from bylaw.dialects.chatmd.policy_reader import read_policies
@@ -13,6 +13,7 @@ from bylaw.dialects.chatmd.rules_reader import read_rules, read_settings
 from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.dialects.chatmd.whole_messages import check_messages
 from bylaw.dialects.chatmd.written import WrittenFile
+from bylaw.model.findings import FindingList
 
 if TYPE_CHECKING:
     from bylaw.dialects.base import RuleFile
@@ -25,7 +26,7 @@ class Reading(NamedTuple):
 
     written: WrittenFile
     declared: Declarations
-    findings: Findings
+    findings: FindingList
     places: Places
 
 
@@ -35,12 +36,12 @@ def read_file(file: RuleFile) -> Reading:
     placed, wrong_imports = expanded(document, file.beside)
     declared, wrong_tools = read_declarations(placed)
     wrong_messages = check_messages(placed)
-    findings = Findings([*found, *wrong_imports, *wrong_tools, *wrong_messages])
+    findings = FindingList([*found, *wrong_imports, *wrong_tools, *wrong_messages])
     written = _written(placed, findings)
     return Reading(written, declared, findings, Places(document, placed))
 
 
-def _written(placed: list[Placed], findings: Findings) -> WrittenFile:
+def _written(placed: list[Placed], findings: FindingList) -> WrittenFile:
     def blocks(name: str) -> list[ElementReader]:
         return [ElementReader(findings, *one) for one in placed if one[0].name == name]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import Start, Startable, uid_of
+from bylaw.dialects.base import Start, Startable
 from bylaw.dialects.chatmd.actions import Calls, ComputesCall, RunsAgent
 from bylaw.dialects.chatmd.declarations import AgentTool, CommandTool, McpTools
 from bylaw.dialects.chatmd.procedures import NAME
 from bylaw.dialects.chatmd.reading import read_file
+from bylaw.model.uid import uid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from bylaw.model.codes.chatmd import CHATMD_BAD_MESSAGE
 from bylaw.model.diagnostic import error
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
-from bylaw.model.vocabulary import Role
+from bylaw.model.vocabulary import ROLES, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.syntax.nodes import Element
     from bylaw.model.diagnostic import Diagnostic
 
-_ROLES = tuple(role.value for role in Role)
 _CALL = ("function_name", "tool_call_id")
 _NEEDED = {"tool_call": _CALL, "tool_response": ("tool_call_id",)}
 _OLD_CALLS = {"tool_call", "function_call"}
@@ -27,9 +26,9 @@ def check_messages(placed: Iterable[Placed]) -> Iterator[Diagnostic]:
     """What is wrong with each message."""
     for element, source in placed:
         role = element.value("role").lower()
-        if element.name == "msg" and role not in _ROLES:
+        if element.name == "msg" and role not in ROLES:
             headline = f"`{brief(role)}` is no role" if role else "`<msg>` needs a `role`"
-            span, help_ = element.start, did_you_mean(role, _ROLES)
+            span, help_ = element.start, did_you_mean(role, ROLES)
             yield error(CHATMD_BAD_MESSAGE, headline, source, span, help=help_)
         for name in _needed(element, role):
             if not element.value(name):

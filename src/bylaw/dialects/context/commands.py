@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.context.arguments import bound
-from bylaw.dialects.context.calls import CallError, near_calls, read_call
+from bylaw.dialects.context.calls import CallError, called_name, near_calls, read_call
 from bylaw.dialects.context.payload import Payload
 from bylaw.dialects.context.standing import space_of, value_now
 from bylaw.dialects.context.symbols import Symbol
@@ -15,7 +15,7 @@ from bylaw.model.codes.context import INVALID_COMMAND
 from bylaw.model.decision import Match
 from bylaw.model.effects import ResponseUse, RulesEnable, StateSet
 from bylaw.model.errors import GuardError
-from bylaw.model.suggest import did_you_mean
+from bylaw.model.suggest import nearest
 from bylaw.model.vocabulary import Op
 
 if TYPE_CHECKING:
@@ -33,12 +33,15 @@ WARNING = "WARNING: ai-context-language"
 
 @dataclass(frozen=True)
 class CallGuard:
-    """Matches a line that calls this command; binds its arguments."""
+    """Matches a line that calls this command by one of its names; binds its arguments."""
 
     command: CommandForm
+    names: tuple[str, ...]
 
     def test(self, view: View) -> Match | None:
         """The arguments; GuardError with the code of the language if they do not fit."""
+        if called_name(view.line) not in self.names:
+            return None
         try:
             call = read_call(view.line)
             return None if call is None else Match(bound(call, self.command))
@@ -128,7 +131,7 @@ class CallMistake:
             return Match({"code": INVALID_COMMAND.name, "message": str(wrong)})
         if call is None:
             return None
-        found = self.document.commands.find(call.name, near=did_you_mean)
+        found = self.document.commands.find(call.name, near=nearest)
         assert not isinstance(found, Symbol), "its rule was asked"
         return Match(
             {

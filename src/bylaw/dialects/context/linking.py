@@ -15,7 +15,7 @@ from bylaw.dialects.context.document import (
 )
 from bylaw.dialects.context.presets import PRESETS
 from bylaw.dialects.context.schema import ENABLED_KINDS, TEXT_KINDS
-from bylaw.dialects.context.symbols import Kind, Symbol, Table
+from bylaw.dialects.context.symbols import Symbol, SymbolKind, Table
 from bylaw.dialects.context.types import BUILT_IN, MAX_LISTED, EnumType, parse_type, resolved
 from bylaw.dialects.context.values import (
     ArgumentRef,
@@ -87,17 +87,17 @@ class Linked:
     def __init__(self, modules: Sequence[Module], phase: Phase) -> None:
         self._phase = phase
         enums = [(module, one) for module in modules for one in module.enums]
-        self.enums = Table(Kind.ENUM, (_enum(*one) for one in enums))
+        self.enums = Table(SymbolKind.ENUM, (_enum(*one) for one in enums))
         states = [(module, one) for module in modules for one in module.states]
-        self.states = Table(Kind.STATE, _there(self._state(*one) for one in states))
+        self.states = Table(SymbolKind.STATE, _there(self._state(*one) for one in states))
         responses = [(module, one) for module in modules for one in module.responses]
-        self.responses = Table(Kind.RESPONSE, (_response(*one) for one in responses))
+        self.responses = Table(SymbolKind.RESPONSE, (_response(*one) for one in responses))
         protocols = [(module, one) for module in modules for one in module.protocols]
-        self.protocols = Table(Kind.PROTOCOL, [self._protocol(*one) for one in protocols])
+        self.protocols = Table(SymbolKind.PROTOCOL, [self._protocol(*one) for one in protocols])
         workflows = [(module, one) for module in modules for one in module.workflows]
-        self.workflows = Table(Kind.WORKFLOW, [self._workflow(*one) for one in workflows])
+        self.workflows = Table(SymbolKind.WORKFLOW, [self._workflow(*one) for one in workflows])
         commands = [(module, one) for module in modules for one in module.commands]
-        self.commands = Table(Kind.COMMAND, [self._command(*one) for one in commands])
+        self.commands = Table(SymbolKind.COMMAND, [self._command(*one) for one in commands])
 
     def _type(self, name: Name, module: str) -> Type | None:
         """The type that a text names; it was found to be one by its form."""

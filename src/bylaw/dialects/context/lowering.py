@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, Visit, uid_of
+from bylaw.dialects.base import Visit
 from bylaw.dialects.context.calls import called_name
 from bylaw.dialects.context.checks import (
     ConstraintCheck,
@@ -33,10 +33,10 @@ from bylaw.model.rule import (
     Judgement,
     Origin,
     PlanForm,
-    Rounds,
     Rule,
     Trigger,
 )
+from bylaw.model.uid import BUILT_IN, built_in_uid, uid_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Guard, ReasonMaker
 
 COMMANDS, CHECKS = "commands", "checks"
-_PROMPT = Trigger(kinds=(Kind.PROMPT,), rounds=Rounds.FIRST, main_agent=True)
-_OUTPUT = Trigger(kinds=(Kind.TURN_END,), rounds=Rounds.FIRST, main_agent=True)
-_TOOL = Trigger(kinds=(Kind.TOOL_BEFORE,), rounds=Rounds.FIRST)
+_PROMPT = Trigger.of_main_agent(Kind.PROMPT)
+_OUTPUT = Trigger.of_main_agent(Kind.TURN_END)
+_TOOL = Trigger.once(Kind.TOOL_BEFORE)
 
 CHECKING = Procedure(
     order=(SortKey.RANK, SortKey.FILE, SortKey.SOURCE),
@@ -108,7 +108,7 @@ def _calling(document: Document) -> Procedure:
 
 def _built_in(rule_id: str, guard: Guard, verdict: Verdict, reason: ReasonMaker) -> Rule:
     return Rule(
-        uid=uid_of(NAME, BUILT_IN, rule_id),
+        uid=built_in_uid(NAME, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
         on=_PROMPT,
@@ -127,14 +127,15 @@ class _Lowering:
         """A command is found by its names and acts when it is called as it wants to be."""
         qualified = symbol.qualified
         is_unique = self._document.commands.find(symbol.name) is symbol
+        names = (qualified, symbol.name) if is_unique else (qualified,)
         form = symbol.what
         return Rule(
             uid=uid_of(NAME, form.place.source.path, qualified),
             id=qualified,
             origin=self._origin(form.place),
             on=_PROMPT,
-            filter=Filter(line_keys=(qualified, symbol.name) if is_unique else (qualified,)),
-            guard=CallGuard(form),
+            filter=Filter(line_keys=names),
+            guard=CallGuard(form, names),
             plan=PlanForm(steps=tuple(effects_of(form, self._document, symbol.module))),
             about=_about(form),
         )

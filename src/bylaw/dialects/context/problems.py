@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.model.diagnostic import Diagnostic, Severity
-from bylaw.model.suggest import did_you_mean
+from bylaw.model.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +91,15 @@ class Phase:
 
     def near(self, wrong: str, known: Iterable[str]) -> str:
         """A hint that names what was probably meant, as long as few things are wrong."""
-        return did_you_mean(wrong, known) if len(self.problems) < MAX_HINTS else ""
+        return did_you_mean(wrong, known) if self._few else ""
+
+    def nearest(self, wrong: str, known: Iterable[str]) -> str:
+        """What was probably meant, or nothing; looked for as long as few things are wrong."""
+        return nearest(wrong, known) if self._few else ""
+
+    @property
+    def _few(self) -> bool:
+        return len(self.problems) < MAX_HINTS
 
     def end(self) -> None:
         """DocumentError if there was a problem."""

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, UNKNOWN_ID
+from bylaw.model.suggest import meant
 from bylaw.model.visible import brief
 
 if TYPE_CHECKING:
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_HINTED = 3
-# A wrong name and the known ones → a hint.
+# A wrong name and the known ones → the one that was probably meant, or nothing.
 Near: TypeAlias = "Callable[[str, Iterable[str]], str]"
 
 
-def _no_hint(wrong: str, known: Iterable[str]) -> str:  # noqa: ARG001 - the names of Near
+def _not_asked(wrong: str, known: Iterable[str]) -> str:  # noqa: ARG001 - the names of Near
     return ""
 
 
-class Kind(StrEnum):
+class SymbolKind(StrEnum):
     """What can be referred to."""
 
     ENUM = "enum"
@@ -65,7 +66,7 @@ class Unresolved:
 class Table(Generic[T]):
     """All symbols of one kind."""
 
-    def __init__(self, kind: Kind, symbols: Iterable[Symbol[T]]) -> None:
+    def __init__(self, kind: SymbolKind, symbols: Iterable[Symbol[T]]) -> None:
         self.kind = kind
         self.by_qualified: dict[str, Symbol[T]] = {}
         self._by_name: dict[str, list[Symbol[T]]] = {}
@@ -74,32 +75,29 @@ class Table(Generic[T]):
             self._by_name.setdefault(symbol.name, []).append(symbol)
 
     def find(
-        self, reference: str, module: str = "", near: Near = _no_hint
+        self, reference: str, module: str = "", near: Near = _not_asked, what: str = ""
     ) -> Symbol[T] | Unresolved:
         """What a reference means, inside a module or, without one, in a call.
 
-        `near` makes the hint of an unknown one; that takes time, so it is asked for.
+        `near` says what an unknown one may have meant; that takes time, so it is asked for.
+        `what` is how the thing is called there, if not by its kind.
         """
+        what = what or self.kind
+        known = self.by_qualified if "." in reference else self._by_name
+        if reference not in known:
+            message = f"there is no {what} `{brief(reference)}`"
+            return Unresolved(UNKNOWN_ID, message, meant(near(reference, known)))
         if "." in reference:
-            found = self.by_qualified.get(reference)
-            return found or self._unknown(reference, near)
-        same = self._by_name.get(reference, [])
-        if not same:
-            return self._unknown(reference, near)
+            return self.by_qualified[reference]
+        same = self._by_name[reference]
         if module and all(symbol.module != module for symbol in same):
-            message = f"the {self.kind} `{brief(reference)}` is one of another module"
+            message = f"the {what} `{brief(reference)}` is one of another module"
             return Unresolved(REFERENCE_ERROR, message, _one_of(_candidates(same)))
         if len(same) > 1:
-            message = f"the {self.kind} `{brief(reference)}` is one of several modules"
+            message = f"the {what} `{brief(reference)}` is one of several modules"
             candidates = _candidates(same)
             return Unresolved(AMBIGUOUS_ID, message, _one_of(candidates), candidates)
         return same[0]
-
-    def _unknown(self, reference: str, near: Near) -> Unresolved:
-        message = f"there is no {self.kind} `{brief(reference)}`"
-        known = self.by_qualified if "." in reference else self._by_name
-        hint = near(reference, known)
-        return Unresolved(UNKNOWN_ID, message, hint if hint.startswith("did") else "")
 
     def resolve(
         self, name: Name, module: str, phase: Phase, what: str = "", built_in: Sequence[str] = ()
@@ -109,13 +107,14 @@ class Table(Generic[T]):
         `what` is how the thing is called there, if not by its kind; `built_in` is what else could
         have been meant.
         """
-        found = self.find(
-            name.text, module, lambda wrong, known: phase.near(wrong, chain(known, built_in))
-        )
+
+        def near(wrong: str, known: Iterable[str]) -> str:
+            return phase.nearest(wrong, chain(known, built_in))
+
+        found = self.find(name.text, module, near, what)
         if isinstance(found, Symbol):
             return found
-        message = found.message.replace(f" {self.kind} ", f" {what or self.kind} ", 1)
-        phase.add(found.code, message, name.place, found.hint, found.candidates)
+        phase.add(found.code, found.message, name.place, found.hint, found.candidates)
         return None
 
 

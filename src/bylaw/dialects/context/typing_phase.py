@@ -13,7 +13,7 @@ from bylaw.dialects.context.document import (
 )
 from bylaw.dialects.context.output import broken
 from bylaw.dialects.context.payload import ERROR_RESPONSE, SAMPLES
-from bylaw.dialects.context.symbols import Kind, Symbol, Table
+from bylaw.dialects.context.symbols import Symbol, SymbolKind, Table
 from bylaw.dialects.context.types import (
     STRING,
     Container,
@@ -62,8 +62,8 @@ class Typing:
         return Document(
             self._modules,
             linked.enums,
-            Table(Kind.STATE, states),
-            Table(Kind.COMMAND, commands),
+            Table(SymbolKind.STATE, states),
+            Table(SymbolKind.COMMAND, commands),
             linked.responses,
             linked.workflows,
             linked.protocols,

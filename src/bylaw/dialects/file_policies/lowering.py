@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, Visit, uid_of
+from bylaw.dialects.base import Visit
 from bylaw.dialects.file_policies.correspondence import Sieve
 from bylaw.dialects.file_policies.judging import IsPromised, Judge, OpenEntries, StandsSo, State
 from bylaw.dialects.file_policies.steps import (
@@ -28,6 +28,7 @@ from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.model.decision import OnFailure
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.uid import BUILT_IN, built_in_uid, uid_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EntryStatus, Kind
 
@@ -54,7 +55,7 @@ _FIRST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.FIRST)
 _SAID = Trigger(kinds=(Kind.MESSAGE,))
 # DW-123: what the work tree is when a prompt is handed in, for policies that compare to it.
 _CAPTURES = Rule(
-    uid=uid_of(NAME, BUILT_IN, "baseline"),
+    uid=built_in_uid(NAME, "baseline"),
     id="baseline",
     origin=Origin(BUILT_IN, 1, 1, ""),
     on=Trigger(kinds=(Kind.PROMPT,), main_agent=True),

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, Loaded, Visit, WhenBroken, uid_of
+from bylaw.dialects.base import Loaded, Visit, WhenBroken
 from bylaw.dialects.questions import Question, Said
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Judgement, Origin, Rule, Trigger
+from bylaw.model.uid import BUILT_IN, built_in_uid
 from bylaw.model.verdict import Verdict
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Kind
@@ -69,7 +70,7 @@ def _rule(
     rule_id: str, kind: Kind, ask: Callable[[View], str], verdict: Verdict = Verdict.DENY
 ) -> Rule:
     return Rule(
-        uid=uid_of(name, BUILT_IN, rule_id),
+        uid=built_in_uid(name, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
         on=Trigger(kinds=(kind,)),

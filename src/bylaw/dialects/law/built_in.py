@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.actions import asks
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
 from bylaw.dialects.questions import Question, Said, said
@@ -18,6 +17,7 @@ from bylaw.model.approvals import message_field
 from bylaw.model.effects import BusWrite
 from bylaw.model.event import Bus, File
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rule, Trigger
+from bylaw.model.uid import BUILT_IN, built_in_uid
 from bylaw.model.verdict import Verdict
 from bylaw.model.visible import brief, visible
 from bylaw.model.vocabulary import ApprovalState, Authority, Channel, Kind, Op
@@ -60,7 +60,7 @@ def built_in(
 ) -> Rule:
     """A rule of the language itself, which nobody can switch off."""
     return Rule(
-        uid=uid_of(NAME, BUILT_IN, rule_id),
+        uid=built_in_uid(NAME, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
         on=Trigger(kinds=(kind,)),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import uid_of
 from bylaw.dialects.law.actions import Asks, Runs, TakesLock, Tells, step_maker
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.templates import Template, parse_template
@@ -36,6 +35,7 @@ from bylaw.model.rule import (
     Rule,
     Trigger,
 )
+from bylaw.model.uid import uid_of
 from bylaw.model.vocabulary import Authority, Channel, Kind
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import uid_of
 from bylaw.dialects.toml_rules.actions import step_maker
 from bylaw.dialects.toml_rules.script import ScriptGuard
 from bylaw.dialects.toml_rules.written import Hook
@@ -13,9 +12,10 @@ from bylaw.expr.condition_reader import condition_reader
 from bylaw.expr.expression import known_condition
 from bylaw.expr.expression_guard import ExpressionGuard
 from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
-from bylaw.model.rule import NO_LIMITS, Limits, Origin, PlanForm, Rounds, Rule, Trigger
+from bylaw.model.rule import NO_LIMITS, Limits, Origin, PlanForm, Rule, Trigger
 from bylaw.model.slate import variable_space
 from bylaw.model.source import SourceFile, Span
+from bylaw.model.uid import uid_of
 from bylaw.model.vocabulary import CallStatus, Kind
 
 if TYPE_CHECKING:
@@ -31,24 +31,14 @@ PROCEDURE = Procedure(
 )
 
 
-def _at(kind: Kind, *status: CallStatus) -> Trigger:
-    # An event that is submitted again, after a command changed the world, happened once.
-    return Trigger(kinds=(kind,), status=status, rounds=Rounds.FIRST)
-
-
-def _of_main_agent(kind: Kind) -> Trigger:
-    # The turns of a subagent are none of the session's, and its end does not end it.
-    return Trigger(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
-
-
 TRIGGERS = {
-    Hook.QUERY_START: _of_main_agent(Kind.PROMPT),
-    Hook.TURN_START: _of_main_agent(Kind.TURN_START),
-    Hook.TURN_END: _of_main_agent(Kind.TURN_END),
-    Hook.TOOL_CALL: _at(Kind.TOOL_BEFORE),
-    Hook.TOOL_COMPLETE: _at(Kind.TOOL_AFTER, CallStatus.OK),
-    Hook.TOOL_FAILURE: _at(Kind.TOOL_AFTER, CallStatus.ERROR, CallStatus.TIMEOUT),
-    Hook.SESSION_END: _of_main_agent(Kind.SESSION_END),
+    Hook.QUERY_START: Trigger.of_main_agent(Kind.PROMPT),
+    Hook.TURN_START: Trigger.of_main_agent(Kind.TURN_START),
+    Hook.TURN_END: Trigger.of_main_agent(Kind.TURN_END),
+    Hook.TOOL_CALL: Trigger.once(Kind.TOOL_BEFORE),
+    Hook.TOOL_COMPLETE: Trigger.once(Kind.TOOL_AFTER, CallStatus.OK),
+    Hook.TOOL_FAILURE: Trigger.once(Kind.TOOL_AFTER, CallStatus.ERROR, CallStatus.TIMEOUT),
+    Hook.SESSION_END: Trigger.of_main_agent(Kind.SESSION_END),
 }
 # A session that is closed twice has ended once (TR-035).
 _ONCE = Limits(once=True)

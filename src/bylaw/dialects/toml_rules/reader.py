@@ -64,7 +64,7 @@ def _findings(source: SourceFile) -> Findings:
         return Findings(read_toml(source))
     except LoadError as refused:
         findings = Findings(Document(source, {}))
-        findings.found += refused.diagnostics
+        findings.add(*refused.diagnostics)
         return findings
 
 

@@ -9,7 +9,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from bylaw.model.codes.toml_rules import MISSING_KEY, NOT_A_CHOICE, UNKNOWN_KEY, WRONG_VALUE
-from bylaw.model.diagnostic import Diagnostic, Severity, error, in_order, warning
+from bylaw.model.diagnostic import error, warning
+from bylaw.model.findings import MAX_ERRORS, FindingList
 from bylaw.model.suggest import did_you_mean
 from bylaw.model.visible import brief
 
@@ -18,44 +19,38 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.toml import Document
     from bylaw.model.codes import Code
+    from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import Span
 
 # What a value must be, and how it is written.
 TEXT = ("a text", '"…"')
 BOOLEAN = ("`true` or `false`", "true")
 INTEGER = ("a whole number", "100")
-# A text with more of them is no rule that somebody mends line by line.
-MAX_ERRORS = 100
 Path: TypeAlias = "tuple[str | int, ...]"
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Findings:
-    """What is wrong with one document, in `found`; `templates` are still to be checked."""
+class Findings(FindingList):
+    """What is wrong with one document; `templates` are still to be checked."""
 
     def __init__(self, document: Document) -> None:
+        super().__init__()
         self.document = document
-        self.found: list[Diagnostic] = []
         self.templates: list[tuple[Path, str]] = []
 
     def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
         """Note a reason to refuse the file."""
-        self.found.append(error(code, headline, self.document.source, span, help=help_))
+        self.add(error(code, headline, self.document.source, span, help=help_))
 
     def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
         """Note what is allowed and probably not meant."""
-        self.found.append(warning(code, headline, self.document.source, span, help=help_))
-
-    def told(self) -> list[Diagnostic]:
-        """All findings; of very many errors the first."""
-        errors = [one for one in self.found if one.severity is Severity.ERROR]
-        return in_order(errors)[:MAX_ERRORS] if len(errors) > MAX_ERRORS else self.found
+        self.add(warning(code, headline, self.document.source, span, help=help_))
 
     def relocate(self, found: Sequence[Diagnostic], path: Path) -> None:
         """Note what was found about a text, at its place in the document."""
         if found:
             place = self.document.string(*path)
-            self.found += [place.relocated(one) for one in found]
+            self.add(*(place.relocated(one) for one in found))
 
     def section(self, name: str) -> Section | None:
         """A table of the document; None if it is not there or is no table."""

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from bylaw.dialects.yaml.nodes import Mapping, Scalar, Sequence
-from bylaw.model.diagnostic import Diagnostic, Label, Severity, error, in_order, warning
+from bylaw.model.diagnostic import Diagnostic, Label, error, in_order, warning
+from bylaw.model.findings import MAX_ERRORS, FindingList
 from bylaw.model.suggest import did_you_mean, nearest
 from bylaw.model.visible import brief
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
 
-# A text with more of them is no rule that somebody mends line by line.
-MAX_ERRORS = 100
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -37,23 +36,21 @@ class FieldCodes:
     not_a_choice: Code
 
 
-class Findings:
-    """What is wrong with one text, in `found`."""
+class Findings(FindingList):
+    """What is wrong with one text, and the codes for it."""
 
     def __init__(self, source: SourceFile, codes: FieldCodes) -> None:
+        super().__init__()
         self.source = source
         self.codes = codes
-        self.found: list[Diagnostic] = []
-        self.errors = 0
 
     def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
         """Note a reason to refuse the text."""
-        self.errors += 1
-        self.found.append(error(code, headline, self.source, span, help=help_))
+        self.add(error(code, headline, self.source, span, help=help_))
 
     def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
         """Note what is allowed and probably not meant."""
-        self.found.append(warning(code, headline, self.source, span, help=help_))
+        self.add(warning(code, headline, self.source, span, help=help_))
 
     def place(self, node: Scalar, inside: Span) -> Span:
         """Where a piece of a text stands; all of it, if it is not written as it reads."""
@@ -62,20 +59,18 @@ class Findings:
 
     def relocate(self, found: Collection[Diagnostic], node: Scalar) -> None:
         """Note what was found about the text of a scalar, at its place in the source."""
+        self.add(*(self._relocated(one, node) for one in found))
+
+    def _relocated(self, one: Diagnostic, node: Scalar) -> Diagnostic:
         exact = self._start(node) is not None
-        self.errors += sum(one.severity is Severity.ERROR for one in found)
-        self.found += [
-            replace(
-                one,
-                source=self.source,
-                span=self.place(node, one.span),
-                labels=tuple(Label(self.place(node, la.span), la.text) for la in one.labels),
-                fix=replace(one.fix, span=self.place(node, one.fix.span))
-                if one.fix and exact
-                else None,
-            )
-            for one in found
-        ]
+        fix = one.fix if exact else None
+        return replace(
+            one,
+            source=self.source,
+            span=self.place(node, one.span),
+            labels=tuple(Label(self.place(node, la.span), la.text) for la in one.labels),
+            fix=replace(fix, span=self.place(node, fix.span)) if fix else None,
+        )
 
     def _start(self, node: Scalar) -> int | None:
         """Where the first character of a text stands, if the others follow as they are."""
@@ -85,10 +80,7 @@ class Findings:
 
     def told(self) -> list[Diagnostic]:
         """All findings in order; of very many errors the first."""
-        found = in_order(self.found)
-        if self.errors <= MAX_ERRORS:
-            return found
-        return [one for one in found if one.severity is Severity.ERROR][:MAX_ERRORS]
+        return in_order(super().told())
 
 
 class Fields:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildcard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,16 +24,16 @@ MAX_STEPS = 50_000  # for one question
 MAX_ALL_STEPS = 1_000_000  # for all questions of one `Covering`
 
 _ANY_SIGN = "\x01"  # patterns have no control characters
-_VALUES = {Kind.PART, Kind.PARTS}
+_VALUES = {PartKind.PART, PartKind.PARTS}
 # No value is `.` or `..`: three characters are neither.
-_SURE_VALUE = (*[Wildcard(Kind.ONE)] * 3, Wildcard(Kind.STAR))
+_SURE_VALUE = (*[Wildcard(PartKind.ONE)] * 3, Wildcard(PartKind.STAR))
 _SAMPLES = {
-    Kind.ONE: _ANY_SIGN,
-    Kind.STAR: _ANY_SIGN,
-    Kind.PART: _ANY_SIGN,
-    Kind.FOLDERS: f"{_ANY_SIGN}/",
-    Kind.PARTS: f"{_ANY_SIGN}/{_ANY_SIGN}",
-    Kind.ANY: f"{_ANY_SIGN}/{_ANY_SIGN}",
+    PartKind.ONE: _ANY_SIGN,
+    PartKind.STAR: _ANY_SIGN,
+    PartKind.PART: _ANY_SIGN,
+    PartKind.FOLDERS: f"{_ANY_SIGN}/",
+    PartKind.PARTS: f"{_ANY_SIGN}/{_ANY_SIGN}",
+    PartKind.ANY: f"{_ANY_SIGN}/{_ANY_SIGN}",
 }
 
 
@@ -108,22 +108,22 @@ class _Graph:
             at = self._link(at, sign, self._new())
         return self._link(at, text[-1], end)
 
-    def _through(self, kind: Kind, at: int) -> int:
+    def _through(self, kind: PartKind, at: int) -> int:
         match kind:
-            case Kind.ONE:
+            case PartKind.ONE:
                 return self._link(at, _ANY_SIGN, self._new())
-            case Kind.STAR:
+            case PartKind.STAR:
                 return self._link(at, _ANY_SIGN, at)
-            case Kind.PART:
+            case PartKind.PART:
                 return self._name(at)
-            case Kind.FOLDERS:
+            case PartKind.FOLDERS:
                 return self._link(self._name(at), "/", at)
-            case Kind.PARTS:
+            case PartKind.PARTS:
                 end = self._name(at)
                 self._link(self._link(end, "/", self._new()), _ANY_SIGN, end)
                 return end
-            case Kind.ANY:
-                return self._name(self._through(Kind.FOLDERS, at))
+            case PartKind.ANY:
+                return self._name(self._through(PartKind.FOLDERS, at))
 
     def _name(self, at: int) -> int:
         end = self._link(at, _ANY_SIGN, self._new())
@@ -187,7 +187,7 @@ def _without_doubtful_values(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
 
 def _ends_segment(token: Token) -> bool:
-    return token == Wildcard(Kind.FOLDERS) or (
+    return token == Wildcard(PartKind.FOLDERS) or (
         isinstance(token, Literal) and token.text.endswith("/")
     )
 

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
-from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildcard
 
 MAX_SPELLINGS = 16  # of a pattern with alternatives that are looked at each by itself
 
 _OPEN = "\0"  # stands for what is not literal; no path and no pattern has it
 _CLOSED_WORD = re.compile(rf"(?<![^/._\-])[^/._\-{_OPEN}]+(?![^/._\-])")
-_CROSSING = {Kind.FOLDERS, Kind.PARTS, Kind.ANY}
+_CROSSING = {PartKind.FOLDERS, PartKind.PARTS, PartKind.ANY}
 
 
 def spellings(tokens: tuple[Token, ...]) -> list[str]:
@@ -34,7 +34,7 @@ def _choices(token: Token) -> tuple[str, ...]:
             return texts
         case Wildcard(kind):
             # `**/` ends where a segment begins, so what follows is a word of its own.
-            return (_OPEN + "/" if kind is Kind.FOLDERS else _OPEN,)
+            return (_OPEN + "/" if kind is PartKind.FOLDERS else _OPEN,)
 
 
 def keys_of_spelling(spelling: str) -> list[str]:

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildcard
 from bylaw.expr.paths.regex import linear_regex
 
 if TYPE_CHECKING:
@@ -155,11 +155,11 @@ def _any(path: str, ends: Collection[int]) -> Moves:  # noqa: ARG001 - it is alw
     return dict.fromkeys(range(len(path)), len(path))
 
 
-_WILDCARDS: dict[Kind, Callable[[str, Collection[int]], Moves]] = {
-    Kind.ONE: _one,
-    Kind.STAR: _star,
-    Kind.PART: _part,
-    Kind.FOLDERS: _folders,
-    Kind.PARTS: _parts,
-    Kind.ANY: _any,
+_WILDCARDS: dict[PartKind, Callable[[str, Collection[int]], Moves]] = {
+    PartKind.ONE: _one,
+    PartKind.STAR: _star,
+    PartKind.PART: _part,
+    PartKind.FOLDERS: _folders,
+    PartKind.PARTS: _parts,
+    PartKind.ANY: _any,
 }

@@ -13,7 +13,7 @@ MAX_PATH = 4_096  # bytes, as the operating system counts
 PATH_VARIABLE = "path"
 
 
-class Kind(Enum):
+class PartKind(Enum):
     """What a wildcard stands for; the value is how it is written without a name."""
 
     ONE = "?"  # one character of a segment
@@ -52,7 +52,7 @@ class Alternatives:
 class Wildcard:
     """Text that is not known beforehand; with a name it is a variable."""
 
-    kind: Kind
+    kind: PartKind
     name: str = ""
 
     @property
@@ -73,7 +73,7 @@ def texts_of(token: Token) -> tuple[str, ...]:
 
 def variable(name: str) -> Wildcard:
     """The wildcard of a name: only `path` crosses folders."""
-    return Wildcard(Kind.PARTS if name == PATH_VARIABLE else Kind.PART, name)
+    return Wildcard(PartKind.PARTS if name == PATH_VARIABLE else PartKind.PART, name)
 
 
 def joined(tokens: list[Token]) -> tuple[Token, ...]:

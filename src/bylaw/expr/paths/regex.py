@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from bylaw.expr.paths.parts import Alternatives, Kind, Literal, Token, Wildcard
+from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildcard
 
 _IN_SEGMENT = "[^/]"
 _FOLDERS = "(?:[^/]++/)*"
@@ -59,20 +59,20 @@ def _segments(tokens: tuple[Token, ...]) -> list[Segment]:
             segments += [[Literal(text)] if text else [] for text in others]
         else:
             segments[-1].append(token)
-            segments += [[]] if token == Wildcard(Kind.FOLDERS) else []
+            segments += [[]] if token == Wildcard(PartKind.FOLDERS) else []
     return [tuple(segment) for segment in segments]
 
 
 def _without_any(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    if tokens[-1] == Wildcard(Kind.ANY):
-        return (*tokens[:-1], Wildcard(Kind.FOLDERS), Wildcard(Kind.STAR))
+    if tokens[-1] == Wildcard(PartKind.ANY):
+        return (*tokens[:-1], Wildcard(PartKind.FOLDERS), Wildcard(PartKind.STAR))
     return tokens
 
 
 def _at_most_one_crossing(tokens: tuple[Token, ...]) -> bool:
     kinds = [token.kind for token in tokens if isinstance(token, Wildcard)]
-    crossing = kinds.count(Kind.PARTS)
-    return crossing == 0 or (crossing == 1 and not {Kind.FOLDERS, Kind.ANY} & set(kinds))
+    crossing = kinds.count(PartKind.PARTS)
+    return crossing == 0 or (crossing == 1 and not {PartKind.FOLDERS, PartKind.ANY} & set(kinds))
 
 
 def _segment(segment: Segment, *, last: bool) -> str | None:
@@ -82,13 +82,14 @@ def _segment(segment: Segment, *, last: bool) -> str | None:
     opens = [token for token in segment if _is_open(token)]
     if len(opens) <= 1 and len(groups) <= 1:
         return _simple(segment, several_ways=bool(opens and groups) and not last)
-    if not groups and all(token == Wildcard(Kind.STAR) for token in opens):
+    if not groups and all(token == Wildcard(PartKind.STAR) for token in opens):
         return _stars(segment)
     return None
 
 
 def _is_open(token: Token) -> bool:
-    return isinstance(token, Wildcard) and token.kind in {Kind.STAR, Kind.PART, Kind.PARTS}
+    open_kinds = (PartKind.STAR, PartKind.PART, PartKind.PARTS)
+    return isinstance(token, Wildcard) and token.kind in open_kinds
 
 
 def _simple(segment: Segment, *, several_ways: bool) -> str | None:
@@ -99,7 +100,7 @@ def _simple(segment: Segment, *, several_ways: bool) -> str | None:
         return text
     # Each way would be tried again for each way of the next segments: the first is settled,
     # which is right unless it captures or may end elsewhere.
-    settled = not any(_captures(t) or t == Wildcard(Kind.PARTS) for t in segment)
+    settled = not any(_captures(t) or t == Wildcard(PartKind.PARTS) for t in segment)
     return f"(?>{text}(?=/))" if settled else None
 
 
@@ -108,7 +109,7 @@ def _captures(token: Token) -> bool:
 
 
 def _stars(segment: Segment) -> str:
-    stars = [i for i, token in enumerate(segment) if token == Wildcard(Kind.STAR)]
+    stars = [i for i, token in enumerate(segment) if token == Wildcard(PartKind.STAR)]
     head, tail = _fixed(segment[: stars[0]]), _fixed(segment[stars[-1] + 1 :])
     between = [_fixed(segment[a + 1 : b]) for a, b in pairwise(stars)]
     settled = "".join(f"(?>{_IN_SEGMENT}*?{text})" for text in between)
@@ -130,25 +131,25 @@ def _token(token: Token, *, alone: bool, first: bool) -> str:
             return f"(?P<{name}>{text})" if name else text
 
 
-def _wildcard(kind: Kind, *, alone: bool, first: bool) -> str:
+def _wildcard(kind: PartKind, *, alone: bool, first: bool) -> str:
     match kind:
-        case Kind.ONE:
+        case PartKind.ONE:
             return _IN_SEGMENT
-        case Kind.STAR:
+        case PartKind.STAR:
             return f"{_IN_SEGMENT}*"
-        case Kind.PART:
+        case PartKind.PART:
             # The segments of a normalised path are no dots, so a whole one needs no care.
             return f"{_IN_SEGMENT}+" if alone else _NAME
-        case Kind.PARTS if alone:
+        case PartKind.PARTS if alone:
             return _ANYTHING
-        case Kind.PARTS:
+        case PartKind.PARTS:
             return _ANYTHING + _ENDS_WITH_NAME if first else _NAMES
-        case Kind.FOLDERS | Kind.ANY:
+        case PartKind.FOLDERS | PartKind.ANY:
             return _FOLDERS
 
 
 def _assembled(segments: list[Segment], written: list[str]) -> str | None:
-    folders = [i for i, segment in enumerate(segments) if segment == (Wildcard(Kind.FOLDERS),)]
+    folders = [i for i, segment in enumerate(segments) if segment == (Wildcard(PartKind.FOLDERS),)]
     if not folders:
         return "/".join(written)
     head = "".join(text + "/" for text in written[: folders[0]])

@@ -10,8 +10,8 @@ from bylaw.expr.paths.parts import (
     MAX_PATTERN,
     MAX_WILDCARDS,
     Alternatives,
-    Kind,
     Literal,
+    PartKind,
     Token,
     Wildcard,
     joined,
@@ -33,7 +33,7 @@ _FOREIGN = re.compile(r"^!|[\[\]\\]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _STARS = re.compile(r"\*{2,}")
 _NOT_LITERAL = re.compile(r"[*?]")
-_PLAIN_KINDS = {kind.value: kind for kind in Kind}
+_PLAIN_KINDS = {kind.value: kind for kind in PartKind}
 _MAX_REPORTED = 20  # mistakes a pattern: more help nobody
 _SHOWN_IN_HELP = 40  # characters: a longer name is not worth repeating
 
@@ -205,7 +205,7 @@ class _Reader:
         counted = [
             span
             for token, span in self.parts
-            if not isinstance(token, Literal) and token != Wildcard(Kind.ONE)
+            if not isinstance(token, Literal) and token != Wildcard(PartKind.ONE)
         ]
         if len(counted) > MAX_WILDCARDS:
             headline = f"{len(counted)} wildcards, at most {MAX_WILDCARDS} are allowed"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, is_stand_in, uid_of
+from bylaw.dialects.base import is_stand_in
 from bylaw.dialects.law.built_in import NAME
 from bylaw.hosts.bus.ledger.ledger import MessageState
 from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision, Reason
 from bylaw.model.event import Bus, File
+from bylaw.model.uid import built_in_uid
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 HELD = "held"
-HELD_UID = uid_of(NAME, BUILT_IN, HELD)
+HELD_UID = built_in_uid(NAME, HELD)
 
 
 @dataclass(frozen=True, slots=True)

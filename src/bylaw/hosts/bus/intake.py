@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from msgspec import json
 from msgspec.structs import replace
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
 from bylaw.hosts.bus.handled import Handled
@@ -26,6 +25,7 @@ from bylaw.hosts.bus.messages.message_file import Ignored, NotYet, look
 from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field
 from bylaw.model.facts import LawFacts
+from bylaw.model.uid import built_in_uid
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import ApprovalState
 from bylaw.runtime.clock import now_ms
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Approval
     from bylaw.model.values import JSON
 
-ANSWERED = uid_of(NAME, BUILT_IN, "answered")
+ANSWERED = built_in_uid(NAME, "answered")
 LONG_S = 3600.0  # until rules come, which are watched
 MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace as with_
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.law.built_in import NAME
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Ending, next_step
 from bylaw.hosts.bus.events import SESSION
@@ -24,6 +25,7 @@ from bylaw.hosts.bus.messages.subjects import subject
 from bylaw.model.approvals import message_field
 from bylaw.model.decision import Decision
 from bylaw.model.event import Bus
+from bylaw.model.uid import built_in_uid
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Channel, EffectStatus, Kind, Op
 from bylaw.runtime.answer import Answer
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.locks import Locks
 
 RULE = "interrupted"
-UID = "law:builtin#interrupted"
+UID = built_in_uid(NAME, RULE)
 TEXT = "interrupted: its process died; it is not run again"
 UNCERTAIN = (
     "interrupted: its process died, and the journal does not tell what it did; it is not run again"

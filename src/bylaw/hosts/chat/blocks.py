@@ -13,7 +13,7 @@ from bylaw.dialects.chatmd.syntax.content import pieces
 from bylaw.dialects.chatmd.syntax.nodes import Element
 from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.messages import Image
-from bylaw.model.vocabulary import Role
+from bylaw.model.vocabulary import ROLES, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,13 +66,8 @@ class Block:
         return self.role is Role.USER and not self.synthetic
 
 
-_ROLES = {
-    "user": Role.USER,
-    "system": Role.SYSTEM,
-    "developer": Role.DEVELOPER,
-    "assistant": Role.ASSISTANT,
-}
-_NAMED_ROLES = {role.value: role for role in (*_ROLES.values(), Role.TOOL)}
+# Elements that are called by the role of who speaks; what tools say has an element of its own.
+_SPEAKERS = {word: role for word, role in ROLES.items() if role is not Role.TOOL}
 ERROR = "error"
 
 
@@ -126,8 +121,8 @@ def _role_of(element: Element) -> Role | None:
         case "tool_response":
             return Role.TOOL
         case "msg":
-            return _NAMED_ROLES.get(element.value("role").lower())
-    return _ROLES.get(element.name)
+            return ROLES.get(element.value("role").lower())
+    return _SPEAKERS.get(element.name)
 
 
 def _kind_of(element: Element, role: Role | None) -> BlockKind | None:

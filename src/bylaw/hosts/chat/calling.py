@@ -16,9 +16,10 @@ from bylaw.hosts.chat.toolbox import Result, failure
 from bylaw.hosts.chat.transcript import response
 from bylaw.model.event import Message, ToolAfter, ToolBefore
 from bylaw.model.strict_json import JsonError, read_json
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import Role
 from bylaw.runtime.performing import MS
+from bylaw.runtime.step_events import call_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -89,7 +90,7 @@ class Caller:
         if self._running and not self._may_join(before):
             self._drain()
         answer = self._submit(before)
-        if answer.verdict >= Verdict.ASK:
+        if is_refused(answer.verdict):
             self._denied(call, answer)
             return
         job = pool.submit(self._tools.run, call.tool, args)
@@ -110,6 +111,9 @@ class Caller:
         if answer.verdict is Verdict.HALT:
             self.halted = answer
         self._drain()  # in call order
+        ended = call_refused(answer)
+        if ended is not None:  # first, or whoever goes on after a kill would tell of a failure
+            self._submit(ended)
         self._answer(call.call, failure(reasons), rule)
 
     def _refuse(self, call: Block, why: str) -> None:

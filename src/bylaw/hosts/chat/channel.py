@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from bylaw.model.event import Message
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import Kind
 from bylaw.runtime.journal.reading import records_since
 from bylaw.runtime.model_facts import with_model_facts
@@ -84,7 +84,7 @@ class Channel:
     def keeps_back(self) -> bool:
         """Whether a rule kept back what the person said last."""
         last = [record.decision.verdict for record in self._records(Kind.PROMPT)][-1:]
-        return any(verdict >= Verdict.ASK for verdict in last)
+        return any(map(is_refused, last))
 
     def _records(self, kind: Kind, since: int = 0) -> Iterator[Record]:
         found = records_since(self._loop.journal, self.session_id, since, kind)

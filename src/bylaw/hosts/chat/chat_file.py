@@ -14,44 +14,21 @@ from hashlib import sha256
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING, Self
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
+from bylaw.hosts.chat.crash_note import MAX_NOTE_BYTES, Note, NoteKeeper, failing_plainly
 from bylaw.hosts.chat.torn import torn_at
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.source import EncodingError, SourceFile
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.reading import in_plain_words, unreadable
-from bylaw.runtime.state_folder import state_folder
+from bylaw.runtime.reading import unreadable
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 MAX_CHAT_BYTES = 256 << 20
-# A note holds what is appended at once, in base64; the longest of it is a turn of the model.
-MAX_NOTE_BYTES = 64 << 20
 MAX_BLOCK_BYTES = MAX_NOTE_BYTES // 2  # as text of a note it takes a third more
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-
-
-class Note(Struct, frozen=True, omit_defaults=True):
-    """What is known of a file: its length and digest, and what was about to be written.
-
-    `pending` are blocks that may have been appended, `rewrite` the digest of a text that may have
-    taken the file's place. `replies` is how often the model had answered when the turn began, and
-    `rewrite_replies` how often by the count of that text. `untold` is where what a person wrote
-    begins of which not all is told by events, -1 if nowhere; its events come behind `told_after`.
-    """
-
-    length: int
-    digest: str
-    pending: bytes = b""
-    rewrite: str = ""
-    rewrite_replies: int = 0
-    replies: int = 0
-    untold: int = -1
-    told_after: int = 0
 
 
 class ChatFile:
@@ -66,9 +43,10 @@ class ChatFile:
 
     def __init__(self, path: str, root: str, name: str) -> None:
         self.name = name
-        self._path, self._root = path, root
-        self._note_name = f"chat-{sha256(as_bytes(path)).hexdigest()[:32]}.json"
-        self._descriptor = _opened(path, name)
+        self._path = path
+        self._keeper = NoteKeeper(path, root, name)
+        with failing_plainly("write", name):
+            self._descriptor = _opened(path, name)
         try:
             data = self._mended(self._recovered(_read(self._descriptor, name)))
             self.source = _decoded(name, data)
@@ -109,14 +87,18 @@ class ChatFile:
         if len(data) > MAX_BLOCK_BYTES or self._length + len(data) > MAX_CHAT_BYTES:
             raise self._too_large()
         self._keep(replace(self._now(), pending=data))
-        try:
-            _write_all(self._descriptor, data)
-        except OSError as wrong:
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, self._length)
-            raise _cannot("write", self.name, wrong) from None
+        with failing_plainly("write", self.name):
+            self._write_all_or_nothing(data)
         self._hash.update(data)
         self._length += len(data)
+
+    def _write_all_or_nothing(self, data: bytes) -> None:
+        try:
+            _write_all(self._descriptor, data)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._length)
+            raise
 
     def rewrite(self, text: str, replies: int) -> None:
         """Put another text in the place of this one, in one step.
@@ -129,12 +111,9 @@ class ChatFile:
             raise self._too_large()
         digest = sha256(data)
         self._keep(replace(self._now(), rewrite=digest.hexdigest(), rewrite_replies=replies))
-        try:
-            descriptor = _replaced(
-                self._path, self._descriptor, data, self._spare(digest.hexdigest())
-            )
-        except OSError as wrong:
-            raise _cannot("write", self.name, wrong) from None
+        spare = self._spare(digest.hexdigest())
+        with failing_plainly("write", self.name):
+            descriptor = _replaced(self._path, self._descriptor, data, spare)
         os.close(self._descriptor)
         self._descriptor = descriptor
         self._hash, self._length = digest, len(data)
@@ -154,11 +133,7 @@ class ChatFile:
 
     def forget(self) -> None:
         """Nobody will go on with this file: what was noted of it is not needed."""
-        try:
-            with state_folder(self._root) as folder:
-                folder.remove(self._note_name)
-        except OSError as wrong:
-            raise _cannot("forget", self.name, wrong) from None
+        self._keeper.forget()
 
     def read_again(self) -> SourceFile:
         """The file as it lies there now."""
@@ -166,11 +141,9 @@ class ChatFile:
 
     def _refuse_other_hands(self) -> None:
         """Whoever edits the file meanwhile must lose nothing, nor must the chat."""
-        ours = os.fstat(self._descriptor)
-        try:
+        with failing_plainly("find", self.name):
+            ours = os.fstat(self._descriptor)
             there = os.lstat(as_bytes(self._path))
-        except OSError as wrong:
-            raise _cannot("find", self.name, wrong) from None
         if (there.st_dev, there.st_ino, there.st_size) != (ours.st_dev, ours.st_ino, self._length):
             message = f"`{self.name}` was changed by somebody else while the chat ran; start again"
             raise BylawError(message)
@@ -188,16 +161,12 @@ class ChatFile:
         )
 
     def _keep(self, note: Note) -> None:
-        try:
-            with state_folder(self._root) as folder:
-                folder.write(self._note_name, msgspec.json.encode(note), lasting=False)
-        except OSError as wrong:
-            raise _cannot("keep a note of", self.name, wrong) from None
+        self._keeper.keep(note)
         self._note = note
 
     def _recovered(self, data: bytes) -> bytes:
         """The file without a torn tail; what is known of it is told."""
-        note = self._last_note()
+        note = self._keeper.last()
         self.known, self.edited, self.cut = -1, False, 0
         self._note = note or Note(0, "")
         self._untold, self._told_after = -1, 0
@@ -225,7 +194,7 @@ class ChatFile:
             self.known += len(note.pending)
         if note.pending and len(tail) < len(note.pending) and note.pending.startswith(tail):
             self.cut = len(tail)
-            os.ftruncate(self._descriptor, note.length)
+            self._cut_to(note.length)
             return before
         return data
 
@@ -242,35 +211,25 @@ class ChatFile:
         if at is None:
             return data
         kept = source.text[:at].encode()
-        with state_folder(self._root) as folder:
-            folder.write(f"{self._note_name}.torn", data[len(kept) :])
-        os.ftruncate(self._descriptor, len(kept))
+        self._keeper.set_aside(data[len(kept) :])
+        self._cut_to(len(kept))
         self.cut += len(data) - len(kept)
         return kept
+
+    def _cut_to(self, length: int) -> None:
+        with failing_plainly("write", self.name):
+            os.ftruncate(self._descriptor, length)
 
     def _spare(self, digest: str) -> str:
         """Where a new text is written before it takes the place of the old one."""
         return f"{self._path}.{digest[:16]}"
 
-    def _last_note(self) -> Note | None:
-        try:
-            with state_folder(self._root) as folder:
-                data = folder.read(self._note_name, MAX_NOTE_BYTES)
-        except OSError as wrong:
-            raise _cannot("read the note of", self.name, wrong) from None
-        if data is None:
-            return None
-        try:
-            return msgspec.json.decode(data, type=Note)
-        except msgspec.MsgspecError:
-            return None  # then nothing is known
-
 
 def _opened(path: str, name: str) -> int:
     try:
         descriptor = os.open(as_bytes(path), _APPENDING)
-    except PermissionError as wrong:
-        raise _cannot("write", name, wrong) from None
+    except PermissionError:
+        raise  # it may be read, but not written to
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
     problem = _problem_with(descriptor, name)
@@ -291,13 +250,14 @@ def _problem_with(descriptor: int, name: str) -> BylawError | None:
 
 
 def _read(descriptor: int, name: str) -> bytes:
-    size = os.fstat(descriptor).st_size
-    if size > MAX_CHAT_BYTES:
-        raise BylawError(f"`{name}` is larger than {MAX_CHAT_BYTES:,} bytes")
     pieces, at = [], 0
-    while at < size and (piece := os.pread(descriptor, size - at, at)):
-        pieces.append(piece)
-        at += len(piece)
+    with failing_plainly("read", name):
+        size = os.fstat(descriptor).st_size
+        if size > MAX_CHAT_BYTES:
+            raise BylawError(f"`{name}` is larger than {MAX_CHAT_BYTES:,} bytes")
+        while at < size and (piece := os.pread(descriptor, size - at, at)):
+            pieces.append(piece)
+            at += len(piece)
     return b"".join(pieces)
 
 
@@ -330,7 +290,3 @@ def _replaced(path: str, old: int, data: bytes, temporary: str) -> int:
             os.unlink(as_bytes(temporary))  # noqa: PTH108 - a Path takes no bytes
         raise
     return new
-
-
-def _cannot(do: str, name: str, wrong: OSError) -> BylawError:
-    return BylawError(f"cannot {do} `{name}`: {in_plain_words(wrong)}")

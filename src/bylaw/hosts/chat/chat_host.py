@@ -165,14 +165,16 @@ class ChatHost:
         return last is not None and last.kind is BlockKind.CALL
 
     def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
-        """Every call has a response."""
-        self._transcript.add(response(before.call, text, failed=True, rule=rule))
+        """Every call of this file has a response."""
+        if self._waits(before.call):
+            self._transcript.add(response(before.call, text, failed=True, rule=rule))
 
-    def too_deep(self, due: Due) -> str:
+    def too_deep(self, event: Event, due: Due) -> str:
         """The chat is told that a step was refused, and the text is given back (CM-A32)."""
         text = (
             f"{due.step.op} of rule {due.plan.rule} was not performed:"
             f" a chain of rules has at most {MAX_CHAIN} links"
         )
-        self._transcript.add(message(Role.DEVELOPER, text, due.plan.rule))
+        if event.agent == self._agent_name:
+            self._transcript.add(message(Role.DEVELOPER, text, due.plan.rule))
         return text

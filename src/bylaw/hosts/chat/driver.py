@@ -8,25 +8,25 @@ next thing happens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
 from bylaw.dialects.chatmd.syntax.content import text_of
 from bylaw.dialects.chatmd.syntax.nodes import Element
 from bylaw.dialects.chatmd.syntax.write import writable
 from bylaw.dialects.context.payload import ERROR_RESPONSE
-from bylaw.engine.causes import MAX_CHAIN
+from bylaw.engine.causes import MAX_CHAIN, chain
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.calling import Caller
-from bylaw.hosts.chat.contract import RENDERED, RENDERED_UID, in_fixed_words
+from bylaw.hosts.chat.context_news import RENDERED, RENDERED_UID, in_fixed_words
 from bylaw.hosts.chat.messages import Request, Usage
 from bylaw.hosts.chat.models.base import ScriptEndedError
+from bylaw.hosts.chat.output_gate import OutputGate
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, halt, message
 from bylaw.hosts.demands import demands
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
-from bylaw.model.verdict import Verdict
+from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -34,38 +34,16 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.chatmd.syntax.nodes import Node
     from bylaw.hosts.chat.blocks import Block
-    from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.channel import Channel
-    from bylaw.hosts.chat.contract import Contract
-    from bylaw.hosts.chat.messages import Options, Reply
-    from bylaw.hosts.chat.models.base import Model
-    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.chat.messages import Reply
+    from bylaw.hosts.chat.outfit import Outfit
     from bylaw.hosts.chat.transcript import Transcript
-    from bylaw.hosts.worktree.file_policies import FilePolicies
     from bylaw.model.decision import Decision
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
 KEPT_BACK = "a rule keeps back what the file says last; take it out of the file"
 NOTHING_SENT = "a rule lets no request be sent"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outfit:
-    """What a chat works with; it `withholds` outputs if a rule may keep one back.
-
-    Then nothing is shown before it was judged. `max_blocks` is how often a stop is blocked.
-    """
-
-    model: Model
-    tools: Toolbox
-    options: Options
-    run_agent: Callable[[str, str], str]
-    call_ids: CallIds
-    contract: Contract
-    max_blocks: int
-    withholds: bool
-    policies: FilePolicies
 
 
 class Driver:
@@ -76,8 +54,8 @@ class Driver:
         self.transcript = transcript
         self._outfit = outfit
         self._blocked = 0
-        # What the model said in this answer, before it called tools.
-        self._said: list[str] = []
+        listener = transcript.listener
+        self._gate = OutputGate(channel, listener, withholds=outfit.withholds)
         self.owes_turn = False
         # The turn that a process left open is gone on with, and its rules are not asked again.
         self.in_turn = False
@@ -143,7 +121,7 @@ class Driver:
         """
         self.channel.submit(Message(role=Role.USER, text=block.text))
         self._blocked = 0
-        self._said.clear()
+        self._gate.forget()
         # A command may have enabled something before a later line of the message failed.
         self._tell_enabled(before)
         if answer.verdict is Verdict.HALT:
@@ -154,7 +132,7 @@ class Driver:
 
     def _tell_enabled(self, before: Slate) -> None:
         """What is enforced is also told."""
-        news = self._outfit.contract.news(before, self.channel.session().slate)
+        news = self._outfit.news.since(before, self.channel.session().slate)
         if news:
             (told,) = self.transcript.add(message(Role.DEVELOPER, news, RENDERED))
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=(RENDERED_UID,)))
@@ -163,7 +141,7 @@ class Driver:
         """A rule ends the turn: what it says is the answer, and nothing else is."""
         reasons = [one for one in decision.reasons if one.verdict is decision.verdict]
         text = "\n".join(reason.text for reason in reasons)
-        self._said.clear()
+        self._gate.forget()
         self.transcript.listener.drop()
         self.transcript.listener.text(text + "\n")
         (block,) = self.transcript.add(halt(text, reasons[0].rule))
@@ -206,8 +184,7 @@ class Driver:
             tools=self._outfit.tools.specs,
             options=self._outfit.options,
         )
-        if self._outfit.withholds:
-            self.transcript.listener.hold()
+        self._gate.hold()
         reply = self._outfit.model.reply(request, self.transcript.listener.text)
         self.turns += 1
         self.usage = self.usage.plus(reply.usage)
@@ -218,15 +195,11 @@ class Driver:
         caller = Caller(self.transcript, tools, channel.submit, channel.passes)
         caller.answer_all(calls)
         if caller.halted is None:
-            self.finish(reply.text, goes_on=bool(calls))
-            self._show(reply)
+            if self.finish(reply.text, goes_on=bool(calls)):
+                self._gate.show(reply)
         else:
             text = self._halt(caller.halted.deciding)
             self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
-
-    def _ends(self, text: str, *, final: bool) -> TurnEnd:
-        """The end of a turn, with what was said before in the same answer."""
-        return TurnEnd(text=text, final=final, earlier="\n".join(self._said))
 
     def _withhold(self, reply: Reply) -> bool:
         """Judge an output before anybody sees it; one that is not released is only recorded.
@@ -234,31 +207,30 @@ class Driver:
         What is said beside calls is not final. If it is kept back, so are its calls, and the
         turn ends with the payload.
         """
-        if not self._outfit.withholds:
+        decision = self._gate.objection(reply)
+        if decision is None:
             return False
-        ends = self._ends(reply.text, final=not reply.calls)
-        decision = self.channel.preview(ends)
-        if decision.verdict < Verdict.ASK:
-            return False
+        ends = self._gate.end_of(reply.text, final=True)
         text = self._halt(decision)
         error = TurnEnd(text=text, response=ERROR_RESPONSE)
         self.channel.submit(error if reply.calls else ends)
         return True
 
-    def _show(self, reply: Reply) -> None:
-        """What was held is shown once the answer is whole and nobody kept it back."""
-        if reply.calls:
-            self._said += [reply.text] if reply.text else []
-        else:
-            self._said.clear()
-            self.transcript.listener.release()
+    def finish(self, text: str, *, goes_on: bool) -> bool:
+        """The turn is over; if nothing was called, the person is next.
 
-    def finish(self, text: str, *, goes_on: bool) -> None:
-        """The turn is over; if nothing was called, the person is next."""
-        self._tell_reasons(self.channel.submit(self._ends(text, final=not goes_on)))
+        False if the output stays held: it was judged, but its end could not be recorded, or rules
+        judge otherwise by now. Then the chat stops.
+        """
+        answer = self.channel.submit(self._gate.end_of(text, final=not goes_on))
         self.owes_turn = goes_on
-        if not goes_on:
+        stays_closed = self._gate.stays_closed(answer)
+        self._tell_reasons(answer)
+        if stays_closed:
+            self.stopped = answer.problem or KEPT_BACK
+        elif not goes_on:
             self._hand_back(text)
+        return not stays_closed
 
     def _begin(self) -> bool:
         self.transcript.file.turn_begins(replies_in(self.transcript.blocks))
@@ -298,14 +270,15 @@ class Driver:
             return
         self._blocked += 1
         self.owes_turn = True
-        for demand, rule in demands(stop.decision, shown, outfit.policies.output_mode):
-            self.transcript.add(message(Role.DEVELOPER, demand, rule))
-            self.channel.submit(Message(role=Role.DEVELOPER, text=demand))
+        for demand in demands(stop.decision, shown, outfit.policies.output_mode):
+            (told,) = self.transcript.add(message(Role.DEVELOPER, demand.text, demand.rule))
+            cause = chain(event, *demand.uids)
+            self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=cause))
 
     def _kept_back(self, answer: Answer) -> bool:
         """Whether a rule refuses; the person is told why."""
         self._tell_reasons(answer)
-        return answer.verdict >= Verdict.ASK
+        return is_refused(answer.verdict)
 
     def _tell_reasons(self, answer: Answer) -> None:
         """The person is told what rules object to, also where they only warn."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.procedures import NAME
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.request import orphans, replies_in, size_of, unanswered
 from bylaw.hosts.chat.toolbox import failure
@@ -15,6 +16,7 @@ from bylaw.hosts.chat.transcript import message, response
 from bylaw.model.errors import BylawError
 from bylaw.model.event import HistoryChanged, Message, SessionStart, ToolAfter
 from bylaw.model.history import Said
+from bylaw.model.uid import built_in_uid
 from bylaw.model.vocabulary import CallStatus, Role
 from bylaw.model.window import WINDOW
 from bylaw.tools.printers.wording import number_of
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.driver import Driver
 
 RULE = "resume"
-UID = "chatmd:builtin#resume"
+UID = built_in_uid(NAME, RULE)
 NO_RECORD = (
     "No record of the earlier part of this conversation was found: what rules count and remember"
     " (once, cool-downs, calls, variables) begins anew here."
@@ -46,6 +48,7 @@ def resume(driver: Driver) -> None:
     known = channel.session().seq > 0
     new = _new_blocks(driver, known=known)
     told = bool(new) and known and _is_told(driver, new[0])
+    _note_untold(driver, new)
     if not known:
         channel.submit(SessionStart())
     channel.recover()
@@ -55,13 +58,23 @@ def resume(driver: Driver) -> None:
     _tell_endings(driver)
     _agree(driver, new[told:], known=known)
     _finish_turn(driver)
-    _tell_new(driver, new, told=told)
+    if not driver.stopped:
+        _tell_new(driver, new, told=told)
 
 
 def _is_told(driver: Driver, block: Block) -> bool:
     """Whether a process that died had told it: then its event is recorded."""
     begun = driver.transcript.file.begun
     return begun >= 0 and driver.channel.has_told(block, begun)
+
+
+def _note_untold(driver: Driver, new: Sequence[Block]) -> None:
+    """What is written before new blocks are told must not make them old ones."""
+    file = driver.transcript.file
+    own = [block.element.span.start for block in new if block.source.path == file.name]
+    if own:
+        after = file.begun if file.begun >= 0 else driver.channel.session().seq
+        file.telling(len(file.source.text[: own[0]].encode()), after)
 
 
 def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.dialects.chatmd.declarations import read_declarations
 from bylaw.dialects.chatmd.imports import expanded
@@ -26,12 +26,13 @@ from bylaw.hosts.chat.channel import Channel
 from bylaw.hosts.chat.chat_file import ChatFile
 from bylaw.hosts.chat.chat_host import ChatHost
 from bylaw.hosts.chat.compaction.compactor import Compactor
-from bylaw.hosts.chat.contract import Contract, may_withhold
-from bylaw.hosts.chat.driver import Driver, Outfit
+from bylaw.hosts.chat.context_news import ContextNews, may_withhold
+from bylaw.hosts.chat.driver import Driver
 from bylaw.hosts.chat.inline import InlineReader
 from bylaw.hosts.chat.listener import Aside
 from bylaw.hosts.chat.messages import Options
 from bylaw.hosts.chat.models.named import model_named
+from bylaw.hosts.chat.outfit import Outfit
 from bylaw.hosts.chat.resume import resume
 from bylaw.hosts.chat.toolbox import Toolbox
 from bylaw.hosts.chat.tools.declared import ToolMaker
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.declarations import Declarations
     from bylaw.dialects.chatmd.syntax.nodes import Element
     from bylaw.hosts.chat.blocks import Block
+    from bylaw.hosts.chat.chat_host import RunAgent
     from bylaw.hosts.chat.listener import Listener
     from bylaw.hosts.chat.models.base import Model
     from bylaw.model.source import SourceFile
@@ -96,7 +98,19 @@ def open_chat(path: str, wanted: Wanted, listener: Listener) -> Iterator[Driver]
         resume(driver)
         yield driver
         driver.end()
-        file.settle()
+        if not driver.stopped:  # else what was not judged is judged the next time
+            file.settle()
+
+
+class _Law(NamedTuple):
+    """Which books are in force for one chat, and the settings that count under them.
+
+    Whether they are trusted is asked again before anything is started.
+    """
+
+    library: Library
+    trust: Callable[[], Trust]
+    settings: Settings
 
 
 class Stage:
@@ -121,47 +135,55 @@ class Stage:
     def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
         """The driver of a file whose prompt lies at a location; LoadError if it does not load."""
         listener = Aside(self._listener, agent) if agent else self._listener
-        library = self._library_with(file.source, location, listener)
-        trust = partial(self._trust, library)  # asked again before anything is started
-        settings = trust().in_force(self._configuration.settings)
+        law = self._law(file.source, location, listener)
         declared = self._declarations(file.source, location)
         run_agent = AgentRunner(self, location, session, agent).run
-        model = self._model(declared, settings)
-        files = Files(self.root, protection(self.root, settings.protect, _locations(library)))
-        maker = ToolMaker(
-            files, settings.command, trust, run_agent, listener.note, self._cancellation
-        )
-        tools = Toolbox(maker.tools_of(declared), self._script, self._cancellation.cancel)
+        model = self._model(declared, law.settings)
+        tools = self._toolbox(declared, law, run_agent, listener)
         read = self._reader(location, listener)
         transcript = Transcript(file, read, listener)
         host = ChatHost(transcript, tools, Compactor(model, read), run_agent, agent)
-        switches = Switchboard(library.in_force(), self._switches.disabled)
         policies = FilePolicies(self.root, listener.note)
-        loop = self._loop(host, library, policies, settings, trust)
-        channel = Channel(loop, session, agent, switches, settings.model)
+        loop = self._loop(host, law, policies)
+        switches = Switchboard(law.library.in_force(), self._switches.disabled)
+        channel = Channel(loop, session, agent, switches, law.settings.model)
         outfit = Outfit(
             model=model,
             tools=tools,
             options=_options(declared),
             run_agent=run_agent,
             call_ids=self._call_ids,
-            contract=Contract.of(library),
-            max_blocks=settings.stop.max_blocks,
-            withholds=may_withhold(library.in_force()),
+            news=ContextNews.of(law.library),
+            max_blocks=law.settings.stop.max_blocks,
+            withholds=may_withhold(law.library.in_force()),
             policies=policies,
         )
         return Driver(channel, transcript, outfit)
 
-    def _loop(
-        self,
-        host: ChatHost,
-        library: Library,
-        policies: FilePolicies,
-        settings: Settings,
-        trust: Callable[[], Trust],
-    ) -> Loop:
-        rules, texts = RuleSet(library.in_force()), rules_with_texts(library.books)
-        policies.put_in_force(rules, settings.command, trust, self._journal.redactor.text)
+    def _law(self, source: SourceFile, location: str, listener: Listener) -> _Law:
+        library = self._library_with(source, location, listener)
+        trust = partial(self._trust, library)
+        return _Law(library, trust, trust().in_force(self._configuration.settings))
+
+    def _toolbox(
+        self, declared: Declarations, law: _Law, run_agent: RunAgent, listener: Listener
+    ) -> Toolbox:
+        """The tools that a file declares; none of them changes a rule file."""
+        kept = protection(self.root, law.settings.protect, _locations(law.library))
+        maker = ToolMaker(
+            Files(self.root, kept),
+            law.settings.command,
+            law.trust,
+            run_agent,
+            listener.note,
+            self._cancellation,
+        )
+        return Toolbox(maker.tools_of(declared), self._script, self._cancellation.cancel)
+
+    def _loop(self, host: ChatHost, law: _Law, policies: FilePolicies) -> Loop:
+        rules = RuleSet(law.library.in_force())
+        texts = rules_with_texts(law.library.books)
+        policies.put_in_force(rules, law.settings.command, law.trust, self._journal.redactor.text)
         return Loop(host, rules, texts, self._journal, self._scripts, policies)
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:

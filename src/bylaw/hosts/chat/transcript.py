@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.chat_file import ChatFile
     from bylaw.hosts.chat.listener import Listener
 
-_ELEMENTS = {
-    Role.USER: "user",
-    Role.ASSISTANT: "assistant",
-    Role.DEVELOPER: "developer",
-    Role.SYSTEM: "system",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -49,12 +42,13 @@ class Written:
 
 def message(role: Role, text: str, rule: str = "") -> Written:
     """Something that is said; by a rule, if that is named."""
-    return Written(_ELEMENTS[role], text, _made_by(rule))
+    assert role is not Role.TOOL, "that is the response to a call"
+    return Written(role.value, text, _made_by(rule))
 
 
 def halt(text: str, rule: str) -> Written:
     """What a rule ends a turn with, in place of the assistant's answer."""
-    return Written(_ELEMENTS[Role.ASSISTANT], text, {"halt": "true"} | _made_by(rule))
+    return Written(Role.ASSISTANT.value, text, {"halt": "true"} | _made_by(rule))
 
 
 def call(call_id: str, tool: str, arguments: str, rule: str = "") -> Written:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN
 from bylaw.dialects.hook_rules import name as HOOKS  # noqa: N812 - the name of the language
 from bylaw.model.source import SourceFile
+from bylaw.model.uid import BUILT_IN
 from bylaw.runtime.discovery import Found, Search, Why
 from bylaw.runtime.loading import load_read
 from bylaw.runtime.rule_texts import RuleText

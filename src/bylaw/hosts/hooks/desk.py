@@ -175,7 +175,7 @@ class Desk:
         if not stop.blocks:
             return Told()
         texts = demands(stop.decision, prompts, self._policies.output_mode)
-        reason = "\n\n".join([*(shown(text) for text, _ in texts), places(stop.decision.reasons)])
+        reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
         # The agent goes on, so a turn begins; notices for it wait until the client has a place.
         self._submit(self._stamped(TurnStart(), event.session, heard))
         return Told(refused=True, reason=reason)

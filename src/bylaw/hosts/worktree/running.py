@@ -16,6 +16,7 @@ from bylaw.model.diagnostic import has_errors
 from bylaw.model.effects import CommandRun, EntryWrite, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message
+from bylaw.model.uid import id_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.clock import now_ms
@@ -133,7 +134,7 @@ def _refuse_unjudged(answer: Answer, unknown: str) -> None:
     """BylawError if a policy could not be looked at: then nobody knows that all is well."""
     for line in (answer.again or answer).decision.trace:
         if line.result is TraceResult.GUARD_ERROR:
-            policy = line.uid.rpartition("#")[2]
+            policy = id_of(line.uid)
             raise BylawError(f"`{policy}` cannot be checked: {unknown or line.detail}")
 
 

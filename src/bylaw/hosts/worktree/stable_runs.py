@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from bylaw.model.fact_paths import file_path
+from bylaw.model.uid import id_of
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.watched.result import Cancellation, Refusal
@@ -96,7 +97,7 @@ def no_words(_: str) -> None:
 
 def policy_words(uid: str) -> str:
     """Which policy is at work, for a line of words."""
-    return f"policy {clipped(visible(uid.rpartition('#')[2]), MAX_NAME)}"
+    return f"policy {clipped(visible(id_of(uid)), MAX_NAME)}"
 
 
 class _Count:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
     from bylaw.model.slate import Slate
     from bylaw.model.values import JSON
-    from bylaw.tools.context.documents import Contract
+    from bylaw.tools.context.documents import GivenDocument
 
 
 class Result(StrEnum):
@@ -52,9 +52,9 @@ class Answer:
 class Conversation:
     """One session; a document that does not load answers everything with its first error."""
 
-    def __init__(self, contract: Contract, session: Session | None = None) -> None:
-        self._contract = contract
-        self._rehearsal = Rehearsal(RuleSet((contract.book.book,)))
+    def __init__(self, given: GivenDocument, session: Session | None = None) -> None:
+        self._given = given
+        self._rehearsal = Rehearsal(RuleSet((given.book.book,)))
         if session is not None:
             self._rehearsal.sessions[session.id] = session
         self._id = DEFAULT_SESSION if session is None else session.id
@@ -66,9 +66,9 @@ class Conversation:
 
     def say(self, message: str) -> Answer:
         """Take a message of the user; it may have several lines."""
-        document = self._contract.document
+        document = self._given.document
         if document is None:
-            payload = Payload.of(self._contract.problems[0]).text()
+            payload = Payload.of(self._given.problems[0]).text()
             return Answer(message, Result.ERROR, payload, {}, Enabled())
         said = Prompt(session=self._id, text=message)
         decision = self._rehearsal.submit(said).decision

@@ -36,7 +36,7 @@ _NO_TEXT = (NOT_UTF8.name, TOO_LARGE.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Contract:
+class GivenDocument:
     """Files, in the order of their paths, and their document; or the problems that it has."""
 
     search: Search
@@ -74,7 +74,7 @@ class Contract:
         return Library(self.search, (self.book,), tuple(self.diagnostics), ())
 
 
-def read_contract(paths: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> Contract:
+def read_given(paths: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> GivenDocument:
     """The document of files, and of the files in folders; LoadError if one cannot be read."""
     search = given(find_root(), paths)
     if search.refusals:
@@ -86,12 +86,12 @@ def read_contract(paths: Sequence[str], tell: Callable[[str], None] = lambda _: 
     files = tuple((text.found, _rule_file(text)) for text in texts)
     problems = tuple(_no_text(texts))
     if problems:
-        return Contract(search, files, None, problems)
+        return GivenDocument(search, files, None, problems)
     try:
         document = read_document([file.source for _, file in files])
     except DocumentError as wrong:
-        return Contract(search, files, None, tuple(wrong.problems))
-    return Contract(search, files, document, ())
+        return GivenDocument(search, files, None, tuple(wrong.problems))
+    return GivenDocument(search, files, document, ())
 
 
 def _is_meant(text: RuleText) -> bool:

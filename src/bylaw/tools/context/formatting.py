@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.types import TypeText
     from bylaw.dialects.yaml import Node
     from bylaw.dialects.yaml.nodes import Value
-    from bylaw.tools.context.documents import Contract
+    from bylaw.tools.context.documents import GivenDocument
 
 # Every key of every schema: as the document of the language writes its example.
 _ORDER = (
@@ -55,10 +55,10 @@ class Formatted:
     changed: bool
 
 
-def format_contract(contract: Contract) -> list[Formatted]:
+def format_documents(given: GivenDocument) -> list[Formatted]:
     """Every file of a document; LoadError if it does not load."""
-    _ = contract.sound
-    found = ((one, file.source, formatted(file.source)) for one, file in contract.files)
+    _ = given.sound
+    found = ((one, file.source, formatted(file.source)) for one, file in given.files)
     return [
         Formatted(one.path, one.location, text, text != source.text) for one, source, text in found
     ]

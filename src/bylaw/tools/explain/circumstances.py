@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from bylaw.engine.gates import granted_to, is_open
 from bylaw.engine.view import MissingFact
+from bylaw.model.approvals import message_field
 from bylaw.model.calls import NEVER_HAPPENED
-from bylaw.model.event import Bus, ToolAfter, ToolBefore
+from bylaw.model.event import ToolAfter, ToolBefore
 from bylaw.model.rule import ApprovalGate, CategoryGate, EnabledGate, PhaseGate, Rounds
 from bylaw.tools.explain.values import GateFound, LimitFound
 
@@ -55,14 +56,9 @@ def _gate(gate: Gate, view: View) -> tuple[str, str, str]:
             phase = getattr(view.event.facts, "phase", None)
             return "phase", _listed(gate.phases), str(phase) if isinstance(phase, int) else "none"
         case CategoryGate():
-            return "category", _listed(gate.categories), str(_of_message(view.event, "category"))
+            return "category", _listed(gate.categories), str(message_field(view.event, "category"))
         case ApprovalGate():
             return "approval", f"{gate.mode} of {_listed(gate.authorities)}", _approved(gate, view)
-
-
-def _of_message(event: Event, name: str) -> object:
-    message = event.message if isinstance(event, Bus) else None
-    return message.get(name) if isinstance(message, dict) else None
 
 
 def _approved(gate: ApprovalGate, view: View) -> str:

@@ -10,6 +10,7 @@ from bylaw.expr.explaining import explain_guard
 from bylaw.expr.expression_guard import ExpressionGuard, OfConditions
 from bylaw.model.decision import TraceLine, TraceResult
 from bylaw.model.errors import RuleError
+from bylaw.model.uid import id_of
 from bylaw.runtime.journal.chain import digest
 from bylaw.runtime.journal.errors import nothing_decided, unknown_record
 from bylaw.runtime.journal.folding import folded_before
@@ -114,7 +115,7 @@ class _Telling:
 
     def _named(self, name: str, recorded: dict[str, TraceLine]) -> str:
         """The uid of the rule that is meant."""
-        named = [uid for uid in recorded if uid == name or uid.rpartition("#")[2] == name]
+        named = [uid for uid in recorded if uid == name or id_of(uid) == name]
         if len(named) == 1:
             return named[0]
         if self._books is None:
@@ -238,7 +239,7 @@ def _bare(uid: str, recorded: dict[str, TraceLine], record: Record) -> Explained
     reason = next((one for one in record.decision.reasons if one.uid == uid), None)
     return ExplainedRule(
         uid=uid,
-        id=uid.rpartition("#")[2],
+        id=id_of(uid),
         file=reason.file if reason else "",
         line=reason.line if reason else 0,
         result=None if line is None else line.result,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import uid_of
 from bylaw.dialects.file_policies.reader import read_policy
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError
 from bylaw.model.suggest import did_you_mean
+from bylaw.model.uid import uid_of
 from bylaw.model.visible import brief
 from bylaw.runtime.discovery import POLICIES
 from bylaw.runtime.loading import load_root

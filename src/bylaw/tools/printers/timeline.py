@@ -14,6 +14,7 @@ import msgspec
 
 from bylaw.model.event import EffectDone
 from bylaw.model.iso_time import iso_time
+from bylaw.model.uid import id_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.visible import width
 from bylaw.model.vocabulary import Kind
@@ -161,7 +162,7 @@ class Lines:
             yield from self._sub_lines(change.step.op, f"{step_words(change.step)} ({change.rule})")
         for line in record.decision.trace:
             if line.result.value != "fired" and line.detail:
-                name = line.uid.rpartition("#")[2]
+                name = id_of(line.uid)
                 yield from self._sub_lines(line.result.value, f"{name}: {line.detail}")
         if entry.plans is not None:
             yield from self._sub_lines("!", f"its steps are {entry.plans}", Style.WARNING)

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.bodies import END_TAG_ENDS, read_body
+from bylaw.dialects.chatmd.syntax.element_reading import ElementReading
 from bylaw.dialects.chatmd.syntax.names import BODIES, OURS
-from bylaw.dialects.chatmd.syntax.opened import Opened
 from bylaw.dialects.chatmd.syntax.scan import Children, element
-from bylaw.dialects.chatmd.syntax.tags import NAME_ENDS, BrokenTag
+from bylaw.dialects.chatmd.syntax.tags import NAME, NAME_ENDS, BrokenTag
 from bylaw.model.codes.chatmd import CHATMD_BROKEN_TAG
 from bylaw.model.source import Span
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.syntax.scan import Scan
     from bylaw.dialects.chatmd.syntax.tags import Tag
 
-_ANY_TAG = re.compile(r"<(?:!--|(/?)([A-Za-z_][A-Za-z0-9_-]*))")
+_ANY_MARK = re.compile(rf"<(?:!--|(/?)({NAME}))")
 _NAME_ENDS = re.compile(NAME_ENDS)
 
 
@@ -32,33 +32,15 @@ def read_block(scan: Scan, tag: Tag) -> Element:
     return element(tag, Children(tag.span.end)) if tag.closed else _Block(scan, tag).read()
 
 
-class _Block:
+class _Block(ElementReading):
     """One block while it is read."""
 
+    MARKS = _ANY_MARK
+
     def __init__(self, scan: Scan, tag: Tag) -> None:
-        self._scan = scan
+        super().__init__(scan, tag, scan.errors)
         self._block = tag.name
         self._ours = tag.name in OURS
-        self._opened = Opened(scan, tag)
-
-    def read(self) -> Element:
-        marks, known = self._scan.marks, len(self._scan.errors)
-        at = self._opened.tag.span.end
-        while (mark := marks.next(_ANY_TAG, at)) is not None:
-            at = self._take(mark)
-            if self._opened.done:
-                return self._opened.done
-        # It took in what was not meant for it.
-        del self._scan.errors[known:]
-        self._opened.end_of_file()
-        assert self._opened.done is not None
-        return self._opened.done
-
-    def _take(self, mark: Mark) -> int:
-        """Take in what begins at a mark, and say where it ends."""
-        if not mark.name:
-            return self._scan.add_plain(self._opened.children, mark)
-        return self._end_tag(mark) if mark.closing else self._start_tag(mark)
 
     def _end_tag(self, mark: Mark) -> int:
         rest = END_TAG_ENDS.match(self._scan.text, mark.end)

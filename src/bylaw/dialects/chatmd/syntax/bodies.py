@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.marks import COMMENT, COMMENT_END
 from bylaw.dialects.chatmd.syntax.scan import Children, element
-from bylaw.dialects.chatmd.syntax.tags import BLANKS, NAME_ENDS, BrokenTag
+from bylaw.dialects.chatmd.syntax.tags import BLANKS, NAME, NAME_ENDS, BrokenTag
 from bylaw.model.source import Span
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.syntax.scan import Scan
     from bylaw.dialects.chatmd.syntax.tags import Tag
 
-_NAME = "[A-Za-z_][A-Za-z0-9_-]*"
-_NAMED_TAG = re.compile(rf"<(?:!--|(/?)({_NAME}){NAME_ENDS})")
-_END_TAG = re.compile(rf"</({_NAME})[{BLANKS}]*>")
+_NAMED_TAG = re.compile(rf"<(?:!--|(/?)({NAME}){NAME_ENDS})")
+_END_TAG = re.compile(rf"</({NAME})[{BLANKS}]*>")
 END_TAG_ENDS = re.compile(rf"[{BLANKS}]*>")
 MAX_REREAD = 1024 * 1024  # characters of calls that turn out to be no JSON
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.chatmd.syntax.element_reading import ElementReading
 from bylaw.dialects.chatmd.syntax.names import INLINE, LEAVES
-from bylaw.dialects.chatmd.syntax.opened import Opened
 from bylaw.dialects.chatmd.syntax.scan import KNOWN_TAGS
 from bylaw.dialects.chatmd.syntax.tags import BrokenTag
 from bylaw.model.codes.chatmd import CHATMD_KEPT_AS_TEXT
@@ -32,36 +32,17 @@ def read_message(scan: Scan, tag: Tag) -> Element:
     return scan.flat(tag) or _Message(scan, tag).read()
 
 
-class _Message:
+class _Message(ElementReading):
     """One message while it is read."""
 
+    MARKS = KNOWN_TAGS
+
     def __init__(self, scan: Scan, tag: Tag) -> None:
-        self._scan = scan
+        super().__init__(scan, tag, scan.warnings)
         self._name = tag.name
-        self._opened = Opened(scan, tag)
         # Start tags of the same name are text, and so are as many end tags.
         self._nested = 0
-        self._first_nested: Span | None = None
         self._warned = False
-
-    def read(self) -> Element:
-        marks, known = self._scan.marks, len(self._scan.warnings)
-        at = self._opened.tag.span.end
-        while (mark := marks.next(KNOWN_TAGS, at)) is not None:
-            at = self._take(mark)
-            if self._opened.done:
-                return self._opened.done
-        # It took in what was not meant for it.
-        del self._scan.warnings[known:]
-        self._opened.end_of_file(self._first_nested)
-        assert self._opened.done is not None
-        return self._opened.done
-
-    def _take(self, mark: Mark) -> int:
-        """Take in what begins at a mark, and say where it ends."""
-        if not mark.name:
-            return self._scan.add_plain(self._opened.children, mark)
-        return self._end_tag(mark) if mark.closing else self._start_tag(mark)
 
     def _end_tag(self, mark: Mark) -> int:
         name, end = mark.name, mark.end

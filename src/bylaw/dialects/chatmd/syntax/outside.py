@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.chatmd.syntax.names import ARCHIVE, KNOWN
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element
+from bylaw.dialects.chatmd.syntax.tags import NAME
 from bylaw.model.codes.chatmd import CHATMD_TEXT_OUTSIDE
 from bylaw.model.source import BOM, Span
 from bylaw.model.suggest import nearest
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.syntax.scan import Scan
 
 _SHOWN_LINE = re.compile(rf"[^\s{BOM}][^\r\n]*")
-_ANY_TAG = re.compile(r"</?([A-Za-z_][A-Za-z0-9_-]*)")
+_ANY_TAG = re.compile(rf"</?({NAME})")
 MAX_TAGS = 20  # of a run, that are compared with the known ones
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 BLANKS = " \t\r\n\f\v"
-# What stands behind the name of a tag.
+# The name of a tag, and what stands behind it.
+NAME = "[A-Za-z_][A-Za-z0-9_-]*"
 NAME_ENDS = rf"(?=[{BLANKS}>]|/>|\Z)"
 MAX_ATTRIBUTES = 1_000
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.watcher.snapshot import Kind, joined, with_ancestors
+from bylaw.hosts.bus.watcher.snapshot import EntryKind, joined, with_ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.hosts.bus.watcher.snapshot import Folder
 
-_LEADS_ON = frozenset({Kind.FOLDER_LINK, Kind.OUTSIDE})
+_LEADS_ON = frozenset({EntryKind.FOLDER_LINK, EntryKind.OUTSIDE})
 
 
 @dataclass(frozen=True, slots=True)

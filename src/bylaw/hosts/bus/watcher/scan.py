@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.watcher.snapshot import (
     Entry,
+    EntryKind,
     Folder,
-    Kind,
     joined,
     parent_and_name,
     with_ancestors,
@@ -157,7 +157,7 @@ class Scanner:
     def _entry(self, found: os.stat_result, path: str) -> Entry | None:
         """What is to be known of a file or link; None for all else."""
         if stat.S_ISREG(found.st_mode):
-            kind = Kind.FILE
+            kind = EntryKind.FILE
         elif stat.S_ISLNK(found.st_mode):
             kind = self._kind_of_link(path)
         else:
@@ -166,11 +166,11 @@ class Scanner:
         mtime_ns = max(-_LATEST, min(found.st_mtime_ns, _LATEST))
         return Entry(found.st_ino, found.st_size, mtime_ns, found.st_ctime_ns, kind)
 
-    def _kind_of_link(self, path: str) -> Kind:
+    def _kind_of_link(self, path: str) -> EntryKind:
         target = real_path(f"{self.root}/{path}")
         if not lies_in(target, self.root):
-            return Kind.OUTSIDE
-        return Kind.FOLDER_LINK if is_folder(target) else Kind.LINK
+            return EntryKind.OUTSIDE
+        return EntryKind.FOLDER_LINK if is_folder(target) else EntryKind.LINK
 
     def _enter(self, above: int, path: str, known: Folder, sight: Sight) -> None:
         if path.count("/") >= MAX_DEPTH:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What lies at a path; `outside` is a link that leads out of the root."""
 
     FILE = "file"
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     size: int
     mtime_ns: int
     ctime_ns: int
-    kind: Kind
+    kind: EntryKind
 
 
 class Folder:

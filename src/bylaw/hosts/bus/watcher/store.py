@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from bylaw.hosts.bus.watcher.changes import FileChange
-from bylaw.hosts.bus.watcher.snapshot import Entry, Kind, Snapshot
+from bylaw.hosts.bus.watcher.snapshot import Entry, EntryKind, Snapshot
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import ActorHint, Change
 from bylaw.runtime.paths import as_bytes, as_text
@@ -187,7 +187,7 @@ class SnapshotStore:
         snapshot = Snapshot()
         for path, inode, size, mtime, ctime, kind in run("SELECT * FROM files"):
             number = int.from_bytes(inode, "big")
-            snapshot.set(as_text(path), Entry(number, size, mtime, ctime, Kind(kind)))
+            snapshot.set(as_text(path), Entry(number, size, mtime, ctime, EntryKind(kind)))
         excluded = frozenset(as_text(path) for (path,) in run("SELECT path FROM excluded"))
         return snapshot, excluded
 

@@ -25,7 +25,7 @@ from bylaw.hosts.bus.watcher.actor import ActorHints
 from bylaw.hosts.bus.watcher.changes import FileChange, derive
 from bylaw.hosts.bus.watcher.plan import Plan, plan
 from bylaw.hosts.bus.watcher.scan import Scanner
-from bylaw.hosts.bus.watcher.snapshot import Kind, Snapshot, with_ancestors
+from bylaw.hosts.bus.watcher.snapshot import EntryKind, Snapshot, with_ancestors
 from bylaw.hosts.bus.watcher.store import SnapshotStore
 from bylaw.hosts.bus.watcher.window import Window
 from bylaw.model.errors import BylawError
@@ -208,7 +208,7 @@ class FileWatcher:
 
     def _apply(self, sight: Sight, paths: Iterable[str]) -> None:
         """What was seen at these paths is what is known from now on."""
-        leads_on = {Kind.FOLDER_LINK, Kind.OUTSIDE}
+        leads_on = {EntryKind.FOLDER_LINK, EntryKind.OUTSIDE}
         self._by_name = None
         for path in sorted(paths):
             entry = sight.after.get(path)
@@ -225,7 +225,7 @@ class FileWatcher:
 
     def _replan_for_link(self, path: str, entry: Entry) -> None:
         self._replan = True
-        if entry.kind is Kind.OUTSIDE:
+        if entry.kind is EntryKind.OUTSIDE:
             self.outside.append(_shown(path))
 
     def _finished(self, changes: list[FileChange]) -> list[FileChange]:
@@ -273,7 +273,7 @@ def _really_excluded(root: str, excluded: Iterable[str], own: Iterable[str]) -> 
 
 def _watched(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     """Without links that lead out of the root: they are told of, but are no files of it."""
-    return {path: entry for path, entry in entries.items() if entry.kind is not Kind.OUTSIDE}
+    return {path: entry for path, entry in entries.items() if entry.kind is not EntryKind.OUTSIDE}
 
 
 def _touching(changes: list[FileChange], taken: set[str]) -> list[FileChange]:

@@ -8,10 +8,9 @@ from enum import StrEnum
 
 from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.model.visible import brief
-from bylaw.model.vocabulary import Role
+from bylaw.model.vocabulary import ROLES, Role
 
 _LATEST = re.compile(r"latest:([0-9]{1,9})")
-_ROLES = {role.value: role for role in Role}
 
 
 class Strategy(StrEnum):
@@ -34,8 +33,8 @@ def read_keep(text: str) -> Keep:
     roles: set[Role] = set()
     latest = 0
     for item in _items(text, ","):
-        if item in _ROLES:
-            roles.add(_ROLES[item])
+        if item in ROLES:
+            roles.add(ROLES[item])
         elif found := _LATEST.fullmatch(item):
             latest = max(latest, int(found[1]))
         else:

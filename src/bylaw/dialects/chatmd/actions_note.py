@@ -57,7 +57,7 @@ def is_decision(action: Action) -> bool:
 
 
 @dataclass(frozen=True)
-class TraceLine:
+class ActionsNote:
     """The line of one rule: each action with the number of its maker, 0 for a decision."""
 
     begin: str
@@ -65,7 +65,7 @@ class TraceLine:
     op: Op = Op.MESSAGE_INSERT
 
     @classmethod
-    def of(cls, rule: WrittenRule) -> TraceLine:
+    def of(cls, rule: WrittenRule) -> ActionsNote:
         """The line of a rule as it is written."""
         actions, number = [], 0
         for action in rule.actions:

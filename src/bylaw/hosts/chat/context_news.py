@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN, uid_of
 from bylaw.dialects.context.document import NAME
 from bylaw.dialects.context.reading import read_document
 from bylaw.dialects.context.render import rendered
-from bylaw.model.verdict import Verdict
+from bylaw.model.uid import built_in_uid, dialect_of
+from bylaw.model.verdict import is_refused
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 # What tells it is no rule of a document, and has a name like one.
 RENDERED = "render"
-RENDERED_UID = uid_of(NAME, BUILT_IN, RENDERED)
+RENDERED_UID = built_in_uid(NAME, RENDERED)
 
 
-class Contract:
+class ContextNews:
     """What a chat's context documents demand; nothing if it has none."""
 
     def __init__(self, document: Document | None = None) -> None:
         self._document = document
 
     @classmethod
-    def of(cls, library: Library) -> Contract:
-        """The contract of the books in force; a broken one denies by itself and tells nothing."""
+    def of(cls, library: Library) -> ContextNews:
+        """What the documents in force say; a broken one denies by itself and tells nothing."""
         for loaded in library.books:
             if loaded.dialect.name == NAME and not loaded.broken:
                 return cls(read_document([file.source for file in loaded.texts.values()]))
         return cls()
 
-    def news(self, before: Slate, now: Slate) -> str:
+    def since(self, before: Slate, now: Slate) -> str:
         """What the model must know now, if that is something else than before."""
         if self._document is None or before == now:
             return ""
@@ -53,7 +53,7 @@ class Contract:
 def may_withhold(books: Iterable[Book]) -> bool:
     """Whether a rule of these books can keep an output from being released."""
     return any(
-        Kind.TURN_END in rule.on.kinds and rule.judgement.verdict >= Verdict.ASK
+        Kind.TURN_END in rule.on.kinds and is_refused(rule.judgement.verdict)
         for book in books
         for group in book.groups
         for rule in group.rules
@@ -63,4 +63,4 @@ def may_withhold(books: Iterable[Book]) -> bool:
 
 def in_fixed_words(uid: str) -> bool:
     """Whether the language of a rule fixes what a person reads, to the letter."""
-    return uid.startswith(f"{NAME}:")
+    return dialect_of(uid) == NAME

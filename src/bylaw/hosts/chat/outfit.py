@@ -1,0 +1,33 @@
+"""What a chat works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bylaw.hosts.chat.call_ids import CallIds
+    from bylaw.hosts.chat.chat_host import RunAgent
+    from bylaw.hosts.chat.context_news import ContextNews
+    from bylaw.hosts.chat.messages import Options
+    from bylaw.hosts.chat.models.base import Model
+    from bylaw.hosts.chat.toolbox import Toolbox
+    from bylaw.hosts.worktree.file_policies import FilePolicies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outfit:
+    """What a chat works with; it `withholds` outputs if a rule may keep one back.
+
+    Then nothing is shown before it was judged. `max_blocks` is how often a stop is blocked.
+    """
+
+    model: Model
+    tools: Toolbox
+    options: Options
+    run_agent: RunAgent
+    call_ids: CallIds
+    news: ContextNews
+    max_blocks: int
+    withholds: bool
+    policies: FilePolicies
