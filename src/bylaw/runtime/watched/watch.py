@@ -174,7 +174,7 @@ class Watch:
         """The watcher ended without a word: it could not start, or somebody killed it."""
         if not self._group:
             said = self.stderr.output().text.strip().partition("\n")[0]
-            self._refuse(*_not_started(said or "the watcher ended"))
+            self._refuse(*not_started(said or "the watcher ended"))
             return
         self._set(Ending.KILLED, number=signal.SIGKILL)
         # Bubblewrap has numbers of its own.
@@ -236,8 +236,9 @@ def _refusal(number: int, what: bytes) -> tuple[Refusal, str]:
     if what == b"folder":
         return _FOLDER
     known = _REFUSALS.get(number) if what == b"program" else None
-    return known or _not_started(os.strerror(number))
+    return known or not_started(os.strerror(number))
 
 
-def _not_started(why: str) -> tuple[Refusal, str]:
+def not_started(why: str) -> tuple[Refusal, str]:
+    """The refusal of a command that might have been started elsewhere, or later."""
     return Refusal.NOT_STARTED, f"the command could not be started: {why}"
