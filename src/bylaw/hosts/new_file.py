@@ -13,7 +13,7 @@ from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import remove, write_beside
+from bylaw.runtime.writing import clear_away, write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def _write(place: Place, data: bytes) -> None:
         try:
             move_new(folder, temporary, folder, place.name)
         except OSError:
-            remove(folder, temporary)
+            clear_away(folder, temporary)
             raise
 
 

@@ -49,7 +49,7 @@ def write_whole(
         if lasting:
             os.fsync(folder)
     except OSError:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
         raise
 
 
@@ -76,7 +76,7 @@ def write_beside(
                 stream.flush()
                 os.fsync(stream.fileno())
     except OSError:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
         raise
     return temporary
 
@@ -92,9 +92,15 @@ def rename(folder: int, old: str, new: str) -> None:
 
 
 def remove(folder: int, name: str) -> None:
-    """Remove a file, if it is there."""
-    with suppress(OSError):
+    """Remove a file, if it is there; OSError if that cannot be done."""
+    with suppress(FileNotFoundError):
         os.unlink(as_bytes(name), dir_fd=folder)
+
+
+def clear_away(folder: int, name: str) -> None:
+    """Remove a file that nobody looks at any more, if that can be done."""
+    with suppress(OSError):
+        remove(folder, name)
 
 
 def _make_like(file: int, like: os.stat_result) -> None:

@@ -33,7 +33,7 @@ from bylaw.runtime.brief_lock import wait_for_lock
 from bylaw.runtime.clock import now_ms
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import remove, write_beside
+from bylaw.runtime.writing import clear_away, write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,12 +129,12 @@ def _write(folder: int, name: str, data: bytes) -> None:
         # What has another name at once is there whole, and only if nothing was.
         os.link(as_bytes(temporary), as_bytes(name), src_dir_fd=folder, dst_dir_fd=folder)
     finally:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
 
 
 def _tidy(folder: int, now: int) -> None:
     for file in islice(outdated(_files(folder), now), MAX_REMOVED):
-        remove(folder, file.name)
+        clear_away(folder, file.name)
 
 
 def _read(folder: int, name: str) -> Baseline | None:

@@ -124,10 +124,16 @@ class FilePolicies:
         return taken
 
     def take_back(self, answer: Answer, rules: Container[str]) -> None:
-        """These rules, by uid, were let through at a stop: what they were to show was not shown."""
+        """These rules, by uid, were let through at a stop: what they were to show was not shown.
+
+        The stop goes through whatever becomes of the queue.
+        """
         for due, outcome in answer.steps():
             if due.plan.uid in rules and isinstance(due.step, EntryWrite) and was_written(outcome):
-                self.queue.take_back(due.step)
+                try:
+                    self.queue.take_back(due.step)
+                except BylawError as problem:
+                    self._tell(f"`{due.plan.rule}` counts as shown, which it was not: {problem}")
 
     @cached_property
     def queue(self) -> Queue:

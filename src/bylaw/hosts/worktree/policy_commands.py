@@ -8,7 +8,7 @@ while nobody else can begin, before the step that asks for it.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +22,8 @@ from bylaw.hosts.worktree.stable_runs import Ran, no_words, policy_words, run_un
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
-from bylaw.runtime.state_folder import state_folder
+from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.state_folder import STATE, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,8 +45,13 @@ Found: TypeAlias = Ran | QueueEntry | str
 
 @contextmanager
 def alone(root: str) -> Iterator[None]:
-    """While this lasts, no other process runs commands in the work tree."""
-    with state_folder(root) as state, state.locked(_LOCK, PATIENCE_S):
+    """While this lasts, no other process runs commands in the work tree; BylawError if not."""
+    with ExitStack() as held:
+        try:
+            state = held.enter_context(state_folder(root))
+            held.enter_context(state.locked(_LOCK, PATIENCE_S))
+        except OSError as wrong:
+            raise BylawError(f"cannot use `{STATE}`: {in_plain_words(wrong)}") from None
         yield
 
 

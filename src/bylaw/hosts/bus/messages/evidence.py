@@ -25,7 +25,7 @@ from bylaw.model.visible import clipped, visible_in_json
 from bylaw.runtime.owner import is_dead
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import remove, write_beside
+from bylaw.runtime.writing import clear_away, write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -140,7 +140,7 @@ def clear_unfinished(bus: BusFolders) -> None:
         for name in bus.names(folder):
             found = _UNFINISHED.fullmatch(name)
             if found is not None and is_dead(owner_of(found[1])):
-                remove(bus.folder(folder), name)
+                clear_away(bus.folder(folder), name)
 
 
 def _put(folder: int, data: bytes, names: Iterable[str]) -> str:
@@ -149,7 +149,7 @@ def _put(folder: int, data: bytes, names: Iterable[str]) -> str:
     try:
         final = _named(folder, temporary, names)
     except OSError:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
         raise
     os.fsync(folder)  # else the name could be gone after the power failed
     return final
