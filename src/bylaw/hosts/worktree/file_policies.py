@@ -19,7 +19,6 @@ from bylaw.hosts.worktree.baselines import prompts_of_others
 from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.entry_writes import was_written, write_entry
 from bylaw.hosts.worktree.policy_commands import PolicyCommands
-from bylaw.hosts.worktree.policy_state import write_policy_state
 from bylaw.hosts.worktree.prompt_files import owner_of
 from bylaw.hosts.worktree.queue import Queue
 from bylaw.hosts.worktree.stable_runs import no_words
@@ -33,7 +32,7 @@ from bylaw.runtime.policy_settings import read_policy_settings
 from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due
@@ -106,13 +105,6 @@ class FilePolicies:
             Op.BASELINE_CAPTURE: self._capture,
         }
         return {op: _told_plainly(method) for op, method in methods.items()}
-
-    def summarise(self, policies: Iterable[str], now: int) -> None:
-        """Write the summary after a run; `now` is in milliseconds."""
-        try:
-            write_policy_state(self.tree.root, self.queue, policies, now)
-        except (BylawError, OSError, ValueError) as problem:
-            self._tell(f"cannot write the summary: {problem}")
 
     def output_mode(self) -> OutputMode:
         """How an agent is told of policies here."""

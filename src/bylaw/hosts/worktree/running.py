@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
+from bylaw.hosts.worktree.policy_state import summarise
 from bylaw.hosts.worktree.stable_runs import no_words
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
 from bylaw.model.decision import TraceResult
@@ -83,7 +84,7 @@ def run_policies(
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
     shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
     policies = tuple(sorted(desk.titles))
-    host.summarise(policies, now_ms())
+    summarise(root, host.queue, lambda: policies, now_ms(), note)
     refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
     findings = tuple(about_policies(library))
     return PolicyRun(root, tuple(entries), shown, findings, refused, policies)
