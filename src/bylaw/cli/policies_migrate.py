@@ -37,6 +37,7 @@ class _NewFile:
     path: str
     text: str
     standing: Standing
+    why: str
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -99,18 +100,20 @@ def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnosti
     texts = {f"{folder}/{one.id}.md": policy_text(one) for one in legacy.policies}
     warnings = [one for path, text in texts.items() for one in checked(path, text)[1]]
     files = [
-        _NewFile(path, text, standing(root, path, text.encode())[0]) for path, text in texts.items()
+        _NewFile(path, text, *standing(root, path, text.encode())) for path, text in texts.items()
     ]
     _refuse_taken(files)
     return files, [*legacy.findings, *warnings]
 
 
 def _refuse_taken(files: Sequence[_NewFile]) -> None:
-    in_the_way = (Standing.KEPT, Standing.BLOCKED)
-    taken = [f"`{visible(one.path)}`" for one in files if one.standing in in_the_way]
+    kept = [f"`{visible(one.path)}`" for one in files if one.standing is Standing.KEPT]
+    words = "another file is in its place" if len(kept) == 1 else "other files are there"
+    taken = [f"{', '.join(kept)}: {words}"] if kept else []
+    blocked = (one for one in files if one.standing is Standing.BLOCKED)
+    taken += [f"`{visible(one.path)}`: {one.why}" for one in blocked]
     if taken:
-        words = "another file is in its place" if len(taken) == 1 else "other files are there"
-        raise BylawError(f"{', '.join(taken)}: {words}, so nothing is written")
+        raise BylawError(f"{'; '.join(taken)}, so nothing is written")
 
 
 def _written(root: str, new: Sequence[_NewFile]) -> int:

@@ -139,7 +139,10 @@ def new(*, name: str, root: str, dry_run: bool, form: str, **wanted: Any) -> int
 
 
 def _refuse_taken(root: str, path: str) -> None:
-    if standing(root, path, b"")[0] is not Standing.NEW:
+    there, why = standing(root, path, b"")
+    if there is Standing.BLOCKED:
+        raise BylawError(f"cannot write `{path}`: {why}")
+    if there is not Standing.NEW:
         raise BylawError(f"`{path}` is there already, and stays as it is")
 
 
