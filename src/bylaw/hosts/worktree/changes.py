@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.worktree.baselines import write_baseline
 from bylaw.hosts.worktree.git import Git
 from bylaw.hosts.worktree.look import Look
-from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.path_text import fact_path_of
 from bylaw.hosts.worktree.prompt_files import SHARED
 from bylaw.hosts.worktree.repository import find_repository
 from bylaw.model.facts import Changes
@@ -74,8 +74,8 @@ class WorkTree:
         return write_baseline(
             self.root,
             commit=status.commit,
-            staged=map(fact_path, status.staged()),
-            untracked=map(fact_path, status.untracked()),
+            staged=map(fact_path_of, status.staged()),
+            untracked=map(fact_path_of, status.untracked()),
             digests=self._look.digests(),
             staged_alone=self._look.staged(),
             now=now,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.contents import committed_digest
-from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.path_text import fact_path_of
 from bylaw.hosts.worktree.records import Version, is_ours
 from bylaw.model.facts import ChangedFile
 from bylaw.model.vocabulary import FileStatus
@@ -109,7 +109,7 @@ def _change(path: bytes, *, is_new: bool, digest: str) -> ChangedFile:
     status = FileStatus.ADDED if is_new else FileStatus.MODIFIED
     if not digest:
         status = FileStatus.DELETED
-    return ChangedFile(path=fact_path(path), status=status, digest=digest)
+    return ChangedFile(path=fact_path_of(path), status=status, digest=digest)
 
 
 def staged_digest(dirty: Dirty) -> str:

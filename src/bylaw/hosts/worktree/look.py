@@ -15,7 +15,7 @@ from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.hosts.worktree.baselines import latest_baseline
 from bylaw.hosts.worktree.comparing import Comparison, in_order, staged_digest
 from bylaw.hosts.worktree.contents import Contents
-from bylaw.hosts.worktree.path_text import fact_path, file_bytes
+from bylaw.hosts.worktree.path_text import fact_path_of, file_bytes
 from bylaw.hosts.worktree.records import read_differences, read_status
 from bylaw.model.facts import Changes, ChangeSet
 
@@ -73,14 +73,14 @@ class Look:
     def digests(self) -> dict[str, str]:
         """The content of all files that are not as in HEAD; the empty text for what is gone."""
         return {
-            fact_path(path): self._contents.of(path).digest if dirty.is_there else ""
+            fact_path_of(path): self._contents.of(path).digest if dirty.is_there else ""
             for path, dirty in self.status.files.items()
         }
 
     def staged(self) -> dict[str, str]:
         """What the next commit has and the work tree has not; the empty text for a removal."""
         return {
-            fact_path(path): staged_digest(dirty)
+            fact_path_of(path): staged_digest(dirty)
             for path, dirty in self.status.files.items()
             if dirty.is_staged_alone
         }
