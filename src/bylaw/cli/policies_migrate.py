@@ -15,7 +15,7 @@ from bylaw.cli.output import emit, text_or_json, write
 from bylaw.cli.policies_shared import repository_root, settings_to_write, tell
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import root_option
-from bylaw.hosts.new_file import Standing, standing, write_new
+from bylaw.hosts.new_file import Standing, standing, write_new_file
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
@@ -118,7 +118,7 @@ def _refuse_taken(files: Sequence[_NewFile]) -> None:
 
 def _written(root: str, new: Sequence[_NewFile]) -> int:
     for one in new:
-        write_new(root, one.path, one.text.encode())
+        write_new_file(root, one.path, one.text.encode())
     return len(new)
 
 

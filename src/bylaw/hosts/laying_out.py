@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.new_file import Standing, standing, write_new
+from bylaw.hosts.new_file import Standing, standing, write_new_file
 from bylaw.hosts.packaged_files import packaged_files
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
@@ -49,7 +49,7 @@ def lay_out(root: str, rules: list[StarterFile]) -> int:
     """Write what is new, and say how many files that are; BylawError if one cannot be written."""
     wanted = [one for one in rules if one.standing is Standing.NEW]
     for one in wanted:
-        write_new(root, one.path, one.data)
+        write_new_file(root, one.path, one.data)
     return len(wanted)
 
 

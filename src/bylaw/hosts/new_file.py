@@ -7,13 +7,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.messages.moving import move_new
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import clear_away, write_beside
+from bylaw.runtime.writing import write_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,24 +45,13 @@ def standing(root: str, path: str, data: bytes) -> tuple[Standing, str]:
     return (Standing.SAME, "") if there == data else (Standing.KEPT, "it is another one")
 
 
-def write_new(root: str, path: str, data: bytes) -> None:
+def write_new_file(root: str, path: str, data: bytes) -> None:
     """Write it, folders included; BylawError if that cannot be done or a file is there."""
     try:
-        with beneath(root, path, new=True) as place:
-            _write(place, data)
+        with beneath(root, path, new=True) as place, entered(place) as folder:
+            write_new(folder, place.name, data, mode=0o666)
     except (OSError, ValueError) as wrong:
         raise BylawError(f"cannot write `{visible(path)}`: {_why_not(wrong)}") from None
-
-
-def _write(place: Place, data: bytes) -> None:
-    """A new file that is whole at every moment; OSError if something has come into its place."""
-    with entered(place) as folder:
-        temporary = write_beside(folder, place.name, data, mode=0o666)
-        try:
-            move_new(folder, temporary, folder, place.name)
-        except OSError:
-            clear_away(folder, temporary)
-            raise
 
 
 @contextmanager
