@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
-from bylaw.hosts.demands import demands
 from bylaw.hosts.hooks.base import STOPS, Told
 from bylaw.hosts.hooks.built_in_rules import built_in_book
 from bylaw.hosts.hooks.delivery import delivered
@@ -32,6 +31,7 @@ from bylaw.hosts.hooks.notes import (
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.guard import Guard
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
+from bylaw.hosts.worktree.demands import demands
 from bylaw.hosts.worktree.file_policies import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart

@@ -25,21 +25,35 @@ def demands(
     What is shown of a policy that does not object any more is left out. How they are told is asked
     only if they say something: elsewhere there may be no repository.
     """
+    standing, others = unanswered(decision, shown)
+    for reason in others:
+        yield reason.text, reason.rule
+    if standing:
+        for text, policies in policy_texts(standing, output_mode()):
+            yield f"{text}\n{how_to_answer(policies)}", ", ".join(policies)
+
+
+def unanswered(
+    decision: Decision, shown: Sequence[PromptShow]
+) -> tuple[list[PromptShow], list[Reason]]:
+    """What is shown of policies that object by now, and the objections that are not among it."""
     objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
-    policies_objecting = {one.rule for one in objecting if _is_of_policy(one)}
-    shown = [one for one in shown if one.policy in policies_objecting]
-    in_words = {one.policy for one in shown}
-    for reason in objecting:
-        if not (_is_of_policy(reason) and reason.rule in in_words):
-            yield reason.text, reason.rule
-    if not shown:
-        return
-    policies = [one.policy for one in in_order(shown)]
-    if output_mode() is OutputMode.INDIVIDUAL:
-        for text, policy in zip(individual(shown), policies, strict=True):
-            yield f"{text}\n{how_to_answer([policy])}", policy
-    else:
-        yield f"{batched(shown)}\n{how_to_answer(policies)}", ", ".join(policies)
+    policies = {one.rule for one in objecting if _is_of_policy(one)}
+    standing = [one for one in shown if one.policy in policies]
+    told = {one.policy for one in standing}
+    others = [one for one in objecting if not (_is_of_policy(one) and one.rule in told)]
+    return standing, others
+
+
+def policy_texts(
+    shown: Sequence[PromptShow], mode: OutputMode
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each text that tells of policies, and of which."""
+    policies = tuple(one.policy for one in in_order(shown))
+    if mode is OutputMode.INDIVIDUAL:
+        yield from zip(individual(shown), ((one,) for one in policies), strict=True)
+    elif shown:
+        yield batched(shown), policies
 
 
 def _is_of_policy(reason: Reason) -> bool:
