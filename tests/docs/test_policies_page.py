@@ -27,7 +27,7 @@ from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.runtime import policy_settings
 from bylaw.runtime.settings.tables import CommandSettings, StopSettings
-from bylaw.runtime.watched.result import MAX_OUTPUT
+from bylaw.runtime.watched.limits import MAX_OUTPUT
 from bylaw.tools.policies import legacy
 from bylaw.tools.printers.policies import MAX_LINES, batched
 

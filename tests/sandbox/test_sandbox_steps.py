@@ -18,7 +18,7 @@ from bylaw.runtime.run_command import Bounds, CommandRunner
 from bylaw.runtime.submit import Runtime
 from bylaw.runtime.trust import Trust, TrustState, is_trusted, request_of
 from bylaw.runtime.trust_record import forget_record, keep_record
-from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.watched.cancellation import Cancellation
 from bylaw.runtime.watched.run import isolation
 
 NOON = "2026-01-31T12:00:00+00:00"

@@ -10,7 +10,8 @@ import pytest
 from commanding import PYTHON
 
 from bylaw.runtime.watched import bubblewrap, run
-from bylaw.runtime.watched.result import IsolatedBy, Refusal
+from bylaw.runtime.watched.isolation import IsolatedBy
+from bylaw.runtime.watched.order import Refusal
 from bylaw.runtime.watched.run import isolation
 
 
@@ -216,11 +217,6 @@ class TestWhetherItWorks:
         assert result.refusal is Refusal.NOT_STARTED
         assert result.why == "the command could not be started: no"
         assert not (commands.root / "harm").exists()
-
-    def test_whoever_does_not_want_it_says_so(self, commands):
-        result = commands.run("true", isolate=False)
-
-        assert result.isolation.as_json() == {"by": "none", "why": "it was not asked for"}
 
 
 def test_a_repository_in_a_place_that_is_hidden_otherwise(commands, walled):

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation, Command, CommandResult
+    from bylaw.runtime.watched.cancellation import Cancellation
+    from bylaw.runtime.watched.order import Command
+    from bylaw.runtime.watched.result import CommandResult
 
 _STATUSES = {
     Ending.REFUSED: EffectStatus.REFUSED,

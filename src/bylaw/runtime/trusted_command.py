@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from bylaw.runtime.command import run
 from bylaw.runtime.trust import TrustState
-from bylaw.runtime.watched.result import Command, CommandResult, Refusal
+from bylaw.runtime.watched.order import Command, Refusal
+from bylaw.runtime.watched.result import CommandResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation
+    from bylaw.runtime.watched.cancellation import Cancellation
 
 
 def command_in(root: str, settings: CommandSettings, argv: tuple[str, ...]) -> Command:

@@ -54,7 +54,7 @@ from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import Trust, is_trusted
-from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.watched.cancellation import Cancellation
 from bylaw.tools.printers.text import render
 
 if TYPE_CHECKING:

@@ -14,22 +14,18 @@ from typing import TYPE_CHECKING
 from bylaw.runtime.command import Process
 from bylaw.runtime.watched import bubblewrap, watcher
 from bylaw.runtime.watched.checks import checked, find_program
+from bylaw.runtime.watched.isolation import IsolatedBy, Isolation
+from bylaw.runtime.watched.order import RefusedError
 from bylaw.runtime.watched.request import request
-from bylaw.runtime.watched.result import (
-    NOT_WANTED,
-    CommandResult,
-    Ending,
-    IsolatedBy,
-    Isolation,
-    RefusedError,
-)
+from bylaw.runtime.watched.result import CommandResult, Ending
 from bylaw.runtime.watched.watch import END_SECONDS, Watch, first_line, not_started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bylaw.runtime.watched.cancellation import Cancellation
     from bylaw.runtime.watched.checks import Checked
-    from bylaw.runtime.watched.result import Cancellation, Command
+    from bylaw.runtime.watched.order import Command
 
 # A machine under load may take long to answer; no command is run meanwhile.
 PROBE_SECONDS = 30.0
@@ -62,7 +58,7 @@ def isolation() -> Isolation:
 def _run(
     command: Command, ready: Checked, begun: float, cancellation: Cancellation | None
 ) -> CommandResult:
-    how = isolation() if command.isolate else NOT_WANTED
+    how = isolation()
     isolated = how.by is IsolatedBy.BUBBLEWRAP
     roots = tuple(root.path for root in ready.roots)
     prefix = bubblewrap.arguments(find_program(bubblewrap.PROGRAM), roots) if isolated else []

@@ -12,13 +12,15 @@ from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 from typing import TYPE_CHECKING
 
 from bylaw.runtime.watched import watcher
-from bylaw.runtime.watched.result import Ending, Output, Refusal
+from bylaw.runtime.watched.order import Refusal
+from bylaw.runtime.watched.result import Ending, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.runtime.command import Process
-    from bylaw.runtime.watched.result import Cancellation, Command
+    from bylaw.runtime.watched.cancellation import Cancellation
+    from bylaw.runtime.watched.order import Command
 
 # How long a watcher may take to start, and to end everything when it is told to.
 START_SECONDS = 20.0

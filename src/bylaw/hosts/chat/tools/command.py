@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.declarations import CommandTool as Declared
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation, CommandResult
+    from bylaw.runtime.watched.cancellation import Cancellation
+    from bylaw.runtime.watched.result import CommandResult
 
 MAX_OUTPUT_BYTES = 64 * 1024  # of each stream
 
