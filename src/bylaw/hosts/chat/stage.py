@@ -53,7 +53,7 @@ from bylaw.runtime.rule_texts import RuleText
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.runtime.trust import Trust, trust_of
 from bylaw.runtime.watched.cancellation import Cancellation
 from bylaw.tools.printers.text import render
 
@@ -179,7 +179,7 @@ class Stage:
     def _trust(self, library: Library) -> Trust:
         if self._wanted.trust:
             return Trust.for_one_run()
-        return is_trusted(self.root, library, self._configuration)
+        return trust_of(self.root, library, self._configuration)
 
     def _declarations(self, source: SourceFile, location: str) -> Declarations:
         """What the file declares; what is wrong with it was told when its rules were loaded."""

@@ -47,7 +47,7 @@ from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.stop_gate import judged_stop
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import is_trusted
+from bylaw.runtime.trust import trust_of
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -68,7 +68,7 @@ class Desk:
         library = load_root(root)
         configuration = read_configuration(root)
         books = (*library.in_force(), (own := built_in_book(root)).book)
-        trust = partial(is_trusted, root, library, configuration)
+        trust = partial(trust_of, root, library, configuration)
         self.settings = trust().in_force(configuration.settings)
         self._guard = Guard(root, library, self.settings.protect)
         self._host = HookHost(host)

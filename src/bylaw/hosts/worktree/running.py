@@ -27,7 +27,7 @@ from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.runtime.trust import Trust, trust_of
 from bylaw.tools.policies.known import about_policies
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class _Desk:
         scripts = stack.enter_context(ScriptRunner())
 
         def trusted() -> Trust:
-            return Trust.for_one_run() if trust else is_trusted(root, library, configuration)
+            return Trust.for_one_run() if trust else trust_of(root, library, configuration)
 
         settings = trusted().in_force(configuration.settings)
         host.put_in_force(rules, settings.command, trusted, journal.redactor.text)

@@ -14,7 +14,7 @@ from msgspec import Meta
 from bylaw.hosts.chat.tools.arguments import Arguments, CheckedTool
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
 from bylaw.hosts.chat.tools.files import shown
-from bylaw.runtime.trusted_command import command_in, run_if_trusted
+from bylaw.runtime.run_command import command_in, run_if_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
