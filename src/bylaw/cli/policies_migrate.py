@@ -15,7 +15,7 @@ from bylaw.cli.output import emit, text_or_json, write
 from bylaw.cli.policies_shared import repository_root, settings_to_write, tell
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import root_option
-from bylaw.hosts.new_file import Standing, standing, write_new_file
+from bylaw.hosts.new_file import InPlace, standing, write_new_file
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class _NewFile:
     path: str
     text: str
-    standing: Standing
+    standing: InPlace
     why: str
 
 
@@ -66,7 +66,7 @@ def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int
         raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
     folder = repository_root(root)
     files, findings = _converted(folder, file)
-    new = [one for one in files if one.standing is Standing.NEW]
+    new = [one for one in files if one.standing is InPlace.NEW]
     if form == "json":
         written = _written(folder, new) if yes else 0
         emit({"files": list(map(_as_data, files)), "written": written} | _told(findings))
@@ -107,10 +107,10 @@ def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnosti
 
 
 def _refuse_taken(files: Sequence[_NewFile]) -> None:
-    kept = [f"`{visible(one.path)}`" for one in files if one.standing is Standing.KEPT]
+    kept = [f"`{visible(one.path)}`" for one in files if one.standing is InPlace.KEPT]
     words = "another file is in its place" if len(kept) == 1 else "other files are there"
     taken = [f"{', '.join(kept)}: {words}"] if kept else []
-    blocked = (one for one in files if one.standing is Standing.BLOCKED)
+    blocked = (one for one in files if one.standing is InPlace.BLOCKED)
     taken += [f"`{visible(one.path)}`: {one.why}" for one in blocked]
     if taken:
         raise BylawError(f"{'; '.join(taken)}, so nothing is written")

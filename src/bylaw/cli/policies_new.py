@@ -21,7 +21,7 @@ from bylaw.dialects.file_policies.written import (
     RunFor,
     WrittenPolicy,
 )
-from bylaw.hosts.new_file import Standing, standing, write_new_file
+from bylaw.hosts.new_file import InPlace, standing, write_new_file
 from bylaw.model.errors import BylawError
 from bylaw.tools.policies.policy_text import checked, kebab, policy_text
 from bylaw.tools.policies.starter import BODIES, starter_text
@@ -140,9 +140,9 @@ def new(*, name: str, root: str, dry_run: bool, form: str, **wanted: Any) -> int
 
 def _refuse_taken(root: str, path: str) -> None:
     there, why = standing(root, path, b"")
-    if there is Standing.BLOCKED:
+    if there is InPlace.BLOCKED:
         raise BylawError(f"cannot write `{path}`: {why}")
-    if there is not Standing.NEW:
+    if there is not InPlace.NEW:
         raise BylawError(f"`{path}` is there already, and stays as it is")
 
 

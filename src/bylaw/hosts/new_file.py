@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Standing(StrEnum):
+class InPlace(StrEnum):
     """What lies in the place of a file."""
 
     NEW = "new"
@@ -31,18 +31,18 @@ class Standing(StrEnum):
     BLOCKED = "blocked"  # no such file, and none can be put there
 
 
-def standing(root: str, path: str, data: bytes) -> tuple[Standing, str]:
+def standing(root: str, path: str, data: bytes) -> tuple[InPlace, str]:
     """What would become of it; of a file that is not written also why."""
     try:
         with beneath(root, path, new=True) as place:
             if place.missing:
-                return Standing.NEW, ""
+                return InPlace.NEW, ""
             there = regular_bytes(place.name, len(data), folder=place.folder)
     except FileNotFoundError:
-        return Standing.NEW, ""
+        return InPlace.NEW, ""
     except (OSError, ValueError) as wrong:
-        return Standing.BLOCKED, _why_not(wrong)
-    return (Standing.SAME, "") if there == data else (Standing.KEPT, "it is another one")
+        return InPlace.BLOCKED, _why_not(wrong)
+    return (InPlace.SAME, "") if there == data else (InPlace.KEPT, "it is another one")
 
 
 def write_new_file(root: str, path: str, data: bytes) -> None:

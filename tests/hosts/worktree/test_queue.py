@@ -122,7 +122,7 @@ class TestALife:
     def test_whoever_decided_on_another_state_does_nothing(self, folder):
         waits = (QUEUED, "one", 0)
         assert folder.write(known=[waits]) is None
-        assert folder.write(known=[None]).standing == waits
+        assert folder.write(known=[None]).state == waits
         assert folder.write(known=[None]) is None
         assert folder.write(PASSED, known=[None]) is None
         assert folder.write(PASSED, known=[None, waits]).status is PASSED

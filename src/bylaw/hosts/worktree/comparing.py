@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from bylaw.hosts.worktree.contents import Contents
-    from bylaw.hosts.worktree.records import Difference, Dirty, Status
+    from bylaw.hosts.worktree.records import Difference, Dirty, GitStatus
 
 
 class Comparison:
     """The work tree as it is now; `changed` compares it with a commit."""
 
-    def __init__(self, status: Status, contents: Contents) -> None:
+    def __init__(self, status: GitStatus, contents: Contents) -> None:
         self._dirty = status.files
         self._contents = contents
 

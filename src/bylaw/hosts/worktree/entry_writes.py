@@ -17,7 +17,7 @@ from bylaw.model.vocabulary import EffectStatus, EntryStatus
 
 if TYPE_CHECKING:
     from bylaw.engine.plan import Due
-    from bylaw.hosts.worktree.entry_file import QueueEntry, Standing
+    from bylaw.hosts.worktree.entry_file import EntryState, QueueEntry
     from bylaw.hosts.worktree.policy_commands import PolicyCommands
     from bylaw.hosts.worktree.queue import Queue
     from bylaw.model.event import Event
@@ -84,13 +84,13 @@ def _result(step: EntryWrite, current: QueueEntry | None, *, failed: bool) -> Ac
     )
 
 
-def _known(due: Due, event: Event, step: EntryWrite) -> set[Standing | None] | None:
+def _known(due: Due, event: Event, step: EntryWrite) -> set[EntryState | None] | None:
     """The states that the step may find: what was decided on, and what its plan made of that."""
     facts = event.facts
     if not isinstance(facts, WorkFacts) or facts.entries is UNSET or step.hash not in facts.entries:
         return None
     seen = facts.entries[step.hash]
-    known: set[Standing | None] = {
+    known: set[EntryState | None] = {
         (one.status, one.digest, one.shown)
         for one in due.plan.steps
         if isinstance(one, EntryWrite) and one.hash == step.hash

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.worktree.baselines import Baseline
     from bylaw.hosts.worktree.git import Git
-    from bylaw.hosts.worktree.records import Difference, Status
+    from bylaw.hosts.worktree.records import Difference, GitStatus
     from bylaw.hosts.worktree.repository import Repository
 
 _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
@@ -54,7 +54,7 @@ class Look:
         self._prompts: dict[str, Baseline | None] = {}
 
     @cached_property
-    def status(self) -> Status:
+    def status(self) -> GitStatus:
         """The work tree and the index against HEAD."""
         return read_status(self._git.output(self._repository.root, *_STATUS))
 

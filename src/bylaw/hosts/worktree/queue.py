@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from bylaw.hosts.worktree.entry_file import (
+    ENTRY_NAME,
     HASH,
     MAX_ENTRY_BYTES,
-    NAME,
     CorruptEntryError,
     checked,
     entry_bytes,
@@ -40,7 +40,7 @@ from bylaw.runtime.writing import clear_away, remove, rename
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry, Standing
+    from bylaw.hosts.worktree.entry_file import ActionResult, EntryState, QueueEntry
     from bylaw.model.effects import EntryWrite
 
     Note = Callable[[str], None]
@@ -83,7 +83,7 @@ class Queue:
         """How many entries there are in each state, by the names of their files."""
         nothing: list[str] = []
         names = self._looking(_names, nothing)
-        states = [match[2] for name in names if (match := NAME.fullmatch(name))]
+        states = [match[2] for name in names if (match := ENTRY_NAME.fullmatch(name))]
         return {status: states.count(status) for status in EntryStatus}
 
     def write(
@@ -91,7 +91,7 @@ class Queue:
         step: EntryWrite,
         result: ActionResult,
         now: int,
-        known: Collection[Standing | None] | None = None,
+        known: Collection[EntryState | None] | None = None,
     ) -> QueueEntry | None:
         """Write what a step wants; None if it changes nothing. ValueError if it makes no sense.
 
@@ -103,7 +103,7 @@ class Queue:
 
         def change(folder: int) -> QueueEntry | None:
             current = self._find(folder, step.hash)
-            if known is not None and (current and current.standing) not in known:
+            if known is not None and (current and current.state) not in known:
                 return None
             new = next_entry(current, step, result, now)
             if new is not None:
@@ -118,7 +118,7 @@ class Queue:
         def change(folder: int) -> None:
             current = self._find(folder, step.hash)
             as_shown = (EntryStatus.QUEUED, step.digest, step.shown)
-            if current and step.shown and current.standing == as_shown:
+            if current and step.shown and current.state == as_shown:
                 _put(folder, current.file_name, replace(current, shown=step.shown - 1))
 
         self._looking(change, None)
@@ -204,7 +204,7 @@ class Queue:
         self._finish_all(folder)
         names = defaultdict(list)
         for name in _names(folder):
-            if match := NAME.fullmatch(name):
+            if match := ENTRY_NAME.fullmatch(name):
                 names[match[1]].append((name, match[2]))
         found = [
             # One that also is in another state counts in none.
@@ -217,7 +217,7 @@ class Queue:
     def _finish_all(self, folder: int) -> None:
         """What processes had begun that died."""
         for name in _names(folder):
-            match = NAME.fullmatch(name.removesuffix(_PENDING))
+            match = ENTRY_NAME.fullmatch(name.removesuffix(_PENDING))
             if match is not None and name.endswith(_PENDING):
                 self._read(folder, match[0])
                 clear_away(folder, name)

@@ -17,7 +17,7 @@ from bylaw.dialects.file_policies.correspondence import (
     is_new,
     triggered_by,
 )
-from bylaw.dialects.file_policies.judging import State, case_of, state_of
+from bylaw.dialects.file_policies.judging import PolicyState, case_of, state_of
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import pattern
 
@@ -60,9 +60,9 @@ class Says(StrEnum):
 
 # Of a policy that a file triggers and that is not satisfied by files.
 _SAYS = {
-    State.VIOLATED: Says.FIRES,
-    State.FAILED: Says.FAILED,
-    State.SATISFIED: Says.NOTHING_TO_RUN,
+    PolicyState.VIOLATED: Says.FIRES,
+    PolicyState.FAILED: Says.FAILED,
+    PolicyState.SATISFIED: Says.NOTHING_TO_RUN,
 }
 
 
@@ -175,7 +175,7 @@ class Explaining:
         if state is None:
             assert entry is not None, "nothing else settles it"
             return Says.SETTLED, (entry.status.value,)
-        return _SAYS[state], lacking if state is State.VIOLATED else ()
+        return _SAYS[state], lacking if state is PolicyState.VIOLATED else ()
 
 
 def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:
