@@ -19,8 +19,8 @@ from bylaw.dialects.file_policies.promises import is_promised, promise_of
 from bylaw.dialects.file_policies.reader import KEYS, read_policy
 from bylaw.dialects.file_policies.written import CompareTo, Mode, RunFor
 from bylaw.hosts.worktree.baselines import Baseline
-from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry
 from bylaw.hosts.worktree.policy_state import PATH
+from bylaw.hosts.worktree.queue.entry_file import ActionResult, QueueEntry
 from bylaw.hosts.worktree.worktree_host import SESSION
 from bylaw.model.effects import PromptShow
 from bylaw.model.source import SourceFile

@@ -12,8 +12,8 @@ from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.policies_shared import note, repository_root, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.root_option import root_option
-from bylaw.hosts.worktree.changes import WorkTree
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.queue import Queue
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.errors import BylawError
 from bylaw.model.fact_paths import fact_path
 from bylaw.model.visible import visible

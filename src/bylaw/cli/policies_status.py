@@ -18,10 +18,10 @@ from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.expr.paths import pattern
 from bylaw.hosts.worktree.baselines import read_baseline
-from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.policy_state import PATH as STATE_FILE
 from bylaw.hosts.worktree.policy_state import summarise
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.queue import Queue
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.errors import BylawError, PatternError
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.runtime.clock import now_ms
@@ -35,7 +35,7 @@ from bylaw.tools.printers.wording import number_of, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.hosts.worktree.entry_file import QueueEntry
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.tools.policies.known import KnownPolicy
 
 MAX_LIMIT = 100_000

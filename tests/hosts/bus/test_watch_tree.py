@@ -14,7 +14,7 @@ from bylaw.hosts.bus.watcher import scan
 from bylaw.hosts.bus.watcher.plan import plan
 from bylaw.hosts.bus.watcher.store import AlreadyWatchedError
 from bylaw.hosts.bus.watcher.watcher import AT_REST_S, SETTLED_S, FileWatcher
-from bylaw.hosts.worktree.path_text import fact_path_of
+from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.model.errors import BylawError
 
 

@@ -6,9 +6,9 @@ import pytest
 from stopping import World
 
 from bylaw.engine.plan import Due
-from bylaw.hosts.worktree.git import Git
+from bylaw.hosts.worktree.git.git import Git
 from bylaw.hosts.worktree.policy_state import summarise
-from bylaw.hosts.worktree.queue_folder import QueueFolder
+from bylaw.hosts.worktree.queue.queue_folder import QueueFolder
 from bylaw.hosts.worktree.stable_runs import run_until_stable
 from bylaw.model.decision import Plan
 from bylaw.model.effects import BaselineCapture, CommandRun

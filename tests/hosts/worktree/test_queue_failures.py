@@ -10,7 +10,7 @@ import pytest
 from queueing import FAILED, HASH, PASSED, QUEUED, step
 from stopping import World
 
-from bylaw.hosts.worktree import queue as module
+from bylaw.hosts.worktree.queue import queue as module
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop
 from bylaw.model.vocabulary import EffectStatus

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
     from bylaw.hosts.chat.transcript import Transcript
-    from bylaw.hosts.worktree.file_policies import FilePolicies
+    from bylaw.hosts.worktree.policy_host import FilePolicies
     from bylaw.model.decision import Decision
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer

@@ -39,7 +39,7 @@ from bylaw.hosts.chat.tools.files import Files
 from bylaw.hosts.chat.tools.protection import protection
 from bylaw.hosts.chat.tools.script import scripted_tools
 from bylaw.hosts.chat.transcript import Transcript
-from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.beside import Surroundings

@@ -32,7 +32,7 @@ from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.guard import Guard
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.worktree.demands import demands
-from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict

@@ -20,7 +20,7 @@ from bylaw.hosts.bus.events import leads_out
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
 from bylaw.hosts.hooks.protect.guard import may_change_files
-from bylaw.hosts.worktree.look_back import LookBack, SeenTree
+from bylaw.hosts.worktree.git.look_back import LookBack, SeenTree
 from bylaw.model.errors import BylawError
 from bylaw.model.event import File
 from bylaw.model.fact_paths import fact_path, file_path

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.worktree.action_results import action_result, outcome_by_another, outcome_of
-from bylaw.hosts.worktree.entry_file import QueueEntry
 from bylaw.hosts.worktree.present_digest import present_digest
+from bylaw.hosts.worktree.queue.entry_file import QueueEntry
 from bylaw.hosts.worktree.stable_runs import Ran, no_words, policy_words, run_until_stable
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.engine.plan import Due
-    from bylaw.hosts.worktree.changes import WorkTree
-    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.hosts.worktree.queue.queue import Queue
+    from bylaw.hosts.worktree.work_tree import WorkTree
     from bylaw.model.decision import Plan
     from bylaw.model.event import Event
     from bylaw.runtime.run_command import CommandRunner

@@ -19,7 +19,7 @@ from bylaw.runtime.writing import write_whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.hosts.worktree.queue.queue import Queue
 
 FOLDER = ".deepwork"
 PATH = f"{FOLDER}/policy_state.json"

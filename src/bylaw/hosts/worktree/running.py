@@ -33,7 +33,7 @@ from bylaw.tools.policies.known import about_policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bylaw.hosts.worktree.entry_file import QueueEntry
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.model.decision import Reason
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import Event

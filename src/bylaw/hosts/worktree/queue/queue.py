@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from bylaw.hosts.worktree.entry_file import (
+from bylaw.hosts.worktree.queue.entry_file import (
     ENTRY_NAME,
     HASH,
     MAX_ENTRY_BYTES,
@@ -30,8 +30,8 @@ from bylaw.hosts.worktree.entry_file import (
     file_name,
     read_entry,
 )
-from bylaw.hosts.worktree.life import next_entry
-from bylaw.hosts.worktree.queue_folder import QUEUE, QueueFolder
+from bylaw.hosts.worktree.queue.entry_life import next_entry
+from bylaw.hosts.worktree.queue.queue_folder import QUEUE, QueueFolder
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
@@ -40,7 +40,7 @@ from bylaw.runtime.writing import clear_away, remove, rename
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from bylaw.hosts.worktree.entry_file import ActionResult, EntryState, QueueEntry
+    from bylaw.hosts.worktree.queue.entry_file import ActionResult, EntryState, QueueEntry
     from bylaw.model.effects import EntryWrite
 
     Note = Callable[[str], None]

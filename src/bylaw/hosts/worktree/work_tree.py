@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.baselines import write_baseline
-from bylaw.hosts.worktree.git import Git
-from bylaw.hosts.worktree.look import Look
-from bylaw.hosts.worktree.path_text import fact_path_of
+from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.git.look import Look
+from bylaw.hosts.worktree.git.path_text import fact_path_of
+from bylaw.hosts.worktree.git.repository import find_repository
 from bylaw.hosts.worktree.prompt_files import SHARED
-from bylaw.hosts.worktree.repository import find_repository
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bylaw.dialects.file_policies.written import CompareTo
-    from bylaw.hosts.worktree.repository import Repository
+    from bylaw.hosts.worktree.git.repository import Repository
 
 
 class WorkTree:

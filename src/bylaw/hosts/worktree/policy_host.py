@@ -16,12 +16,12 @@ from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
-from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.entry_writes import was_written, write_entry
 from bylaw.hosts.worktree.policy_commands import PolicyCommands
 from bylaw.hosts.worktree.prompt_files import owner_of
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.queue import Queue
 from bylaw.hosts.worktree.stable_runs import no_words
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.effects import EntryWrite, OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
@@ -197,7 +197,8 @@ class FilePolicies:
         return prompts_of_others(self.tree.root, owner_of(event.session))
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
-        return write_entry(self._commands, due, event)
+        ran = self._commands.knows(due, event)
+        return write_entry(self.queue, self.tree.root, due, event, ran=ran)
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
         outcome = self._commands.perform(due, event)

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.worktree.contents import committed_digest
-from bylaw.hosts.worktree.path_text import fact_path_of
-from bylaw.hosts.worktree.records import Version, is_ours
+from bylaw.hosts.worktree.git.contents import committed_digest
+from bylaw.hosts.worktree.git.git_output import Version, is_ours
+from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.model.facts import ChangedFile
 from bylaw.model.vocabulary import FileStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from bylaw.hosts.worktree.contents import Contents
-    from bylaw.hosts.worktree.records import Difference, Dirty, GitStatus
+    from bylaw.hosts.worktree.git.contents import Contents
+    from bylaw.hosts.worktree.git.git_output import Difference, Dirty, GitStatus
 
 
 class Comparison:
