@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath
-from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.entering import entered
 from bylaw.runtime.reading import in_plain_words, regular_bytes
 from bylaw.runtime.writing import write_new
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bylaw.runtime.beneath import Place
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class InPlace(StrEnum):
@@ -52,19 +42,6 @@ def write_new_file(root: str, path: str, data: bytes) -> None:
             write_new(folder, place.name, data, mode=0o666)
     except (OSError, ValueError) as wrong:
         raise BylawError(f"cannot write `{visible(path)}`: {_why_not(wrong)}") from None
-
-
-@contextmanager
-def entered(place: Place) -> Iterator[int]:
-    """The folder of a place, made if it is missing."""
-    with ExitStack() as opened:
-        folder = place.folder
-        for part in (*place.missing, "."):
-            with suppress(FileExistsError):
-                os.mkdir(as_bytes(part), dir_fd=folder)
-            folder = os.open(as_bytes(part), _FOLDER, dir_fd=folder)
-            opened.callback(os.close, folder)
-        yield folder
 
 
 def _why_not(wrong: OSError | ValueError) -> str:
