@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
-from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.running import run_policies
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
 from bylaw.model.event import AgentStop
 from bylaw.model.verdict import Verdict

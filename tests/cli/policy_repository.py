@@ -5,8 +5,8 @@ import subprocess
 from on_terminal import BYLAW
 
 from bylaw.dialects.file_policies.trigger_hash import trigger_hash
-from bylaw.hosts.worktree.entry_file import ActionResult
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.entry_file import ActionResult
+from bylaw.hosts.worktree.queue.queue import Queue
 from bylaw.model.effects import EntryWrite
 from bylaw.model.vocabulary import EntryStatus
 

@@ -196,6 +196,14 @@ class TestRefused:
         assert f"`{FOLDER}/readme-accuracy.md`: another file is in its place" in done.stderr
         assert files(root) == {"readme-accuracy.md": "mine"}
 
+    def test_no_file_can_be_put_there(self, root):
+        (root / OLD).write_text(README + "- {name: B, trigger: a, instructions: x}\n")
+        (root / FOLDER / "b.md").mkdir(parents=True)
+        done = migrate(root, "--yes")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"`{FOLDER}/b.md`: it is a folder, so nothing is written" in done.stderr
+        assert [path.name for path in (root / FOLDER).iterdir()] == ["b.md"]
+
     def test_no_old_file(self, root):
         (root / OLD).unlink()
         done = migrate(root)

@@ -188,6 +188,16 @@ class TestClear:
         state = json.loads((repository.root / ".deepwork/policy_state.json").read_text())
         assert (state["counts"]["queued"], state["policies"]) == (0, ["readme", "tests"])
 
+    def test_settings_that_do_not_load_keep_only_the_summary_from_being_written(self, repository):
+        repository.entry("tests", ("a",), "queued")
+        repository.put(".deepwork/policy_state.json", text="{}")
+        repository.put("bylaw.toml", text="[command\n")
+        done = repository.bylaw("clear")
+
+        assert (done.returncode, done.stdout) == (0, "removed 1 entry\n")
+        assert "note: cannot write `.deepwork/policy_state.json`: " in done.stderr
+        assert told(repository, "clear") == {"removed": 0}
+
     def test_no_such_policy(self, repository):
         repository.entry("tests", ("a",), "queued")
         assert repository.bylaw("clear", "tset").returncode == 1
@@ -207,6 +217,10 @@ class TestBaseline:
         path, *facts = repository.bylaw("baseline").stdout.splitlines()
         assert (repository.root / path).is_file()
         assert [line.split()[0] for line in facts] == ["time", "commit", "staged", "untracked"]
+
+    def test_a_name_of_no_time_that_there_is(self, repository):
+        repository.put(".deepwork/tmp/policy/baselines/prompt_999999999999.json", text="{}")
+        assert told(repository, "baseline")["path"] < ".deepwork/tmp/policy/baselines/prompt_9"
 
     def test_each_has_a_file_of_its_own(self, repository):
         """DW-126"""

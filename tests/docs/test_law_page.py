@@ -21,7 +21,7 @@ from bylaw.hosts.bus.recovering import RULE as INTERRUPTED
 from bylaw.model.rule import ApprovalMode
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import ActorHint, Authority, Change
-from bylaw.runtime.watched.result import MAX_OUTPUT
+from bylaw.runtime.watched.limits import MAX_OUTPUT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "law.md").read_text()
 PROSE = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)

@@ -19,15 +19,15 @@ from bylaw.dialects.file_policies.promises import is_promised, promise_of
 from bylaw.dialects.file_policies.reader import KEYS, read_policy
 from bylaw.dialects.file_policies.written import CompareTo, Mode, RunFor
 from bylaw.hosts.worktree.baselines import Baseline
-from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry
 from bylaw.hosts.worktree.policy_state import PATH
+from bylaw.hosts.worktree.queue.entry_file import ActionResult, QueueEntry
 from bylaw.hosts.worktree.worktree_host import SESSION
 from bylaw.model.effects import PromptShow
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.runtime import policy_settings
 from bylaw.runtime.settings.tables import CommandSettings, StopSettings
-from bylaw.runtime.watched.result import MAX_OUTPUT
+from bylaw.runtime.watched.limits import MAX_OUTPUT
 from bylaw.tools.policies import legacy
 from bylaw.tools.printers.policies import MAX_LINES, batched
 

@@ -8,7 +8,7 @@ from bylaw.model.verdict import Verdict
 from bylaw.runtime.discovery import discover
 from bylaw.runtime.loading import load, load_paths, load_root
 from bylaw.runtime.root import read_configuration
-from bylaw.runtime.trust import TrustState, is_trusted, request_of
+from bylaw.runtime.trust import TrustState, request_of, trust_of
 from bylaw.tools.check import check
 from bylaw.tools.explain.telling import explain
 from bylaw.tools.printers.check import as_data
@@ -194,7 +194,7 @@ class TestTrust:
     def test_a_chat_that_starts_nothing_needs_no_trust(self, root):
         put(root, deny())
 
-        assert is_trusted(str(root), *self.asked(root)).state is TrustState.NOT_NEEDED
+        assert trust_of(str(root), *self.asked(root)).state is TrustState.NOT_NEEDED
         (book,) = check([]).books
         assert book.trusted
         assert not book.can_start

@@ -13,7 +13,7 @@ from bylaw.runtime.own_folder import user_state
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.settings import Settings
 from bylaw.runtime.settings.tables import CommandSettings
-from bylaw.runtime.trust import Trust, TrustState, changes_since, is_trusted, request_of
+from bylaw.runtime.trust import Trust, TrustState, changes_since, request_of, trust_of
 from bylaw.runtime.trust_record import forget_record, keep_record, read_record
 
 NOON = "2026-01-31T12:00:00+00:00"
@@ -42,7 +42,7 @@ def asked(root):
 
 
 def state(root):
-    return is_trusted(str(root), *asked(root))
+    return trust_of(str(root), *asked(root))
 
 
 def grant(root):
@@ -56,7 +56,7 @@ def record_file(folder):
 
 def test_nobody_has_trusted_it(root):
     assert state(root) == Trust(TrustState.UNTRUSTED, "nobody has trusted it; see `bylaw trust`")
-    assert not state(root)
+    assert not state(root).given
 
 
 def test_what_was_trusted_is_trusted(root):
@@ -73,11 +73,11 @@ def test_what_starts_nothing_needs_no_trust(root):
     put(root, "bylaw.toml", '[[book]]\npath = "a.lines"\n[command]\nallow = ["npm"]\n')
 
     assert state(root).state is TrustState.NOT_NEEDED
-    assert state(root)
+    assert state(root).suffices
 
 
 def test_trust_for_one_run():
-    assert Trust.for_one_run()
+    assert Trust.for_one_run().given
     assert Trust.for_one_run().state is TrustState.ONE_RUN
 
 
@@ -100,7 +100,7 @@ def test_whatever_changes_is_untrusted_again(root, name, text, changed):
         TrustState.CHANGED, f"`{changed}` changed since it was trusted; see `bylaw trust`"
     )
     grant(root)
-    assert state(root)
+    assert state(root).given
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_nobody_has_to_trust_may_change(root, name, text):
     grant(root)
     put(root, name, text)
 
-    assert state(root)
+    assert state(root).given
 
 
 def test_a_second_book_that_starts_something(root):
@@ -154,7 +154,7 @@ def test_the_trust_of_one_root_is_not_that_of_another(root, tmp_path):
     put(other, "a.lines", RUNS)
     put(other, "bylaw.toml", (root / "bylaw.toml").read_text())
 
-    assert state(root)
+    assert state(root).given
     assert state(other).state is TrustState.UNTRUSTED
 
 
@@ -172,13 +172,23 @@ def test_a_root_that_moved_is_another(root, tmp_path):
     assert state(tmp_path / "moved").state is TrustState.UNTRUSTED
 
 
+@pytest.mark.parametrize("state", TrustState)
+def test_nothing_starts_where_nobody_was_asked(state):
+    trust = Trust(state, "")
+
+    assert trust.given is (state in {TrustState.TRUSTED, TrustState.ONE_RUN})
+    assert trust.suffices is (trust.given or state is TrustState.NOT_NEEDED)
+    with pytest.raises(TypeError, match="`given`"):
+        bool(trust)
+
+
 def test_files_that_a_person_gave_are_trusted_as_the_book_is(root):
     grant(root)
     configuration = read_configuration(str(root))
 
-    assert is_trusted(str(root), load_paths(["a.lines"]), configuration)
+    assert trust_of(str(root), load_paths(["a.lines"]), configuration).given
     put(root, "b.lines", RUNS)
-    assert not is_trusted(str(root), load_paths(["b.lines"]), configuration)
+    assert not trust_of(str(root), load_paths(["b.lines"]), configuration).given
 
 
 def test_control_characters_are_visible_and_kept(root):
@@ -187,7 +197,7 @@ def test_control_characters_are_visible_and_kept(root):
     request = request_of(*asked(root))
 
     assert [one.name for one in request.starts] == ["echo '\\u{1b}[2J\\u{202e}\\u{200b}'"]
-    assert state(root)
+    assert state(root).given
 
 
 def test_a_name_that_is_not_utf8(root, a_person):
@@ -223,12 +233,12 @@ def test_the_record_is_for_this_user_alone(root, a_person):
 def test_a_record_that_others_can_write_is_no_trust(root, a_person):
     grant(root)
     record_file(a_person).chmod(0o666)
-    assert not state(root)
+    assert not state(root).given
 
     grant(root)
-    assert state(root)
+    assert state(root).given
     (a_person / "bylaw").chmod(0o770)
-    assert not state(root)
+    assert not state(root).given
 
 
 @pytest.mark.parametrize(
@@ -258,9 +268,9 @@ def test_a_record_that_cannot_be_believed_is_no_trust(root, a_person, change):
             record.rename(a_person / "elsewhere")
             record.symlink_to(a_person / "elsewhere")
 
-    assert not state(root)
+    assert not state(root).given
     grant(root)
-    assert state(root)
+    assert state(root).given
 
 
 def test_a_repository_cannot_bring_its_own_trust(root, monkeypatch):
@@ -293,12 +303,12 @@ def test_the_default_state_folder(root, tmp_path, monkeypatch):
     grant(root)
 
     assert user_state(str(root)) == f"{tmp_path}/home/.local/state/bylaw"
-    assert state(root)
+    assert state(root).given
     assert S_IMODE((tmp_path / "home" / ".local").stat().st_mode) == 0o700
     monkeypatch.setenv("HOME", str(root))
     assert "lies inside the repository" in state(root).why
     monkeypatch.delenv("HOME")
-    assert not state(root)
+    assert not state(root).given
 
 
 def test_a_folder_that_cannot_be_written(root, a_person):
@@ -308,4 +318,4 @@ def test_a_folder_that_cannot_be_written(root, a_person):
         grant(root)
     with pytest.raises(BylawError, match="cannot forget what is trusted"):
         forget_record(str(root))
-    assert not state(root)
+    assert not state(root).given

@@ -5,7 +5,7 @@ import sys
 import time
 
 from bylaw.runtime.command import run
-from bylaw.runtime.watched.result import Command
+from bylaw.runtime.watched.order import Command
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
 

@@ -6,7 +6,7 @@ import pytest
 from commanding import Commanding
 
 from bylaw.runtime.watched import bubblewrap
-from bylaw.runtime.watched.result import IsolatedBy
+from bylaw.runtime.watched.isolation import IsolatedBy
 from bylaw.runtime.watched.run import isolation
 from bylaw.runtime.watched.watcher import below
 from waiting import open_files

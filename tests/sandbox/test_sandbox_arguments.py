@@ -8,7 +8,8 @@ import pytest
 
 from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.watched.checks import MAX_ARGUMENT, MAX_ARGUMENTS
-from bylaw.runtime.watched.result import Ending, Refusal
+from bylaw.runtime.watched.order import Refusal
+from bylaw.runtime.watched.result import Ending
 
 ECHO = "import json, sys; print(json.dumps(sys.argv[1:]))"
 

@@ -11,7 +11,10 @@ import pytest
 from commanding import BEAT, PYTHON, wait_for
 
 from bylaw.runtime.command import run
-from bylaw.runtime.watched.result import MAX_OUTPUT, Cancellation, Ending
+from bylaw.runtime.watched import limits
+from bylaw.runtime.watched.cancellation import Cancellation
+from bylaw.runtime.watched.limits import MAX_OUTPUT
+from bylaw.runtime.watched.result import Ending
 from bylaw.runtime.watched.run import isolation
 
 HANG = "import time; time.sleep(600)"
@@ -215,10 +218,11 @@ class TestChildren:
         assert (result.exit_code, result.stdout.text) == (0, "done\n")
         assert took < 10
 
-    def test_a_fork_bomb_has_an_end(self, commands):
+    def test_a_fork_bomb_has_an_end(self, commands, monkeypatch):
         """Root's processes are counted, others cannot start more."""
         bomb = "import os, time\nfor _ in range(10): os.fork()\ntime.sleep(600)"
-        result, took = seconds_of(lambda: commands.python(bomb, max_processes=100))
+        monkeypatch.setattr(limits, "MAX_PROCESSES", 100)
+        result, took = seconds_of(lambda: commands.python(bomb))
 
         if os.geteuid() == 0:
             assert result.ending is Ending.CROWDED
@@ -276,7 +280,7 @@ class TestItsWatcher:
         code = (
             "import sys\nfrom bylaw.runtime.command import run\n"
             "from bylaw.runtime.watched import bubblewrap\n"
-            "from bylaw.runtime.watched.result import Command\n"
+            "from bylaw.runtime.watched.order import Command\n"
             "root, program, *argv = sys.argv[1:]\n"
             "bubblewrap.PROGRAM = program\n"
             "run(Command(argv=tuple(argv), cwd=root, roots=(root,), timeout_s=60))\n"

@@ -16,9 +16,9 @@ from bylaw.runtime.loading import load
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.run_command import Bounds, CommandRunner
 from bylaw.runtime.submit import Runtime
-from bylaw.runtime.trust import Trust, TrustState, is_trusted, request_of
+from bylaw.runtime.trust import Trust, TrustState, request_of, trust_of
 from bylaw.runtime.trust_record import forget_record, keep_record
-from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.watched.cancellation import Cancellation
 from bylaw.runtime.watched.run import isolation
 
 NOON = "2026-01-31T12:00:00+00:00"
@@ -47,7 +47,7 @@ class Repository:
         runner = CommandRunner(
             str(self.root),
             self.configuration.settings.command,
-            trust or (lambda: is_trusted(str(self.root), self.library, self.configuration)),
+            trust or (lambda: trust_of(str(self.root), self.library, self.configuration)),
             **more,
         )
         rules, in_force = RuleSet(self.library.in_force()), rules_with_texts(self.library.books)

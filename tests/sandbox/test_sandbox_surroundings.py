@@ -9,7 +9,7 @@ from commanding import PYTHON
 
 from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.watched import run as running
-from bylaw.runtime.watched.result import Refusal
+from bylaw.runtime.watched.order import Refusal
 
 WHERE = "import json, os; print(json.dumps(os.getcwd()))"
 VARIABLES = "import json, os; print(json.dumps(dict(os.environ)))"

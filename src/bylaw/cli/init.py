@@ -15,7 +15,7 @@ from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.hooks.install.interpreter import interpreter, refuse_interpreter
 from bylaw.hosts.hooks.install.offering import offers
 from bylaw.hosts.laying_out import HOOKS, LAW_STARTER, lay_out, starter_files
-from bylaw.hosts.new_file import Standing
+from bylaw.hosts.new_file import InPlace
 from bylaw.model.visible import visible
 from bylaw.runtime.configuration import CONFIGURATION
 from bylaw.tools.printers.table import aligned
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from bylaw.hosts.laying_out import StarterFile
 
 _STANDINGS = {
-    Standing.NEW: "new",
-    Standing.SAME: "is there",
-    Standing.KEPT: "kept",
-    Standing.BLOCKED: "not written",
+    InPlace.NEW: "new",
+    InPlace.SAME: "is there",
+    InPlace.KEPT: "kept",
+    InPlace.BLOCKED: "not written",
 }
 _NEXT_LAW = (
     ("bylaw check", "the rules are in order"),
@@ -60,7 +60,7 @@ class _Plan:
 
     @property
     def new_files(self) -> int:
-        return len(self._files(Standing.NEW))
+        return len(self._files(InPlace.NEW))
 
     @property
     def new_hooks(self) -> list[Offer]:
@@ -68,7 +68,7 @@ class _Plan:
 
     @property
     def failed_files(self) -> int:
-        return len(self._files(Standing.BLOCKED))
+        return len(self._files(InPlace.BLOCKED))
 
     @property
     def failed_hooks(self) -> list[Offer]:
@@ -78,7 +78,7 @@ class _Plan:
     def code(self) -> int:
         return MISTAKE if self.failed_files or self.failed_hooks else 0
 
-    def _files(self, standing: Standing) -> list[StarterFile]:
+    def _files(self, standing: InPlace) -> list[StarterFile]:
         return [one for one in self.rules if one.standing is standing]
 
     def carry_out(self) -> tuple[int, list[Offer]]:
@@ -199,7 +199,7 @@ def _ended(plan: _Plan, words: str) -> int:
 
 def _not_in_force(plan: _Plan) -> Iterator[tuple[str, str]]:
     """Rules that only settings of ours would name."""
-    kept = {one.path for one in plan.rules if one.standing is Standing.KEPT}
+    kept = {one.path for one in plan.rules if one.standing is InPlace.KEPT}
     chats = [one.path for one in plan.rules if one.path.endswith(".chatmd")]
     if CONFIGURATION in kept:
         for path in chats:
@@ -218,7 +218,7 @@ def _file_row(one: StarterFile) -> tuple[str, ...]:
 
 
 def _hooks_row(one: Offer) -> tuple[str, ...]:
-    standing = Standing.BLOCKED if one.problem else Standing.NEW if one.is_new else Standing.SAME
+    standing = InPlace.BLOCKED if one.problem else InPlace.NEW if one.is_new else InPlace.SAME
     why = one.problem or f"{one.client.title}, because of `{one.found}`"
     return _STANDINGS[standing], visible(one.path), f"hooks: {visible(why)}"
 

@@ -12,12 +12,12 @@ from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.policies_shared import note, repository_root, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.root_option import root_option
-from bylaw.hosts.worktree.changes import WorkTree
-from bylaw.hosts.worktree.path_text import fact_path
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.queue import Queue
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.errors import BylawError
+from bylaw.model.fact_paths import fact_path
 from bylaw.model.visible import visible
-from bylaw.runtime.paths import as_bytes, folder_of, name_from, real_path
+from bylaw.runtime.paths import folder_of, name_from, real_path
 from bylaw.runtime.root import absolute
 from bylaw.tools.policies.explaining import Explaining
 from bylaw.tools.policies.known import known_policies
@@ -74,7 +74,7 @@ def _path(root: str, file: str) -> str:
     name = name_from(root, f"{real_path(folder_of(location))}/{location.rpartition('/')[2]}")
     if not name:
         raise BylawError(f"`{visible(file)}` lies outside of `{visible(root)}`")
-    return fact_path(as_bytes(name))
+    return fact_path(name)
 
 
 def _changes(root: str, wanted: Iterable[CompareTo]) -> Changes | None:

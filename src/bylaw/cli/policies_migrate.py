@@ -15,7 +15,7 @@ from bylaw.cli.output import emit, text_or_json, write
 from bylaw.cli.policies_shared import repository_root, settings_to_write, tell
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import root_option
-from bylaw.hosts.new_file import Standing, standing, write_new
+from bylaw.hosts.new_file import InPlace, standing, write_new_file
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class _NewFile:
     path: str
     text: str
-    standing: Standing
+    standing: InPlace
+    why: str
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -65,7 +66,7 @@ def migrate(*, file: str, root: str, yes: bool, dry_run: bool, form: str) -> int
         raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
     folder = repository_root(root)
     files, findings = _converted(folder, file)
-    new = [one for one in files if one.standing is Standing.NEW]
+    new = [one for one in files if one.standing is InPlace.NEW]
     if form == "json":
         written = _written(folder, new) if yes else 0
         emit({"files": list(map(_as_data, files)), "written": written} | _told(findings))
@@ -99,23 +100,25 @@ def _converted(root: str, file: str) -> tuple[list[_NewFile], Sequence[Diagnosti
     texts = {f"{folder}/{one.id}.md": policy_text(one) for one in legacy.policies}
     warnings = [one for path, text in texts.items() for one in checked(path, text)[1]]
     files = [
-        _NewFile(path, text, standing(root, path, text.encode())[0]) for path, text in texts.items()
+        _NewFile(path, text, *standing(root, path, text.encode())) for path, text in texts.items()
     ]
     _refuse_taken(files)
     return files, [*legacy.findings, *warnings]
 
 
 def _refuse_taken(files: Sequence[_NewFile]) -> None:
-    in_the_way = (Standing.KEPT, Standing.BLOCKED)
-    taken = [f"`{visible(one.path)}`" for one in files if one.standing in in_the_way]
+    kept = [f"`{visible(one.path)}`" for one in files if one.standing is InPlace.KEPT]
+    words = "another file is in its place" if len(kept) == 1 else "other files are there"
+    taken = [f"{', '.join(kept)}: {words}"] if kept else []
+    blocked = (one for one in files if one.standing is InPlace.BLOCKED)
+    taken += [f"`{visible(one.path)}`: {one.why}" for one in blocked]
     if taken:
-        words = "another file is in its place" if len(taken) == 1 else "other files are there"
-        raise BylawError(f"{', '.join(taken)}: {words}, so nothing is written")
+        raise BylawError(f"{'; '.join(taken)}, so nothing is written")
 
 
 def _written(root: str, new: Sequence[_NewFile]) -> int:
     for one in new:
-        write_new(root, one.path, one.text.encode())
+        write_new_file(root, one.path, one.text.encode())
     return len(new)
 
 

@@ -21,7 +21,7 @@ from bylaw.dialects.file_policies.written import (
     RunFor,
     WrittenPolicy,
 )
-from bylaw.hosts.new_file import Standing, standing, write_new
+from bylaw.hosts.new_file import InPlace, standing, write_new_file
 from bylaw.model.errors import BylawError
 from bylaw.tools.policies.policy_text import checked, kebab, policy_text
 from bylaw.tools.policies.starter import BODIES, starter_text
@@ -130,7 +130,7 @@ def new(*, name: str, root: str, dry_run: bool, form: str, **wanted: Any) -> int
     tell(warnings)
     _refuse_taken(folder, path)
     if not dry_run:
-        write_new(folder, path, text.encode())
+        write_new_file(folder, path, text.encode())
     if form == "json":
         emit({"policy": name, "path": path, "written": not dry_run, "text": text})
     else:
@@ -139,7 +139,10 @@ def new(*, name: str, root: str, dry_run: bool, form: str, **wanted: Any) -> int
 
 
 def _refuse_taken(root: str, path: str) -> None:
-    if standing(root, path, b"")[0] is not Standing.NEW:
+    there, why = standing(root, path, b"")
+    if there is InPlace.BLOCKED:
+        raise BylawError(f"cannot write `{path}`: {why}")
+    if there is not InPlace.NEW:
         raise BylawError(f"`{path}` is there already, and stays as it is")
 
 

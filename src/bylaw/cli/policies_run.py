@@ -15,14 +15,15 @@ from bylaw.cli.policies_shared import note, tell
 from bylaw.cli.progress import progress
 from bylaw.cli.reading import read_source
 from bylaw.cli.root_option import chosen_root, root_option
+from bylaw.hosts.worktree.demands import policy_texts
 from bylaw.hosts.worktree.running import PolicyRun, run_policies
 from bylaw.model.codes.policy_files import POLICIES_NOT_CHECKED
 from bylaw.model.diagnostic import error
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.source import SourceFile, Span
-from bylaw.runtime.policy_settings import CONFIG, OutputMode, read_policy_settings
+from bylaw.runtime.policy_settings import CONFIG, read_policy_settings
 from bylaw.tools.printers import json as json_printer
-from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
+from bylaw.tools.printers.policies import how_to_answer, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,10 +95,8 @@ def _note_beside(show: Callable[[str], None], words: str) -> None:
 
 
 def _messages(result: PolicyRun) -> list[str]:
-    if read_policy_settings(result.root).output_mode is OutputMode.INDIVIDUAL:
-        return individual(result.shown)
-    told = batched(result.shown)
-    return [told] if told else []
+    mode = read_policy_settings(result.root).output_mode
+    return [text for text, _ in policy_texts(result.shown, mode)]
 
 
 def _as_json(result: PolicyRun, messages: list[str]) -> None:

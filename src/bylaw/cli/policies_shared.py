@@ -10,7 +10,7 @@ import click
 
 from bylaw.cli.output import in_color
 from bylaw.cli.root_option import chosen_root
-from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.codes.books import NO_RULE_FILES
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError

@@ -18,15 +18,14 @@ from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.expr.paths import pattern
 from bylaw.hosts.worktree.baselines import read_baseline
-from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.policy_state import PATH as STATE_FILE
-from bylaw.hosts.worktree.policy_state import write_policy_state
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.policy_state import summarise
+from bylaw.hosts.worktree.queue.queue import Queue
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.errors import BylawError, PatternError
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.runtime.clock import now_ms
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.reading import in_plain_words
 from bylaw.tools.policies.known import known_policies
 from bylaw.tools.policies.saying import lines_of
 from bylaw.tools.printers import policy_queue as printer
@@ -36,7 +35,7 @@ from bylaw.tools.printers.wording import number_of, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.hosts.worktree.entry_file import QueueEntry
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.tools.policies.known import KnownPolicy
 
 MAX_LIMIT = 100_000
@@ -152,13 +151,12 @@ def baseline(*, root: str, form: str) -> int:
 
 def _summarise(root: str, queue: Queue) -> None:
     """The summary must not tell of what is gone; where there is none, none is needed."""
-    if not os.path.lexists(as_bytes(f"{root}/{STATE_FILE}")):
-        return
-    try:
-        policies = [one.policy.id for one in known_policies(root).policies]
-        write_policy_state(root, queue, policies, now_ms())
-    except (OSError, ValueError) as wrong:
-        note(f"cannot write `{STATE_FILE}`: {in_plain_words(wrong)}")
+    if os.path.lexists(as_bytes(f"{root}/{STATE_FILE}")):
+        summarise(root, queue, lambda: _policies(root), now_ms(), note)
+
+
+def _policies(root: str) -> list[str]:
+    return [one.policy.id for one in known_policies(root).policies]
 
 
 def _checked(root: str, name: str, entries: Sequence[QueueEntry]) -> KnownPolicy | None:

@@ -75,16 +75,16 @@ def _warn(report: TrustReport) -> None:
 
 
 def _as_json(report: TrustReport, *, yes: bool) -> int:
-    if yes and not report.trust:
+    if yes and not report.trust.suffices:
         report = grant(report)
     emit(printer.as_data(report))
-    return int(not report.trust)
+    return int(not report.trust.suffices)
 
 
 def _as_text(report: TrustReport, *, yes: bool) -> int:
     shown = printer.render(report)
     write(f"{shown}\n" if shown else "")
-    if report.trust:
+    if report.trust.suffices:
         write(f"{report.trust.state}: {report.trust.why}\n")
         return 0
     refuse_grant(report)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.new_file import Standing, standing, write_new
+from bylaw.hosts.new_file import InPlace, standing, write_new_file
 from bylaw.hosts.packaged_files import packaged_files
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
@@ -30,7 +30,7 @@ class StarterFile:
 
     path: str
     data: bytes
-    standing: Standing = Standing.NEW
+    standing: InPlace = InPlace.NEW
     why: str = ""
 
 
@@ -47,9 +47,9 @@ def starter_files(root: str, package: str) -> list[StarterFile]:
 
 def lay_out(root: str, rules: list[StarterFile]) -> int:
     """Write what is new, and say how many files that are; BylawError if one cannot be written."""
-    wanted = [one for one in rules if one.standing is Standing.NEW]
+    wanted = [one for one in rules if one.standing is InPlace.NEW]
     for one in wanted:
-        write_new(root, one.path, one.data)
+        write_new_file(root, one.path, one.data)
     return len(wanted)
 
 
@@ -58,7 +58,7 @@ def starter(package: str) -> Iterator[tuple[str, bytes]]:
     return packaged_files(package, _STARTER)
 
 
-def _standing(root: str, path: str, data: bytes, settings: str) -> tuple[Standing, str]:
+def _standing(root: str, path: str, data: bytes, settings: str) -> tuple[InPlace, str]:
     if path == CONFIGURATION and settings == PROJECT:
-        return Standing.KEPT, f"the settings stand in `{PROJECT}`"
+        return InPlace.KEPT, f"the settings stand in `{PROJECT}`"
     return standing(root, path, data)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from bylaw.hosts.bus.messages.moving import move_new
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath
-from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.entering import entered
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import remove, write_beside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bylaw.runtime.beneath import Place
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+from bylaw.runtime.writing import write_new
 
 
-class Standing(StrEnum):
+class InPlace(StrEnum):
     """What lies in the place of a file."""
 
     NEW = "new"
@@ -32,51 +21,27 @@ class Standing(StrEnum):
     BLOCKED = "blocked"  # no such file, and none can be put there
 
 
-def standing(root: str, path: str, data: bytes) -> tuple[Standing, str]:
+def standing(root: str, path: str, data: bytes) -> tuple[InPlace, str]:
     """What would become of it; of a file that is not written also why."""
     try:
         with beneath(root, path, new=True) as place:
             if place.missing:
-                return Standing.NEW, ""
+                return InPlace.NEW, ""
             there = regular_bytes(place.name, len(data), folder=place.folder)
     except FileNotFoundError:
-        return Standing.NEW, ""
+        return InPlace.NEW, ""
     except (OSError, ValueError) as wrong:
-        return Standing.BLOCKED, _why_not(wrong)
-    return (Standing.SAME, "") if there == data else (Standing.KEPT, "it is another one")
+        return InPlace.BLOCKED, _why_not(wrong)
+    return (InPlace.SAME, "") if there == data else (InPlace.KEPT, "it is another one")
 
 
-def write_new(root: str, path: str, data: bytes) -> None:
+def write_new_file(root: str, path: str, data: bytes) -> None:
     """Write it, folders included; BylawError if that cannot be done or a file is there."""
     try:
-        with beneath(root, path, new=True) as place:
-            _write(place, data)
+        with beneath(root, path, new=True) as place, entered(place) as folder:
+            write_new(folder, place.name, data, mode=0o666)
     except (OSError, ValueError) as wrong:
         raise BylawError(f"cannot write `{visible(path)}`: {_why_not(wrong)}") from None
-
-
-def _write(place: Place, data: bytes) -> None:
-    """A new file that is whole at every moment; OSError if something has come into its place."""
-    with entered(place) as folder:
-        temporary = write_beside(folder, place.name, data, mode=0o666)
-        try:
-            move_new(folder, temporary, folder, place.name)
-        except OSError:
-            remove(folder, temporary)
-            raise
-
-
-@contextmanager
-def entered(place: Place) -> Iterator[int]:
-    """The folder of a place, made if it is missing."""
-    with ExitStack() as opened:
-        folder = place.folder
-        for part in (*place.missing, "."):
-            with suppress(FileExistsError):
-                os.mkdir(as_bytes(part), dir_fd=folder)
-            folder = os.open(as_bytes(part), _FOLDER, dir_fd=folder)
-            opened.callback(os.close, folder)
-        yield folder
 
 
 def _why_not(wrong: OSError | ValueError) -> str:

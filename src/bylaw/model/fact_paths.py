@@ -1,7 +1,9 @@
-"""A path as facts have it → the name of the file, and how that is shown.
+"""The name of a file ↔ its path as facts have it, text that every record can hold; how it is shown.
 
-A name that is UTF-8 stands in facts as it is. In any other, bytes that are none are written as
-`\\u{dcff}`, in the notation of `visible`; see `fact_path` of the host that reads git.
+A name that is UTF-8 stands there as it is, whatever characters it has. In any other, the bytes that
+are none are written as `\\u{dcff}`, in the notation of `visible`; so is a backslash that would
+begin such a mark. So no two files have one name, every name leads back to its file, and rules see
+the same one whoever tells of it.
 """
 
 from __future__ import annotations
@@ -11,11 +13,17 @@ from sys import maxunicode
 
 from bylaw.model.visible import visible
 
+_UNFIT = re.compile(r"[\ud800-\udfff]|\\u\{")
 _WRITTEN_OUT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
+def fact_path(path: str) -> str:
+    """The path for facts and records; bytes that are no UTF-8 are surrogates in what is given."""
+    return visible(path) if _UNFIT.search(path) else path
+
+
 def file_path(path: str) -> str:
-    """The path of the file, for the system: bytes that are no UTF-8 are surrogates in it."""
+    """The path of the file, for the system, with surrogates; the reverse of `fact_path`."""
     return _WRITTEN_OUT.sub(_character, path)
 
 

@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bylaw.runtime.watched.result import Cancellation, Command, CommandResult
+    from bylaw.runtime.watched.cancellation import Cancellation
+    from bylaw.runtime.watched.order import Command
+    from bylaw.runtime.watched.result import CommandResult
 
 # Where programs are looked for, whatever our own environment says.
 PATH = "/usr/local/bin:/usr/bin:/bin"

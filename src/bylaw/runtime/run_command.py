@@ -1,4 +1,9 @@
-"""A `command.run` step → a command within the bounds of its language, and what became of it."""
+"""A `command.run` step → a command within the bounds of its language, and what became of it.
+
+It is run only if a person trusts it. What can have changed since it was asked for is looked at
+again right before the start: trust here, the program and the folder in `command.run`. A difference
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,10 @@ from bylaw.engine.outcome import StepOutcome
 from bylaw.model.effects import CommandRun
 from bylaw.model.uid import dialect_of
 from bylaw.model.vocabulary import EffectStatus
-from bylaw.runtime.trusted_command import command_in, refusal, run_if_trusted
-from bylaw.runtime.watched.result import Ending
+from bylaw.runtime.command import run
+from bylaw.runtime.trust import TrustState
+from bylaw.runtime.watched.order import Command, Refusal
+from bylaw.runtime.watched.result import CommandResult, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation, Command, CommandResult
+    from bylaw.runtime.watched.cancellation import Cancellation
 
 _STATUSES = {
     Ending.REFUSED: EffectStatus.REFUSED,
@@ -88,6 +95,35 @@ class CommandRunner:
             tidy=bounds.tidy,
             allow=_both(bounds.programs, command.allow),
         )
+
+
+def command_in(root: str, settings: CommandSettings, argv: tuple[str, ...]) -> Command:
+    """A command at the root, as far as the settings go."""
+    return Command(
+        argv=argv,
+        cwd=root,
+        roots=(root,),
+        top=root,
+        timeout_s=settings.timeout_s,
+        allow=frozenset(settings.allow) or None,
+        env=settings.env,
+    )
+
+
+def run_if_trusted(
+    command: Command, trust: Callable[[], Trust], cancellation: Cancellation | None = None
+) -> CommandResult:
+    """Run a command to its end; `trust` finds out whether a person trusts it, as of now."""
+    return refusal(command, trust()) or run(command, cancellation)
+
+
+def refusal(command: Command, trust: Trust) -> CommandResult | None:
+    """Why a command is not run, if nobody trusts it."""
+    if trust.given:
+        return None
+    nobody_asked = trust.state is TrustState.NOT_NEEDED
+    why = "no book said that it starts programs, so nobody could trust it"
+    return CommandResult.refused(command, Refusal.UNTRUSTED, why if nobody_asked else trust.why)
 
 
 def effect_status(result: CommandResult) -> EffectStatus:

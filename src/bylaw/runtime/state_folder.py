@@ -14,6 +14,7 @@ from bylaw.model.codes.state import UNSAFE_STATE_FOLDER
 from bylaw.model.errors import LoadError, load_error
 from bylaw.model.source import SourceFile, Span
 from bylaw.runtime.brief_lock import PATIENCE_S, briefly_locked
+from bylaw.runtime.entering import FOLDER
 from bylaw.runtime.paths import as_bytes, name_from, real_path
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.writing import write_whole
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 OURS = ".bylaw"
 STATE = f"{OURS}/state"
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FOR_OTHERS = 0o077
 _IGNORE = ".gitignore"
 
@@ -62,7 +62,7 @@ class StateFolder:
 def existing_state_folder(root: str) -> Iterator[StateFolder | None]:
     """The state folder of a root, None if it has none; LoadError or OSError if it is not usable."""
     try:
-        folder = os.open(as_bytes(f"{_place(root)}/state"), _FOLDER)
+        folder = os.open(as_bytes(f"{_place(root)}/state"), FOLDER)
     except FileNotFoundError:
         yield None
         return
@@ -78,7 +78,7 @@ def state_folder(root: str) -> Iterator[StateFolder]:
     ours = _place(root)
     _make(ours, 0o777)  # the rules in it are for everybody
     _make(f"{ours}/state", 0o700)
-    folder = os.open(as_bytes(f"{ours}/state"), _FOLDER)
+    folder = os.open(as_bytes(f"{ours}/state"), FOLDER)
     try:
         _keep_to_ourselves(folder)
         yield StateFolder(folder)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class TrustState(StrEnum):
-    """Whether something is trusted; the first three let it act."""
+    """Whether something is trusted."""
 
     NOT_NEEDED = "not needed"
     TRUSTED = "trusted"
@@ -38,23 +38,26 @@ class TrustState(StrEnum):
     CHANGED = "changed"
 
 
-_GIVEN = {TrustState.NOT_NEEDED, TrustState.TRUSTED, TrustState.ONE_RUN}
-
-
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The state of trust, and why; true if processes may be started."""
+    """The state of trust, and why."""
 
     state: TrustState
     why: str
 
-    def __bool__(self) -> bool:
-        return self.state in _GIVEN
-
     @property
     def given(self) -> bool:
-        """Whether a person trusts this, asked for it; where nothing asks, nobody was."""
+        """Whether a person trusts this, asked for it; only then processes may be started."""
         return self.state in {TrustState.TRUSTED, TrustState.ONE_RUN}
+
+    @property
+    def suffices(self) -> bool:
+        """Whether nothing waits for a person: trust is given, or nothing asks for it."""
+        return self.given or self.state is TrustState.NOT_NEEDED
+
+    def __bool__(self) -> NoReturn:
+        # Else every trust would be true, the one that is missing too.
+        raise TypeError("ask whether trust is `given`, or whether it `suffices`")
 
     @classmethod
     def for_one_run(cls) -> Trust:
@@ -63,7 +66,7 @@ class Trust:
 
     def in_force(self, settings: Settings) -> Settings:
         """What counts of settings."""
-        return settings if self else restrained(settings)
+        return settings if self.suffices else restrained(settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class TrustChanges:
     """How a request differs from what was trusted; settings as `[table] key`."""
 
     new: tuple[StartRecord, ...]
@@ -106,7 +109,7 @@ class Changes:
     settings: tuple[str, ...]
 
 
-def is_trusted(root: str, library: Library, configuration: Configuration) -> Trust:
+def trust_of(root: str, library: Library, configuration: Configuration) -> Trust:
     """Whether these books and settings of a root may start what they ask for."""
     return judged(root, request_of(library, configuration))
 
@@ -149,10 +152,10 @@ def judged(root: str, request: Request) -> Trust:
     return Trust(TrustState.TRUSTED, "a person has trusted it")
 
 
-def changes_since(record: Record, request: Request) -> Changes:
+def changes_since(record: Record, request: Request) -> TrustChanges:
     """What is different; a book that is gone asks for nothing."""
     before, after = set(record.starts), set(request.starts)
-    return Changes(
+    return TrustChanges(
         new=tuple(sorted(after - before)),
         gone=tuple(sorted(before - after)),
         books=tuple(_changed(record.books, request.books)),

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from errno import EINVAL, ENOSYS
+from functools import cache
 from stat import S_ISREG
+from typing import TYPE_CHECKING
 
 from bylaw.runtime.paths import as_bytes, folder_of, real_path
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NO_REPLACE = 1  # RENAME_NOREPLACE
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
@@ -49,8 +56,22 @@ def write_whole(
         if lasting:
             os.fsync(folder)
     except OSError:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
         raise
+
+
+def write_new(folder: int, name: str, data: bytes, *, mode: int = 0o600) -> None:
+    """Make a new file, whole at every moment; FileExistsError if something has that name.
+
+    Any OSError leaves everything as it was. It lasts also if the power fails.
+    """
+    temporary = write_beside(folder, name, data, mode=mode)
+    try:
+        move_new(folder, temporary, folder, name)
+    except OSError:
+        clear_away(folder, temporary)
+        raise
+    os.fsync(folder)
 
 
 def write_beside(
@@ -76,7 +97,7 @@ def write_beside(
                 stream.flush()
                 os.fsync(stream.fileno())
     except OSError:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
         raise
     return temporary
 
@@ -91,10 +112,29 @@ def rename(folder: int, old: str, new: str) -> None:
     os.rename(as_bytes(old), as_bytes(new), src_dir_fd=folder, dst_dir_fd=folder)
 
 
+def move_new(folder: int, name: str, to_folder: int, to_name: str) -> None:
+    """Move a file in one step; FileExistsError if the name is taken, and nothing is changed."""
+    old, new = as_bytes(name), as_bytes(to_name)
+    wrong = _rename_new()(folder, old, to_folder, new)
+    if wrong == 0:
+        return
+    if wrong not in {EINVAL, ENOSYS}:
+        raise OSError(wrong, os.strerror(wrong))
+    # This file system cannot do it in one step: for a moment the file has both names.
+    os.link(old, new, src_dir_fd=folder, dst_dir_fd=to_folder, follow_symlinks=False)
+    os.unlink(old, dir_fd=folder)
+
+
 def remove(folder: int, name: str) -> None:
-    """Remove a file, if it is there."""
-    with suppress(OSError):
+    """Remove a file, if it is there; OSError if that cannot be done."""
+    with suppress(FileNotFoundError):
         os.unlink(as_bytes(name), dir_fd=folder)
+
+
+def clear_away(folder: int, name: str) -> None:
+    """Remove a file that nobody looks at any more, if that can be done."""
+    with suppress(OSError):
+        remove(folder, name)
 
 
 def _make_like(file: int, like: os.stat_result) -> None:
@@ -104,3 +144,21 @@ def _make_like(file: int, like: os.stat_result) -> None:
     except PermissionError:
         rights = 0o707  # its group is another one now
     os.fchmod(file, like.st_mode & rights)
+
+
+@cache
+def _rename_new() -> Callable[[int, bytes, int, bytes], int]:
+    """`renameat2`, which the standard library does not have; it gives the number of an error."""
+    import ctypes  # noqa: PLC0415 - few who write need it, and it takes long to load
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:
+        return lambda *_: ENOSYS
+    rename.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+
+    def renamed(folder: int, old: bytes, to_folder: int, new: bytes) -> int:
+        done = rename(folder, old, to_folder, new, _NO_REPLACE) == 0
+        return 0 if done else ctypes.get_errno()
+
+    return renamed

@@ -13,7 +13,7 @@ from bylaw.runtime.loading import Library, LoadedBook, load_paths, load_root
 from bylaw.runtime.named_rules import named_rules
 from bylaw.runtime.root import find_root, read_configuration
 from bylaw.runtime.switches import read_switches
-from bylaw.runtime.trust import is_trusted
+from bylaw.runtime.trust import trust_of
 from bylaw.tools.host_check import check_host
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _is_trusted(library: Library) -> bool:
     """Whether the books may start what they can; settings that do not load are not trusted."""
     root = library.search.root
     try:
-        return bool(is_trusted(root, library, read_configuration(root)))
+        return trust_of(root, library, read_configuration(root)).suffices
     except LoadError:
         return False
 

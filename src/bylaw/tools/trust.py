@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.runtime.trust import Changes, Request, Trust
+    from bylaw.runtime.trust import Request, Trust, TrustChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class TrustReport:
     request: Request
     trust: Trust
     since: str
-    changes: Changes | None
+    changes: TrustChanges | None
     diagnostics: tuple[Diagnostic, ...]
 
 

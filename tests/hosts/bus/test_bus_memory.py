@@ -85,11 +85,11 @@ def test_trust_for_one_run_is_in_the_rules_as_they_were(root):
     from bylaw.hosts.bus.in_force import InForce  # noqa: PLC0415 - the others are processes
 
     in_force = InForce(str(root), trusted_once=True)
-    assert in_force.trust()
+    assert in_force.trust().given
     edited = RULES.replace('"{{run}}"', '"python evil.py"').replace("[B]", "[A]")
     (root / "runtime/rules/laws.yaml").write_text(edited)
     in_force.reload()
-    assert not in_force.trust()
+    assert not in_force.trust().given
     (root / "runtime/rules/laws.yaml").write_text(RULES)
     in_force.reload()
-    assert in_force.trust()
+    assert in_force.trust().given

@@ -14,6 +14,7 @@ from bylaw.hosts.bus.watcher import scan
 from bylaw.hosts.bus.watcher.plan import plan
 from bylaw.hosts.bus.watcher.store import AlreadyWatchedError
 from bylaw.hosts.bus.watcher.watcher import AT_REST_S, SETTLED_S, FileWatcher
+from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.model.errors import BylawError
 
 
@@ -263,7 +264,8 @@ def test_only_folders_without_links_are_watched_with_all_below(root):
 def test_names_that_are_no_text(root):
     (root / os.fsdecode(b"d\xff")).mkdir()
     with Told(root) as told:
-        for name in (b"d\xff/a", b"line\nbreak", b"\x1b[2J", rb"\u{a}", b"caf\xc3\xa9"):
+        names = (b"d\xff/a", b"a\tb.py", b"line\nbreak", b"\x1b[2J", rb"\u{a}", b"caf\xc3\xa9")
+        for name in names:
             (root / os.fsdecode(name)).touch()
         found = told.after("")
         assert found == []  # the root itself names nothing
@@ -271,8 +273,10 @@ def test_names_that_are_no_text(root):
         told.later(0)
         found = told.later()
         assert sorted(path for _, path in found) == sorted(
-            ["café", "d\\u{dcff}/a", "line\\u{a}break", "\\u{1b}[2J", "\\u{5c}u{a}"]
+            ["café", "a\tb.py", "d\\u{dcff}/a", "line\nbreak", "\x1b[2J", "\\u{5c}u{a}"]
         )
+        # A rule sees what it sees where git tells of the same files.
+        assert {path for _, path in found} == {fact_path_of(name) for name in names}
         for _, path in found:
             path.encode()
         told.watcher.acknowledge()

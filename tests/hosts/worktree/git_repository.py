@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 from bylaw.dialects.file_policies.written import CompareTo
-from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.prompt_files import owner_of
+from bylaw.hosts.worktree.work_tree import WorkTree
 
 ALL = tuple(CompareTo)
 BASE, TIP, PROMPT = ALL

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from bylaw.dialects.file_policies.trigger_hash import trigger_hash
-from bylaw.hosts.worktree.entry_file import ActionResult
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.entry_file import ActionResult
+from bylaw.hosts.worktree.queue.queue import Queue
 from bylaw.model.effects import EntryWrite
 from bylaw.model.vocabulary import EntryStatus
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from git_repository import ALL, BASE, PROMPT, TIP, Repository, git
 
-from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.errors import BylawError
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

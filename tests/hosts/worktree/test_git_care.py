@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from git_repository import ALL, BASE, PROMPT, Repository
 
-from bylaw.hosts.worktree import git as git_module
-from bylaw.hosts.worktree import repository as repository_module
-from bylaw.hosts.worktree.changes import WorkTree
-from bylaw.hosts.worktree.git import Git, filters_in
+from bylaw.hosts.worktree.git import git as git_module
+from bylaw.hosts.worktree.git import repository as repository_module
+from bylaw.hosts.worktree.git.git import Git, filters_in
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.errors import BylawError
 
 

@@ -7,8 +7,8 @@ import pytest
 from git_repository import ALL, BASE, PROMPT, TIP, Repository
 from msgspec import UNSET, json
 
-from bylaw.hosts.worktree.changes import WorkTree
-from bylaw.hosts.worktree.path_text import file_bytes
+from bylaw.hosts.worktree.git.path_text import file_bytes
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.facts import Changes
 
 

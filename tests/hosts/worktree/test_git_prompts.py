@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 from git_repository import ALL, BASE, PROMPT, Repository
 
-from bylaw.hosts.worktree.changes import WorkTree
+from bylaw.hosts.worktree.work_tree import WorkTree
 
 NOON = 1705406400
 FOLDER = ".deepwork/tmp/policy/baselines"

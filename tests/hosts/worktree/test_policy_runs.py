@@ -6,8 +6,9 @@ import pytest
 from stopping import World
 
 from bylaw.engine.plan import Due
-from bylaw.hosts.worktree.git import Git
-from bylaw.hosts.worktree.queue_folder import QueueFolder
+from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.policy_state import summarise
+from bylaw.hosts.worktree.queue.queue_folder import QueueFolder
 from bylaw.hosts.worktree.stable_runs import run_until_stable
 from bylaw.model.decision import Plan
 from bylaw.model.effects import BaselineCapture, CommandRun
@@ -380,8 +381,8 @@ class TestPromises:
 def test_the_summary(world):
     """DW-122, DW-A37"""
     world.command("sh:true").stop()
-    with world.open() as (host, _):
-        host.summarise(["tidy"], 1_705_406_400_000)
+    queue, now = world.queue.queue, 1_705_406_400_000
+    summarise(str(world.root), queue, lambda: ["tidy"], now, world.notes.append)
     assert (
         (world.root / ".deepwork/policy_state.json").read_text()
         == """{

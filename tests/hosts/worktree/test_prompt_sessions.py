@@ -8,7 +8,7 @@ import pytest
 from git_repository import PROMPT, Repository
 
 from bylaw.hosts.worktree import prompt_files
-from bylaw.hosts.worktree.baselines import MAX_REMOVED
+from bylaw.hosts.worktree.baselines import MAX_REMOVED, prompts_of_others
 from bylaw.hosts.worktree.prompt_files import owner_of
 
 NOON = 1705406400
@@ -135,6 +135,20 @@ def test_a_clock_of_another_session_does_not_matter(repository):
     repository.capture(NOON + 3600, "fast")
 
     assert f"prompt_{NOON}." in repository.capture(NOON, "slow")
+
+
+@pytest.mark.parametrize("second", [253402300800, 999999999999])
+@pytest.mark.parametrize("owner", ["", f".{owner_of('two')}"])
+def test_a_name_of_no_time_that_there_is_is_no_baseline(repository, second, owner):
+    (repository.path / FOLDER).mkdir(parents=True)
+    (repository.path / FOLDER / f"prompt_{second}{owner}.json").write_text("{}")
+    path = repository.capture(NOON, "one")
+    repository.write("a", "2")
+
+    assert path.startswith(f"{FOLDER}/prompt_{NOON}.")
+    assert since(repository, "one") == ["a"]
+    assert prompts_of_others(str(repository.path), owner_of("one")) == frozenset()
+    assert repository.capture(NOON, "two").startswith(f"{FOLDER}/prompt_{NOON + 1}.")
 
 
 def test_sessions_that_are_long_gone_are_cleaned_up(repository):

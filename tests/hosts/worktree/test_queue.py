@@ -7,8 +7,8 @@ import shutil
 import pytest
 from queueing import FAILED, HASH, NOON, NOTHING, PASSED, QUEUED, SKIPPED, Folder, step
 
-from bylaw.hosts.worktree.entry_file import ActionResult
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.entry_file import ActionResult
+from bylaw.hosts.worktree.queue.queue import Queue
 from bylaw.model.errors import BylawError
 
 
@@ -122,7 +122,7 @@ class TestALife:
     def test_whoever_decided_on_another_state_does_nothing(self, folder):
         waits = (QUEUED, "one", 0)
         assert folder.write(known=[waits]) is None
-        assert folder.write(known=[None]).standing == waits
+        assert folder.write(known=[None]).state == waits
         assert folder.write(known=[None]) is None
         assert folder.write(PASSED, known=[None]) is None
         assert folder.write(PASSED, known=[None, waits]).status is PASSED
@@ -168,7 +168,7 @@ class TestLookingUp:
             (folder.path / f"{number:012x}.passed.json").write_text(one)
         read = []
         monkeypatch.setattr(
-            "bylaw.hosts.worktree.queue.read_at_most", lambda *args: read.append(args) or b""
+            "bylaw.hosts.worktree.queue.queue.read_at_most", lambda *args: read.append(args) or b""
         )
         monkeypatch.setattr(os, "listdir", lambda _: pytest.fail("it was listed"))
         folder.queue.find(HASH)
@@ -335,7 +335,7 @@ class TestADeadProcess:
             os.rename(args[1], args[2], src_dir_fd=args[0], dst_dir_fd=args[0])
 
         with monkeypatch.context() as patched:
-            patched.setattr("bylaw.hosts.worktree.queue.rename", rename)
+            patched.setattr("bylaw.hosts.worktree.queue.queue.rename", rename)
             with pytest.raises(KeyboardInterrupt):
                 folder.write(PASSED)
 

@@ -68,17 +68,17 @@ def written(folder, policy, before, number, status, digest, shown):
     if new is None:
         assert before is not None or status in (PASSED, FAILED)
         return before
-    assert allowed(before, new.standing, digest)
+    assert allowed(before, new.state, digest)
     assert new.status is status
     assert (new.evaluated_at is None) == (status is QUEUED)
     assert new.action_result == NOTHING
-    return new.standing
+    return new.state
 
 
 def check(folder, known):
     for policy, standing in known.items():
         entry = folder.queue.find(step(policy=policy).hash)
-        assert (entry and entry.standing) == standing
+        assert (entry and entry.state) == standing
         waits = standing is not None and standing[0] in (QUEUED, FAILED)
         open_ones = [one for one in folder.queue.open_entries() if one.policy_name == policy]
         assert len(open_ones) == waits

@@ -9,7 +9,6 @@ knows the changes and keeps the queue is a host.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Loaded, Start, Startable, WhenBroken
@@ -17,15 +16,8 @@ from bylaw.dialects.file_policies.book_checks import duplicate_ids, same_titles
 from bylaw.dialects.file_policies.commands import script_of
 from bylaw.dialects.file_policies.front_matter import head
 from bylaw.dialects.file_policies.lowering import GROUP, NAME, lowered
-from bylaw.dialects.file_policies.reader import (
-    KEYS,
-    LEGACY_KEYS,
-    check_identifier,
-    named_after,
-    read_text,
-)
+from bylaw.dialects.file_policies.reader import KEYS, LEGACY_KEYS, read_noted
 from bylaw.dialects.file_policies.steps import Runs
-from bylaw.dialects.file_policies.written import from_note, to_note
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -33,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bylaw.dialects.base import RuleFile
-    from bylaw.dialects.file_policies.written import WrittenPolicy
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.procedure import Book
     from bylaw.model.source import SourceFile
@@ -85,36 +76,14 @@ def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: A
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The policies of all files; one bad file spoils no other."""
-    read = [_read(file) for file in files]
-    sound = [(one.policy, one.file) for one in read if one.policy is not None]
+    read = [(file, read_noted(file.source, file.known)) for file in files]
+    sound = [(one.policy, file) for file, one in read if one.policy is not None]
     duplicates = duplicate_ids(sound)
     refused = {id(one.source) for one in duplicates}
     in_force = [(policy, file) for policy, file in sound if id(file.source) not in refused]
-    findings = [finding for one in read for finding in one.findings]
+    findings = [finding for _, one in read for finding in one.findings]
     return Loaded(
         groups=(lowered(in_force),),
         diagnostics=(*findings, *duplicates, *same_titles(in_force)),
-        notes={one.file.digest: one.note for one in read if one.note},
+        notes={file.digest: one.note for file, one in read if one.note},
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A file, its policy, what is wrong, and what is noted of a text without a fault."""
-
-    file: RuleFile
-    policy: WrittenPolicy | None
-    findings: Sequence[Diagnostic]
-    note: bytes = b""
-
-
-def _read(file: RuleFile) -> _Read:
-    policy = from_note(file.known) if file.known else None
-    note = file.known
-    found: list[Diagnostic] = []
-    if policy is None:
-        policy, found = read_text(file.source)
-        note = to_note(policy) if policy is not None and not found else b""
-    wrong = check_identifier(file.source)
-    called = None if wrong or policy is None else named_after(file.source, policy)
-    return _Read(file, called, [*wrong, *found], note)

@@ -38,7 +38,7 @@ ACKNOWLEDGED = "acknowledged by promise"
 NOTHING_TO_RUN = "nothing to run: every file was deleted"
 
 
-class State(StrEnum):
+class PolicyState(StrEnum):
     """Where a policy stands at a stop; each has a rule of its own."""
 
     VIOLATED = "violated"
@@ -130,16 +130,51 @@ def _by_policy(entries: Mapping[str, Entry | None]) -> dict[str, dict[str, Entry
     return found
 
 
-class Standing(NamedTuple):
+class PolicyStanding(NamedTuple):
     """In which state a policy is, if in any; its case, the entry of that, and what to finish."""
 
-    state: State | None = None
+    state: PolicyState | None = None
     case: Case = NO_CASE
     entry: Entry | None = None
     closing: tuple[Closing, ...] = ()
 
 
-_IDLE = Standing()
+_IDLE = PolicyStanding()
+
+
+def case_of(
+    policy: WrittenPolicy, finding: Finding, files: Mapping[str, ChangedFile], baseline: str
+) -> Case:
+    """What a policy found among changed files, by path, against the baseline of that name."""
+    command = policy.action.command if policy.action else ""
+    paths = looked_at(finding.paths, command)
+    digests = {path: files[path].digest for path in paths if path in files}
+    there = [p for p in finding.trigger_files if files[p].status is not FileStatus.DELETED]
+    return Case(
+        hash=trigger_hash(policy.id, finding.trigger_files, baseline),
+        baseline=baseline,
+        digest=content_digest(paths, digests, command),
+        trigger_files=finding.trigger_files,
+        expected_files=finding.expected_files,
+        matched_files=finding.matched_files,
+        missing=finding.missing,
+        arrows=finding.arrows,
+        existing=tuple(there),
+        is_satisfied=finding.is_satisfied,
+    )
+
+
+def state_of(policy: WrittenPolicy, case: Case, entry: Entry | None) -> PolicyState | None:
+    """Where a policy stands with its case and the entry of that; None if the entry settles it."""
+    settled = entry is not None and entry.digest == case.digest
+    if entry is not None and settled and entry.status not in OPEN_STATUSES:
+        return None
+    runs = policy.action is not None
+    failed = entry is not None and settled and entry.status is EntryStatus.FAILED
+    if runs and failed and not case.is_satisfied:
+        return PolicyState.FAILED  # also when the command deleted the files itself
+    nothing_to_run = runs and not case.existing
+    return PolicyState.SATISFIED if case.is_satisfied or nothing_to_run else PolicyState.VIOLATED
 
 
 class Judge:
@@ -152,35 +187,24 @@ class Judge:
         self._entries = entries
         self._correspondence = Correspondence(policy)
         self._case: tuple[object, Case] = (None, NO_CASE)
-        self._standing: tuple[object, Standing] = (None, _IDLE)
+        self._standing: tuple[object, PolicyStanding] = (None, _IDLE)
 
-    def standing(self, view: View) -> Standing:
+    def standing(self, view: View) -> PolicyStanding:
         """Where the policy stands at a stop; the rules for its states ask one after the other."""
         facts, known = view.event.facts, self._standing
         if known[0] is not facts:
             known = self._standing = (facts, self._stands(view))
         return known[1]
 
-    def _stands(self, view: View) -> Standing:
+    def _stands(self, view: View) -> PolicyStanding:
         case = self.case(view)
         closing = tuple(self._outdated(view, case))
         if not case.hash:
-            return Standing(State.GONE, closing=closing) if closing else _IDLE
+            return PolicyStanding(PolicyState.GONE, closing=closing) if closing else _IDLE
         entry = view.fact(Need(NeedName.ENTRIES, case.hash))
         assert entry is None or isinstance(entry, Entry)
-        state = self._state(case, entry) or (State.GONE if closing else None)
-        return Standing(state, case, entry, closing)
-
-    def _state(self, case: Case, entry: Entry | None) -> State | None:
-        settled = entry is not None and entry.digest == case.digest
-        if entry is not None and settled and entry.status not in OPEN_STATUSES:
-            return None
-        runs = self.policy.action is not None
-        failed = entry is not None and settled and entry.status is EntryStatus.FAILED
-        if runs and failed and not case.is_satisfied:
-            return State.FAILED  # also when the command deleted the files itself
-        nothing_to_run = runs and not case.existing
-        return State.SATISFIED if case.is_satisfied or nothing_to_run else State.VIOLATED
+        state = state_of(self.policy, case, entry) or (PolicyState.GONE if closing else None)
+        return PolicyStanding(state, case, entry, closing)
 
     def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
         """Queued entries about something that is no longer so (DW-A18)."""
@@ -208,25 +232,7 @@ class Judge:
         finding = self._correspondence.find(hits)
         if finding is None:
             return NO_CASE
-        return self._as_case(finding, hits.files, changes.ref)
-
-    def _as_case(self, finding: Finding, files: Mapping[str, ChangedFile], baseline: str) -> Case:
-        command = self.policy.action.command if self.policy.action else ""
-        paths = looked_at(finding.paths, command)
-        digests = {path: files[path].digest for path in paths if path in files}
-        there = [p for p in finding.trigger_files if files[p].status is not FileStatus.DELETED]
-        return Case(
-            hash=trigger_hash(self.policy.id, finding.trigger_files, baseline),
-            baseline=baseline,
-            digest=content_digest(paths, digests, command),
-            trigger_files=finding.trigger_files,
-            expected_files=finding.expected_files,
-            matched_files=finding.matched_files,
-            missing=finding.missing,
-            arrows=finding.arrows,
-            existing=tuple(there),
-            is_satisfied=finding.is_satisfied,
-        )
+        return case_of(self.policy, finding, hits.files, changes.ref)
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,7 @@ class StandsSo:
     """The check `correspondence`: whether the policy is in one state."""
 
     judge: Judge
-    state: State
+    state: PolicyState
 
     def test(self, view: View) -> Match | Needs | None:
         """What was found, if the policy is in that state."""

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Visit
 from bylaw.dialects.file_policies.correspondence import Sieve
-from bylaw.dialects.file_policies.judging import IsPromised, Judge, OpenEntries, StandsSo, State
+from bylaw.dialects.file_policies.judging import (
+    IsPromised,
+    Judge,
+    OpenEntries,
+    PolicyState,
+    StandsSo,
+)
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,
@@ -109,7 +115,7 @@ class _Lowering:
             Emits(self.policy, EntryStatus.QUEUED),
         )
         reason = AsksForIt(self.policy)
-        return self._stands(State.VIOLATED, _LAST, steps, Judgement(Verdict.DENY, reason))
+        return self._stands(PolicyState.VIOLATED, _LAST, steps, Judgement(Verdict.DENY, reason))
 
     def _run(self, action: CommandAction) -> Rule:
         """An entry is there before anything runs; what happens to it is written at the end."""
@@ -125,19 +131,19 @@ class _Lowering:
             on_error=(Emits(self.policy, EntryStatus.FAILED),),
             again=True,
         )
-        return self._rule(_FIRST, StandsSo(self.judge, State.VIOLATED), plan)
+        return self._rule(_FIRST, StandsSo(self.judge, PolicyState.VIOLATED), plan)
 
     def _failed(self) -> Rule:
         steps = (self._closes, Emits(self.policy))
         reason = TellsFailure(self.policy)
-        return self._stands(State.FAILED, _LAST, steps, Judgement(Verdict.DENY, reason))
+        return self._stands(PolicyState.FAILED, _LAST, steps, Judgement(Verdict.DENY, reason))
 
     def _satisfied(self) -> Rule:
         steps = (self._closes, Skips(self.policy), Emits(self.policy, EntryStatus.SKIPPED))
-        return self._stands(State.SATISFIED, _LAST, steps)
+        return self._stands(PolicyState.SATISFIED, _LAST, steps)
 
     def _gone(self) -> Rule:
-        return self._stands(State.GONE, _LAST, (self._closes, Emits(self.policy)))
+        return self._stands(PolicyState.GONE, _LAST, (self._closes, Emits(self.policy)))
 
     def _promised(self) -> Rule:
         plan = PlanForm(steps=(self._closes, Emits(self.policy)))
@@ -145,7 +151,7 @@ class _Lowering:
 
     def _stands(
         self,
-        state: State,
+        state: PolicyState,
         on: Trigger,
         steps: tuple[StepMaker, ...],
         judgement: Judgement | None = None,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.dialects.file_policies.action_reader import read_action
 from bylaw.dialects.file_policies.front_matter import body_text, first_line, split
 from bylaw.dialects.file_policies.instructions import EXPECTED_FILES
 from bylaw.dialects.file_policies.pattern_reader import QUOTE, PatternReader, texts_of
-from bylaw.dialects.file_policies.written import CompareTo, Mode, WrittenPolicy
+from bylaw.dialects.file_policies.written import (
+    CompareTo,
+    Mode,
+    WrittenPolicy,
+    from_note,
+    to_note,
+)
 from bylaw.dialects.yaml import Mapping, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
 from bylaw.model.codes import policies as codes
@@ -62,18 +68,36 @@ def policy_id(path: str) -> str:
 
 def read_policy(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
     """The policy, if nothing is wrong with it, and the findings about its file."""
-    policy, found = read_text(source)
-    wrong = check_identifier(source)
-    return None if wrong or policy is None else named_after(source, policy), [*wrong, *found]
+    read = read_noted(source)
+    return read.policy, read.findings
 
 
-def named_after(source: SourceFile, policy: WrittenPolicy) -> WrittenPolicy:
-    """The policy of a text, called as its file is."""
+class ReadPolicy(NamedTuple):
+    """The policy of a file, what is wrong, and what is noted of a text without a fault."""
+
+    policy: WrittenPolicy | None
+    findings: list[Diagnostic]
+    note: bytes
+
+
+def read_noted(source: SourceFile, note: bytes = b"") -> ReadPolicy:
+    """The policy of a file; one of which there is a note is not read again."""
+    policy = from_note(note) if note else None
+    found: list[Diagnostic] = []
+    if policy is None:
+        policy, found = _read_text(source)
+        note = to_note(policy) if policy is not None and not found else b""
+    wrong = _check_identifier(source)
+    called = None if wrong or policy is None else _named_after(source, policy)
+    return ReadPolicy(called, [*wrong, *found], note)
+
+
+def _named_after(source: SourceFile, policy: WrittenPolicy) -> WrittenPolicy:
     identifier = policy_id(source.path)
     return replace(policy, id=identifier, title=policy.title or identifier)
 
 
-def check_identifier(source: SourceFile) -> list[Diagnostic]:
+def _check_identifier(source: SourceFile) -> list[Diagnostic]:
     """It stands in hashes, promises and lists of files: nothing in it may end one of these."""
     identifier = policy_id(source.path)
     if is_name(identifier) and not any(sign in identifier for sign in _NOT_IN_ID):
@@ -83,7 +107,7 @@ def check_identifier(source: SourceFile) -> list[Diagnostic]:
     return [error(codes.POLICY_IDENTIFIER, headline, source, first_line(source), help=help_)]
 
 
-def read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
+def _read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
     """What the text alone says: a policy that has no identifier yet, nor a title by default."""
     try:
         parts = split(source)

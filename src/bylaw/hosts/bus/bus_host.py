@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.locks import Locks
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performers
-    from bylaw.runtime.watched.result import Cancellation
+    from bylaw.runtime.watched.cancellation import Cancellation
 
 LOCKS = "runtime/locks"
 BOUNDS = {law.name: Bounds(programs=frozenset(WHITELIST), in_roots=True)}

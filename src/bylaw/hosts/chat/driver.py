@@ -23,7 +23,7 @@ from bylaw.hosts.chat.models.base import ScriptEndedError
 from bylaw.hosts.chat.output_gate import OutputGate
 from bylaw.hosts.chat.request import messages_of, replies_in
 from bylaw.hosts.chat.transcript import call, halt, message
-from bylaw.hosts.demands import demands
+from bylaw.hosts.worktree.demands import demands
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, Prompt, SessionEnd, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict, is_refused

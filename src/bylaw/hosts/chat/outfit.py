@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.messages import Options
     from bylaw.hosts.chat.models.base import Model
     from bylaw.hosts.chat.toolbox import Toolbox
-    from bylaw.hosts.worktree.file_policies import FilePolicies
+    from bylaw.hosts.worktree.policy_host import FilePolicies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

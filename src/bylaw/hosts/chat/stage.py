@@ -40,7 +40,7 @@ from bylaw.hosts.chat.tools.files import Files
 from bylaw.hosts.chat.tools.protection import protection
 from bylaw.hosts.chat.tools.script import scripted_tools
 from bylaw.hosts.chat.transcript import Transcript
-from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.beside import Surroundings
@@ -54,8 +54,8 @@ from bylaw.runtime.rule_texts import RuleText
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import Trust, is_trusted
-from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.trust import Trust, trust_of
+from bylaw.runtime.watched.cancellation import Cancellation
 from bylaw.tools.printers.text import render
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Stage:
     def _trust(self, library: Library) -> Trust:
         if self._wanted.trust:
             return Trust.for_one_run()
-        return is_trusted(self.root, library, self._configuration)
+        return trust_of(self.root, library, self._configuration)
 
     def _declarations(self, source: SourceFile, location: str) -> Declarations:
         """What the file declares; what is wrong with it was told when its rules were loaded."""

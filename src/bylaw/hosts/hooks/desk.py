@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
-from bylaw.hosts.demands import demands
 from bylaw.hosts.hooks.base import STOPS, Told
 from bylaw.hosts.hooks.built_in_rules import built_in_book
 from bylaw.hosts.hooks.delivery import delivered
@@ -32,7 +31,8 @@ from bylaw.hosts.hooks.notes import (
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.guard import Guard
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
-from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.hosts.worktree.demands import demands
+from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
@@ -47,7 +47,7 @@ from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.stop_gate import judged_stop
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import is_trusted
+from bylaw.runtime.trust import trust_of
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -68,7 +68,7 @@ class Desk:
         library = load_root(root)
         configuration = read_configuration(root)
         books = (*library.in_force(), (own := built_in_book(root)).book)
-        trust = partial(is_trusted, root, library, configuration)
+        trust = partial(trust_of, root, library, configuration)
         self.settings = trust().in_force(configuration.settings)
         self._guard = Guard(root, library, self.settings.protect)
         self._host = HookHost(host)

@@ -20,16 +20,15 @@ from bylaw.hosts.bus.events import leads_out
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
 from bylaw.hosts.hooks.protect.guard import may_change_files
-from bylaw.hosts.worktree.look_back import LookBack, SeenTree
-from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.git.look_back import LookBack, SeenTree
 from bylaw.model.errors import BylawError
 from bylaw.model.event import File
-from bylaw.model.fact_paths import file_path
+from bylaw.model.fact_paths import fact_path, file_path
 from bylaw.model.facts import LawFacts
 from bylaw.model.vocabulary import ActorHint, Change, FileStatus, Moment
 from bylaw.runtime.effects import CLAUDE, CURSOR
 from bylaw.runtime.file_digests import FileDigests
-from bylaw.runtime.paths import as_bytes, lies_in, name_from, real_path
+from bylaw.runtime.paths import lies_in, name_from, real_path
 from bylaw.runtime.shared_files import SharedFiles
 from bylaw.runtime.state_folder import STATE, state_folder
 
@@ -135,7 +134,7 @@ class Disk:
         except BylawError as problem:
             self._note(f"{problem}: changes of files are judged only where a tool names them")
             return earlier, [], set()
-        below = fact_path(as_bytes(name_from(look.repository.root, self._top)))
+        below = fact_path(name_from(look.repository.root, self._top))
         inside = [
             Changed(_CHANGES[one.status], _below(below, one.path), _below(below, one.old_path))
             for one in changes
@@ -168,7 +167,7 @@ class Disk:
             folder, _, name = location.rpartition("/")
             inside = name_from(self._top, f"{real_path(folder or '/')}/{name}")
             if inside and name not in {"", ".", ".."} and "\0" not in inside:
-                yield fact_path(as_bytes(inside))
+                yield fact_path(inside)
 
     def _told(self, changes: list[Changed], heard: Heard) -> Iterator[File]:
         facts = self._facts() if changes else LawFacts()

@@ -24,7 +24,7 @@ from bylaw.runtime.loading import load_root
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.settings.tables import OnFailure
-from bylaw.runtime.trust import is_trusted
+from bylaw.runtime.trust import trust_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ def opens_on_failure(root: str) -> bool:
         configuration = read_configuration(root)
         if configuration.settings.hooks.on_failure is OnFailure.CLOSED:
             return False
-        trust = is_trusted(root, load_root(root), configuration)
+        trust = trust_of(root, load_root(root), configuration)
         return trust.in_force(configuration.settings).hooks.on_failure is OnFailure.OPEN
     except BylawError:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bylaw.hosts.packaged_files import packaged_files
-from bylaw.hosts.worktree.git import Git
+from bylaw.hosts.worktree.git.git import Git
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.reading import in_plain_words

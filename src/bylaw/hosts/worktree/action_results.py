@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import StepOutcome
-from bylaw.hosts.worktree.entry_file import ActionResult
+from bylaw.hosts.worktree.queue.entry_file import ActionResult
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
 from bylaw.runtime.run_command import effect_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bylaw.hosts.worktree.entry_file import QueueEntry
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.hosts.worktree.stable_runs import Ran
     from bylaw.model.effects import CommandRun
     from bylaw.model.values import JSON

@@ -31,9 +31,8 @@ from bylaw.hosts.worktree.prompt_files import (
 from bylaw.model.errors import BylawError
 from bylaw.runtime.brief_lock import wait_for_lock
 from bylaw.runtime.clock import now_ms
-from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import remove, write_beside
+from bylaw.runtime.writing import clear_away, write_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,7 +86,7 @@ def write_baseline(
                 digests=dict(sorted(digests.items())),
                 staged=dict(sorted(staged_alone.items())),
             )
-            _write(folder.descriptor, new.name, json.encode(baseline))
+            write_new(folder.descriptor, new.name, json.encode(baseline))
             _tidy(folder.descriptor, new.second)
         except OSError as wrong:
             raise BylawError(f"cannot keep a baseline: {in_plain_words(wrong)}") from None
@@ -123,18 +122,9 @@ def read_baseline(root: str, path: str) -> Baseline:
     return found
 
 
-def _write(folder: int, name: str, data: bytes) -> None:
-    temporary = write_beside(folder, name, data)
-    try:
-        # What has another name at once is there whole, and only if nothing was.
-        os.link(as_bytes(temporary), as_bytes(name), src_dir_fd=folder, dst_dir_fd=folder)
-    finally:
-        remove(folder, temporary)
-
-
 def _tidy(folder: int, now: int) -> None:
     for file in islice(outdated(_files(folder), now), MAX_REMOVED):
-        remove(folder, file.name)
+        clear_away(folder, file.name)
 
 
 def _read(folder: int, name: str) -> Baseline | None:

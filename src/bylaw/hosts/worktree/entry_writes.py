@@ -8,29 +8,31 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from bylaw.engine.outcome import StepOutcome
-from bylaw.hosts.worktree.entry_file import ActionResult
 from bylaw.hosts.worktree.policy_commands import alone, own_entry
 from bylaw.hosts.worktree.present_digest import present_digest
+from bylaw.hosts.worktree.queue.entry_file import ActionResult
 from bylaw.model.effects import EntryWrite
 from bylaw.model.facts import WorkFacts
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
 
 if TYPE_CHECKING:
     from bylaw.engine.plan import Due
-    from bylaw.hosts.worktree.entry_file import QueueEntry, Standing
-    from bylaw.hosts.worktree.policy_commands import PolicyCommands
-    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.hosts.worktree.queue.entry_file import EntryState, QueueEntry
+    from bylaw.hosts.worktree.queue.queue import Queue
     from bylaw.model.event import Event
 
 UNCHANGED = "it stays as it is"
 
 
-def write_entry(commands: PolicyCommands, due: Due, event: Event) -> StepOutcome:
-    """Write what the step says, if the entry is still what the step was decided on."""
-    step, queue, root = due.step, commands.queue, commands.tree.root
+def write_entry(queue: Queue, root: str, due: Due, event: Event, *, ran: bool) -> StepOutcome:
+    """Write what the step says, if the entry is still what the step was decided on.
+
+    `ran` tells that the commands of its plan were run here.
+    """
+    step = due.step
     assert isinstance(step, EntryWrite)
     closes = _closes_command(due, step)
-    if closes and commands.knows(due, event):
+    if closes and ran:
         return _as_it_is(queue, step)  # it was written when the commands had run
     # Where commands were interrupted, others may run them just now.
     with alone(root) if closes else nullcontext():
@@ -84,13 +86,13 @@ def _result(step: EntryWrite, current: QueueEntry | None, *, failed: bool) -> Ac
     )
 
 
-def _known(due: Due, event: Event, step: EntryWrite) -> set[Standing | None] | None:
+def _known(due: Due, event: Event, step: EntryWrite) -> set[EntryState | None] | None:
     """The states that the step may find: what was decided on, and what its plan made of that."""
     facts = event.facts
     if not isinstance(facts, WorkFacts) or facts.entries is UNSET or step.hash not in facts.entries:
         return None
     seen = facts.entries[step.hash]
-    known: set[Standing | None] = {
+    known: set[EntryState | None] = {
         (one.status, one.digest, one.shown)
         for one in due.plan.steps
         if isinstance(one, EntryWrite) and one.hash == step.hash

@@ -8,7 +8,7 @@ while nobody else can begin, before the step that asks for it.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,20 +16,21 @@ from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.worktree.action_results import action_result, outcome_by_another, outcome_of
-from bylaw.hosts.worktree.entry_file import QueueEntry
 from bylaw.hosts.worktree.present_digest import present_digest
+from bylaw.hosts.worktree.queue.entry_file import QueueEntry
 from bylaw.hosts.worktree.stable_runs import Ran, no_words, policy_words, run_until_stable
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
-from bylaw.runtime.state_folder import state_folder
+from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.state_folder import STATE, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.engine.plan import Due
-    from bylaw.hosts.worktree.changes import WorkTree
-    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.hosts.worktree.queue.queue import Queue
+    from bylaw.hosts.worktree.work_tree import WorkTree
     from bylaw.model.decision import Plan
     from bylaw.model.event import Event
     from bylaw.runtime.run_command import CommandRunner
@@ -44,8 +45,13 @@ Found: TypeAlias = Ran | QueueEntry | str
 
 @contextmanager
 def alone(root: str) -> Iterator[None]:
-    """While this lasts, no other process runs commands in the work tree."""
-    with state_folder(root) as state, state.locked(_LOCK, PATIENCE_S):
+    """While this lasts, no other process runs commands in the work tree; BylawError if not."""
+    with ExitStack() as held:
+        try:
+            state = held.enter_context(state_folder(root))
+            held.enter_context(state.locked(_LOCK, PATIENCE_S))
+        except OSError as wrong:
+            raise BylawError(f"cannot use `{STATE}`: {in_plain_words(wrong)}") from None
         yield
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.errors import BylawError
 from bylaw.runtime.beneath import beneath
+from bylaw.runtime.entering import FOR_ALL, enter
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.policy_settings import TRANSIENT
 from bylaw.runtime.reading import in_plain_words
@@ -32,7 +33,6 @@ POLICY = f"{TRANSIENT}/policy"
 MAX_TRIES = 20
 FOLDER_MODE = 0o700
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _IGNORE = ".gitignore"
 
 
@@ -89,8 +89,8 @@ def _opened_at_last(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFo
 def _opened(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFolder:
     transient = _transient(root, opened)
     _keep_from_git(transient)
-    policy = _enter(transient, "policy", FOLDER_MODE, opened)
-    folder = _enter(policy, which, FOLDER_MODE, opened)
+    policy = enter(transient, "policy", opened, make=FOLDER_MODE)
+    folder = enter(policy, which, opened, make=FOLDER_MODE)
     notes = (*_to_ourselves(policy, POLICY), *_to_ourselves(folder, f"{POLICY}/{which}"))
     return OpenFolder(folder, notes)
 
@@ -99,16 +99,8 @@ def _transient(root: str, opened: ExitStack) -> int:
     with beneath(root, TRANSIENT, new=True) as place:
         folder = place.folder
         for part in place.missing:
-            folder = _enter(folder, part, 0o777, opened)  # the policies in it are for everybody
-        return _enter(folder, place.name, FOLDER_MODE, opened)
-
-
-def _enter(folder: int, name: str, mode: int, opened: ExitStack) -> int:
-    with suppress(FileExistsError):
-        os.mkdir(as_bytes(name), mode, dir_fd=folder)
-    inside = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
-    opened.callback(os.close, inside)
-    return inside
+            folder = enter(folder, part, opened, make=FOR_ALL)  # as the policies in it are
+        return enter(folder, place.name, opened, make=FOLDER_MODE)
 
 
 def _keep_from_git(folder: int) -> None:

@@ -10,22 +10,42 @@ from typing import TYPE_CHECKING
 
 from msgspec import json
 
+from bylaw.model.errors import BylawError
 from bylaw.model.iso_time import iso_time
 from bylaw.runtime.beneath import beneath
+from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.writing import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from bylaw.hosts.worktree.queue import Queue
+    from bylaw.hosts.worktree.queue.queue import Queue
 
 FOLDER = ".deepwork"
 PATH = f"{FOLDER}/policy_state.json"
 VERSION = 1
 
 
-def write_policy_state(root: str, queue: Queue, policies: Iterable[str], now: int) -> None:
-    """Write the summary, whole at every moment; OSError or ValueError if that cannot be."""
+def summarise(
+    root: str,
+    queue: Queue,
+    policies: Callable[[], Iterable[str]],
+    now: int,
+    note: Callable[[str], None],
+) -> None:
+    """Write the summary, whole at every moment; `now` is in milliseconds.
+
+    `policies` finds out their names. If it cannot be written, `note` is told: nobody needs it.
+    """
+    try:
+        _write(root, queue, policies(), now)
+    except BylawError as problem:
+        note(f"cannot write `{PATH}`: {problem}")
+    except (OSError, ValueError) as wrong:
+        note(f"cannot write `{PATH}`: {in_plain_words(wrong)}")
+
+
+def _write(root: str, queue: Queue, policies: Iterable[str], now: int) -> None:
     said = {
         "version": VERSION,
         "updated_at": iso_time(now),

@@ -25,6 +25,8 @@ SHARED = ""
 KEPT_SECONDS = 30 * 24 * 3600
 KEPT_SESSIONS = 1_000
 KEPT_EACH = 8  # more than are tried where some cannot be read
+# The year 9999 begins: no later time can be written, and the next prompts must have room.
+END_OF_TIME = 253_370_764_800
 
 _OWNER_DIGITS = 16
 _NO_SESSIONS = frozenset({"", DEFAULT_SESSION, WORKTREE})
@@ -61,9 +63,10 @@ def owner_of(session: str) -> str:
 
 
 def prompt_files(names: Iterable[str]) -> list[PromptFile]:
-    """Those names that are baselines."""
-    found = filter(None, map(_NAME.fullmatch, names))
-    return [PromptFile(int(one[1]), int(one[2] or 1), one[3] or SHARED) for one in found]
+    """Those names that are baselines; one of no time that there is, is none."""
+    matches = filter(None, map(_NAME.fullmatch, names))
+    found = (PromptFile(int(one[1]), int(one[2] or 1), one[3] or SHARED) for one in matches)
+    return [file for file in found if file.second < END_OF_TIME]
 
 
 def next_file(files: Collection[PromptFile], owner: str, now: int) -> PromptFile:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
+from bylaw.hosts.worktree.demands import unanswered
+from bylaw.hosts.worktree.policy_state import summarise
 from bylaw.hosts.worktree.stable_runs import no_words
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
 from bylaw.model.decision import TraceResult
@@ -17,7 +19,6 @@ from bylaw.model.effects import CommandRun, EntryWrite, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message
 from bylaw.model.uid import id_of
-from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.clock import now_ms
 from bylaw.runtime.journal.opening import open_journal
@@ -27,13 +28,14 @@ from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
-from bylaw.runtime.trust import Trust, is_trusted
+from bylaw.runtime.trust import Trust, trust_of
 from bylaw.tools.policies.known import about_policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bylaw.hosts.worktree.entry_file import QueueEntry
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
+    from bylaw.model.decision import Reason
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
@@ -82,12 +84,13 @@ def run_policies(
     hashes = sorted({hash_ for answer in answers for hash_ in _hashes(answer)})
     entries = [entry for hash_ in hashes if (entry := host.queue.find(hash_))]
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
-    shown = (*host.shown, *_failed(answers[-1], desk.titles, host.shown))
+    shown, others = unanswered(answers[-1].deciding, host.shown)
+    shown += [_failed(reason, desk.titles) for reason in others]
     policies = tuple(sorted(desk.titles))
-    host.summarise(policies, now_ms())
+    summarise(root, host.queue, lambda: policies, now_ms(), note)
     refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
     findings = tuple(about_policies(library))
-    return PolicyRun(root, tuple(entries), shown, findings, refused, policies)
+    return PolicyRun(root, tuple(entries), tuple(shown), findings, refused, policies)
 
 
 def _books(library: Library) -> list[LoadedBook]:
@@ -113,7 +116,7 @@ class _Desk:
         scripts = stack.enter_context(ScriptRunner())
 
         def trusted() -> Trust:
-            return Trust.for_one_run() if trust else is_trusted(root, library, configuration)
+            return Trust.for_one_run() if trust else trust_of(root, library, configuration)
 
         settings = trusted().in_force(configuration.settings)
         host.put_in_force(rules, settings.command, trusted, journal.redactor.text)
@@ -154,12 +157,7 @@ def _refused(answer: Answer) -> Iterator[str]:
             yield due.plan.rule
 
 
-def _failed(
-    answer: Answer, titles: dict[str, str], shown: list[PromptShow]
-) -> Iterator[PromptShow]:
-    """Denials that show nothing by themselves: commands that failed."""
-    told = {one.policy for one in shown}
-    for reason in answer.deciding.reasons:
-        if reason.verdict >= Verdict.ASK and reason.rule not in told:
-            title = titles.get(reason.rule, reason.rule)
-            yield PromptShow(policy=reason.rule, title=title, mode=COMMAND, text=reason.text)
+def _failed(reason: Reason, titles: dict[str, str]) -> PromptShow:
+    """A denial that shows nothing by itself: of a command that failed."""
+    title = titles.get(reason.rule, reason.rule)
+    return PromptShow(policy=reason.rule, title=title, mode=COMMAND, text=reason.text)

@@ -19,7 +19,8 @@ from bylaw.model.fact_paths import file_path
 from bylaw.model.uid import id_of
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.watched.result import Cancellation, Refusal
+from bylaw.runtime.watched.cancellation import Cancellation
+from bylaw.runtime.watched.order import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bylaw.hosts.worktree.file_policies import FilePolicies
+from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.runtime.effects import WORKTREE
 
 SESSION = WORKTREE

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from bylaw.model.visible import brief, visible
 from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
-from bylaw.runtime.watched.result import Refusal, RefusedError
+from bylaw.runtime.watched.order import Refusal, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bylaw.runtime.watched.result import Command
+    from bylaw.runtime.watched.order import Command
 
 # What Linux takes of one argument, and less than it takes of all.
 MAX_ARGUMENT = (128 << 10) - 1

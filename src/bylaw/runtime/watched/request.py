@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from bylaw.runtime.command import COMMAND_PATH
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.watched.result import MAX_FILE
+from bylaw.runtime.watched import limits
 from bylaw.runtime.watched.watcher import LENGTH
 
 if TYPE_CHECKING:
     from bylaw.runtime.watched.checks import Checked
-    from bylaw.runtime.watched.result import Command
+    from bylaw.runtime.watched.order import Command
 
 # What a command sees of our environment; PATH is always ours. DW-A27.
 USUAL = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
@@ -31,8 +31,8 @@ def request(command: Command, ready: Checked, *, isolated: bool) -> bytes:
             "environment": _environment(command.env, isolated=isolated),
             "folder": ready.cwd.as_words(),
             "folders": [root.as_words() for root in ready.roots] if isolated else [],
-            "limits": _limits(command.max_processes),
-            "processes": command.max_processes,
+            "limits": _limits(),
+            "processes": limits.MAX_PROCESSES,
             "alone": isolated,
             "tidy": command.tidy,
         }
@@ -47,11 +47,11 @@ def _environment(names: tuple[str, ...], *, isolated: bool) -> dict[bytes, bytes
     return known | {b"PATH": COMMAND_PATH.encode()}
 
 
-def _limits(processes: int) -> list[tuple[int, int]]:
-    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, MAX_FILE)]
+def _limits() -> list[tuple[int, int]]:
+    found = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, limits.MAX_FILE)]
     if os.geteuid() != 0:  # root has no such limit, so its processes are counted by the watcher
-        limits.append((resource.RLIMIT_NPROC, _tasks_of_user() + processes))
-    return limits
+        found.append((resource.RLIMIT_NPROC, _tasks_of_user() + limits.MAX_PROCESSES))
+    return found
 
 
 def _tasks_of_user() -> int:

@@ -1,25 +1,19 @@
-"""A command as somebody wants it run, and what became of it."""
+"""What became of a command, for people and records."""
 
 from __future__ import annotations
 
-import os
 import signal
-import weakref
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.watched import limits
+from bylaw.runtime.watched.isolation import NOT_STARTED, Isolation
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
-
-MAX_OUTPUT = 16 << 10  # bytes of each stream that are kept
-# More than a build with all cores of a large machine needs; threads count as well.
-MAX_PROCESSES = 8192
-MAX_FILE = 4 << 30  # bytes
-# Of both streams together: no report for people is as long, however much a build has to say.
-MAX_WRITTEN = 10_000_000
+    from bylaw.runtime.watched.order import Command, Refusal
 
 
 class Ending(StrEnum):
@@ -31,80 +25,6 @@ class Ending(StrEnum):
     CANCELLED = "cancelled"
     CROWDED = "too many processes"
     REFUSED = "refused"
-
-
-class Refusal(StrEnum):
-    """Why a command was not started."""
-
-    UNTRUSTED = "untrusted"
-    EMPTY = "empty"
-    NUL = "null byte"
-    NOT_TEXT = "not text"
-    TOO_LONG = "too long"
-    NOT_ALLOWED = "not allowed"
-    NOT_FOUND = "not found"
-    NOT_EXECUTABLE = "not executable"
-    VANISHED = "vanished"
-    OUTSIDE = "outside"
-    NO_FOLDER = "no folder"
-    FOLDER_CHANGED = "folder changed"
-    NOT_STARTED = "not started"
-
-
-class RefusedError(Exception):
-    """A command must not be started, or cannot be."""
-
-    def __init__(self, refusal: Refusal, why: str) -> None:
-        super().__init__(why)
-        self.refusal = refusal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """What to run, where and within which bounds; all paths are absolute.
-
-    `cwd` must really lie in one of the `roots`, which must really lie in `top`. `allow` are
-    programs by name, or by absolute path; None is any. With `scripts` a program may also be a file
-    of `top`, by its path from there. `env` are names of variables that it may see beside the usual
-    ones. With `tidy` it has failed if it wrote a flood, or left processes behind.
-    """
-
-    argv: tuple[str, ...]
-    cwd: str
-    roots: tuple[str, ...]
-    timeout_s: float
-    top: str = "/"
-    allow: frozenset[str] | None = None
-    scripts: bool = False
-    tidy: bool = False
-    env: tuple[str, ...] = ()
-    max_output: int = MAX_OUTPUT
-    max_processes: int = MAX_PROCESSES
-    isolate: bool = True
-
-
-class IsolatedBy(StrEnum):
-    """What keeps a command from the rest of the system."""
-
-    BUBBLEWRAP = "bubblewrap"
-    NOTHING = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Isolation:
-    """The isolation that was in force, and why there was none."""
-
-    by: IsolatedBy
-    why: str = ""
-
-    def as_json(self) -> dict[str, JSON]:
-        """As it stands in a record."""
-        said: dict[str, JSON] = {"by": str(self.by)}
-        return said | {"why": self.why} if self.why else said
-
-
-NOT_STARTED = Isolation(IsolatedBy.NOTHING, "nothing was started")
-NOT_WANTED = Isolation(IsolatedBy.NOTHING, "it was not asked for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +101,7 @@ class CommandResult:
             case Ending.TIMED_OUT:
                 return f"took longer than {self.command.timeout_s:g} s"
             case Ending.CROWDED:
-                return f"had more than {self.command.max_processes:,} processes"
+                return f"had more than {limits.MAX_PROCESSES:,} processes"
             case Ending.CANCELLED:
                 return "cancelled"
             case Ending.REFUSED:
@@ -193,8 +113,8 @@ class CommandResult:
             if self.left == 1:
                 return "left 1 process behind, which was ended"
             return f"left {self.left:,} processes behind, which were ended"
-        if self.command.tidy and self.stdout.size + self.stderr.size > MAX_WRITTEN:
-            return f"wrote more than {MAX_WRITTEN:,} bytes"
+        if self.command.tidy and self.stdout.size + self.stderr.size > limits.MAX_WRITTEN:
+            return f"wrote more than {limits.MAX_WRITTEN:,} bytes"
         return ""
 
     def as_json(self) -> dict[str, JSON]:
@@ -216,25 +136,11 @@ class CommandResult:
             "limits": {
                 "timeout_s": self.command.timeout_s,
                 "output": self.command.max_output,
-                "processes": self.command.max_processes,
-                "file": MAX_FILE,
-                **({"written": MAX_WRITTEN} if self.command.tidy else {}),
+                "processes": limits.MAX_PROCESSES,
+                "file": limits.MAX_FILE,
+                **({"written": limits.MAX_WRITTEN} if self.command.tidy else {}),
             },
         }
-
-
-class Cancellation:
-    """Ends commands that were given it, for good; from any thread, also in a signal handler."""
-
-    def __init__(self) -> None:
-        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self.cancelled = False
-        weakref.finalize(self, os.close, self.descriptor)
-
-    def cancel(self) -> None:
-        """End them now."""
-        self.cancelled = True
-        os.eventfd_write(self.descriptor, 1)
 
 
 def _signal_name(number: int | None) -> str:

@@ -14,24 +14,21 @@ from typing import TYPE_CHECKING
 from bylaw.runtime.command import Process
 from bylaw.runtime.watched import bubblewrap, watcher
 from bylaw.runtime.watched.checks import checked, find_program
+from bylaw.runtime.watched.isolation import IsolatedBy, Isolation
+from bylaw.runtime.watched.order import RefusedError
 from bylaw.runtime.watched.request import request
-from bylaw.runtime.watched.result import (
-    NOT_WANTED,
-    CommandResult,
-    Ending,
-    IsolatedBy,
-    Isolation,
-    RefusedError,
-)
-from bylaw.runtime.watched.watch import END_SECONDS, Watch, first_line
+from bylaw.runtime.watched.result import CommandResult, Ending
+from bylaw.runtime.watched.watch import END_SECONDS, Watch, first_line, not_started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bylaw.runtime.watched.cancellation import Cancellation
     from bylaw.runtime.watched.checks import Checked
-    from bylaw.runtime.watched.result import Cancellation, Command
+    from bylaw.runtime.watched.order import Command
 
-PROBE_SECONDS = 10.0
+# A machine under load may take long to answer; no command is run meanwhile.
+PROBE_SECONDS = 30.0
 
 _WATCHER = str(Path(__file__).with_name("watcher.py"))
 _MS = 1000
@@ -50,17 +47,18 @@ def run(command: Command, cancellation: Cancellation | None = None) -> CommandRe
 
 
 def isolation() -> Isolation:
-    """Which isolation commands have here, found out once by trying."""
-    try:
-        return _isolation(bubblewrap.PROGRAM)
-    except TimeoutError:
-        return Isolation(IsolatedBy.NOTHING, "bubblewrap gave no answer")
+    """Which isolation commands have here, found out by trying; an answer holds for the process.
+
+    RefusedError if bubblewrap is there and gives none in time: it may work, so nothing runs
+    without it, and the next one who asks tries again.
+    """
+    return _isolation(bubblewrap.PROGRAM)
 
 
 def _run(
     command: Command, ready: Checked, begun: float, cancellation: Cancellation | None
 ) -> CommandResult:
-    how = isolation() if command.isolate else NOT_WANTED
+    how = isolation()
     isolated = how.by is IsolatedBy.BUBBLEWRAP
     roots = tuple(root.path for root in ready.roots)
     prefix = bubblewrap.arguments(find_program(bubblewrap.PROGRAM), roots) if isolated else []
@@ -96,8 +94,9 @@ def _isolation(program: str) -> Isolation:
         if first_line(status, deadline) == watcher.READY:
             return Isolation(IsolatedBy.BUBBLEWRAP)
         why = first_line(process.errors, deadline).decode("utf-8", "replace")
-        if not why and time.monotonic() >= deadline:
-            raise TimeoutError  # the machine may only be slow: it is asked again the next time
+        # Whatever it said so far: it has not ended, so it may yet work.
+        if time.monotonic() >= deadline:
+            raise RefusedError(*not_started("bubblewrap gave no answer"))
         return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why or 'no answer'}")
 
 

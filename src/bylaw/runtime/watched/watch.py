@@ -12,13 +12,15 @@ from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 from typing import TYPE_CHECKING
 
 from bylaw.runtime.watched import watcher
-from bylaw.runtime.watched.result import Ending, Output, Refusal
+from bylaw.runtime.watched.order import Refusal
+from bylaw.runtime.watched.result import Ending, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.runtime.command import Process
-    from bylaw.runtime.watched.result import Cancellation, Command
+    from bylaw.runtime.watched.cancellation import Cancellation
+    from bylaw.runtime.watched.order import Command
 
 # How long a watcher may take to start, and to end everything when it is told to.
 START_SECONDS = 20.0
@@ -174,7 +176,7 @@ class Watch:
         """The watcher ended without a word: it could not start, or somebody killed it."""
         if not self._group:
             said = self.stderr.output().text.strip().partition("\n")[0]
-            self._refuse(*_not_started(said or "the watcher ended"))
+            self._refuse(*not_started(said or "the watcher ended"))
             return
         self._set(Ending.KILLED, number=signal.SIGKILL)
         # Bubblewrap has numbers of its own.
@@ -236,8 +238,9 @@ def _refusal(number: int, what: bytes) -> tuple[Refusal, str]:
     if what == b"folder":
         return _FOLDER
     known = _REFUSALS.get(number) if what == b"program" else None
-    return known or _not_started(os.strerror(number))
+    return known or not_started(os.strerror(number))
 
 
-def _not_started(why: str) -> tuple[Refusal, str]:
+def not_started(why: str) -> tuple[Refusal, str]:
+    """The refusal of a command that might have been started elsewhere, or later."""
     return Refusal.NOT_STARTED, f"the command could not be started: {why}"

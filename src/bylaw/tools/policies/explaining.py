@@ -17,15 +17,15 @@ from bylaw.dialects.file_policies.correspondence import (
     is_new,
     triggered_by,
 )
-from bylaw.dialects.file_policies.trigger_hash import content_digest, trigger_hash
+from bylaw.dialects.file_policies.judging import PolicyState, case_of, state_of
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import pattern
-from bylaw.model.vocabulary import OPEN_STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bylaw.dialects.file_policies.correspondence import Finding
+    from bylaw.dialects.file_policies.judging import Case
     from bylaw.dialects.file_policies.written import CompareTo, WrittenPolicy
     from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
     from bylaw.tools.policies.known import KnownPolicy
@@ -45,7 +45,9 @@ class Says(StrEnum):
     """What a policy says about a file as it is now; `unknown`: git cannot tell what changed."""
 
     FIRES = "fires"
+    FAILED = "failed"
     SATISFIED = "satisfied"
+    NOTHING_TO_RUN = "nothing to run"
     SETTLED = "settled"
     UNCHANGED = "unchanged"
     NOT_NEW = "not new"
@@ -54,6 +56,14 @@ class Says(StrEnum):
     NO_MATCH = "no match"
     OFF = "off"
     UNKNOWN = "unknown"
+
+
+# Of a policy that a file triggers and that is not satisfied by files.
+_SAYS = {
+    PolicyState.VIOLATED: Says.FIRES,
+    PolicyState.FAILED: Says.FAILED,
+    PolicyState.SATISFIED: Says.NOTHING_TO_RUN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,26 +155,27 @@ class Explaining:
             return Says.UNCHANGED, ()
         if policy.mode is Mode.CREATED and not is_new(files[path]):
             return Says.NOT_NEW, ()
+        finding = self._finding(policy, changes)
+        return self._found(policy, path, case_of(policy, finding, files, changes.ref))
+
+    def _finding(self, policy: WrittenPolicy, changes: ChangeSet) -> Finding:
         if policy.id not in self._findings:
             finding = find(policy, changes)
             assert finding is not None, "a changed file triggers it"
             self._findings[policy.id] = finding
-        return self._found(policy, path, self._findings[policy.id], changes)
+        return self._findings[policy.id]
 
-    def _found(
-        self, policy: WrittenPolicy, path: str, finding: Finding, changes: ChangeSet
-    ) -> tuple[Says, tuple[str, ...]]:
-        lacking = tuple(wanted for file, wanted in finding.arrows if file == path)
+    def _found(self, policy: WrittenPolicy, path: str, case: Case) -> tuple[Says, tuple[str, ...]]:
+        lacking = tuple(wanted for file, wanted in case.arrows if file == path)
         arrows = policy.mode in (Mode.SET, Mode.PAIR)
-        if finding.is_satisfied or (arrows and not lacking):
-            return Says.SATISFIED, finding.matched_files if policy.safety else ()
-        entry = self._entry_of(trigger_hash(policy.id, finding.trigger_files, changes.ref))
-        if entry is not None and entry.status not in OPEN_STATUSES:
-            digests = {one: file.digest for one, file in (self._changed(policy) or {}).items()}
-            command = policy.action.command if policy.action else ""
-            if entry.digest == content_digest(finding.paths, digests, command):
-                return Says.SETTLED, (entry.status.value,)
-        return Says.FIRES, lacking
+        if case.is_satisfied or (arrows and not lacking):
+            return Says.SATISFIED, case.matched_files if policy.safety else ()
+        entry = self._entry_of(case.hash)
+        state = state_of(policy, case, entry)
+        if state is None:
+            assert entry is not None, "nothing else settles it"
+            return Says.SETTLED, (entry.status.value,)
+        return _SAYS[state], lacking if state is PolicyState.VIOLATED else ()
 
 
 def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:

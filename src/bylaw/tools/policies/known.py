@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.file_policies.reader import read_policy
+from bylaw.dialects.file_policies.reader import read_noted
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import BylawError
 from bylaw.model.suggest import did_you_mean
@@ -66,7 +66,7 @@ def known_policies(root: str, tell: Callable[[str], None] | None = None) -> Know
     found = []
     for book in library.books:
         for path, file in book.texts.items() if book.dialect.name == POLICIES else ():
-            policy, _ = read_policy(file.source)
+            policy = read_noted(file.source, file.known).policy
             if policy is not None and path not in book.broken:
                 off = uid_of(POLICIES, path, policy.id) in switches.disabled
                 found.append(KnownPolicy(policy, path, off))

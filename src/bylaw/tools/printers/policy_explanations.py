@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.file_policies.judging import NOTHING_TO_RUN
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.tools.policies.explaining import Role, Says
 from bylaw.tools.printers.paint import Paint, Style
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 LEAST = 40  # columns
 MAX_OTHERS = 10  # policies that do not look at a file
 MAX_LINES = 8  # of one sentence
-_STYLES = {Says.FIRES: Style.WARNING, Says.SATISFIED: Style.GOOD, Says.SETTLED: Style.GOOD}
+_STYLES = {
+    Says.FIRES: Style.WARNING,
+    Says.FAILED: Style.WARNING,
+    Says.SATISFIED: Style.GOOD,
+    Says.NOTHING_TO_RUN: Style.GOOD,
+    Says.SETTLED: Style.GOOD,
+}
 _BASELINES = {
     "base": "since its branch began",
     "default_tip": "against the default branch",
@@ -123,6 +130,8 @@ def sentence(one: Explanation) -> str:
 
 
 _SENTENCES = {
+    Says.FAILED: "it changed {since}: the command failed, and runs again when a file changes",
+    Says.NOTHING_TO_RUN: NOTHING_TO_RUN,
     Says.SETTLED: "settled: the entry of this change is {because}",
     Says.UNCHANGED: "it did not change {since}, so the policy does not fire because of it",
     Says.NOT_NEW: "it is not new {since}, and the policy is about new files only",

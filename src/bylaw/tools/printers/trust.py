@@ -14,7 +14,7 @@ from bylaw.tools.printers.table import aligned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from bylaw.runtime.trust import Changes
+    from bylaw.runtime.trust import TrustChanges
     from bylaw.runtime.trust_record import StartRecord
     from bylaw.tools.trust import TrustReport
 
@@ -28,7 +28,7 @@ def as_data(report: TrustReport) -> dict[str, object]:
     request, changes = report.request, report.changes
     return {
         "root": report.root,
-        "trusted": bool(report.trust),
+        "trusted": report.trust.suffices,
         "state": report.trust.state.value,
         "why": report.trust.why,
         "since": report.since or None,
@@ -77,7 +77,7 @@ def _settings(settings: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
             yield f"[{table}] {key} = {written}"
 
 
-def _changes(changes: Changes | None) -> list[str]:
+def _changes(changes: TrustChanges | None) -> list[str]:
     if changes is None:
         return []
     rows = [
@@ -94,7 +94,7 @@ def _starts_as_data(starts: Iterable[StartRecord]) -> list[dict[str, str]]:
     return [{"what": one.what, "name": one.name, "rule": one.uid} for one in starts]
 
 
-def _changes_as_data(changes: Changes) -> dict[str, object]:
+def _changes_as_data(changes: TrustChanges) -> dict[str, object]:
     return {
         "new": _starts_as_data(changes.new),
         "gone": _starts_as_data(changes.gone),

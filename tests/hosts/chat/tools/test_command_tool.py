@@ -13,7 +13,7 @@ from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
 from bylaw.hosts.chat.tools.command import MAX_OUTPUT_BYTES, CommandTool
 from bylaw.runtime.settings.tables import CommandSettings
 from bylaw.runtime.trust import Trust, TrustState
-from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.watched.cancellation import Cancellation
 
 PYTHON = f"{shlex.quote(sys.executable)} -I -S -c"
 

@@ -83,7 +83,7 @@ class Rehearsals:
         broken = [f"`{plan.rule}` fails: {plan.broken}" for plan in plans if plan.broken]
         trust = self._in_force.trust()
         runs = any(map(_commands, decisions))
-        return broken if trust or not runs else [*broken, f"no command starts: {trust.why}"]
+        return broken if trust.given or not runs else [*broken, f"no command starts: {trust.why}"]
 
 
 def _granted(msg_id: str, digest: str, by: Iterable[Authority]) -> list[Approval]:

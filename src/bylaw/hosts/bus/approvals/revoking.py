@@ -20,7 +20,7 @@ from bylaw.model.event import Bus
 from bylaw.model.rule import ApprovalGate, CategoryGate
 from bylaw.model.session import Session
 from bylaw.model.vocabulary import ApprovalState
-from bylaw.runtime.watched.result import Cancellation
+from bylaw.runtime.watched.cancellation import Cancellation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from bylaw.hosts.bus.messages.folders import ERROR, PROCESSING
 from bylaw.hosts.bus.messages.moving import (
     OWNER_TAG,
-    move_new,
     owner_of,
     owner_tag,
     split_ending,
     with_tail,
 )
 from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.writing import move_new
 
 if TYPE_CHECKING:
     from bylaw.hosts.bus.messages.folders import BusFolders

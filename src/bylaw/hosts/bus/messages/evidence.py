@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.bus.messages.folders import ERROR, FOLDERS, INPUT, OUTPUT
 from bylaw.hosts.bus.messages.message_file import digest_of
-from bylaw.hosts.bus.messages.moving import OWNER_TAG, move_new, owner_of, owner_tag
+from bylaw.hosts.bus.messages.moving import OWNER_TAG, owner_of, owner_tag
 from bylaw.model.errors import BylawError
 from bylaw.model.strict_json import JsonError, decode_utf8, read_json
 from bylaw.model.visible import clipped, visible_in_json
 from bylaw.runtime.owner import is_dead
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.reading import in_plain_words, regular_bytes
-from bylaw.runtime.writing import remove, write_beside
+from bylaw.runtime.writing import clear_away, move_new, write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -140,7 +140,7 @@ def clear_unfinished(bus: BusFolders) -> None:
         for name in bus.names(folder):
             found = _UNFINISHED.fullmatch(name)
             if found is not None and is_dead(owner_of(found[1])):
-                remove(bus.folder(folder), name)
+                clear_away(bus.folder(folder), name)
 
 
 def _put(folder: int, data: bytes, names: Iterable[str]) -> str:
@@ -149,7 +149,7 @@ def _put(folder: int, data: bytes, names: Iterable[str]) -> str:
     try:
         final = _named(folder, temporary, names)
     except OSError:
-        remove(folder, temporary)
+        clear_away(folder, temporary)
         raise
     os.fsync(folder)  # else the name could be gone after the power failed
     return final

@@ -16,7 +16,6 @@ then everything is compared, so that what the system forgot to tell is found, to
 
 from __future__ import annotations
 
-import re
 import time
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -29,7 +28,7 @@ from bylaw.hosts.bus.watcher.snapshot import EntryKind, Snapshot, with_ancestors
 from bylaw.hosts.bus.watcher.store import SnapshotStore
 from bylaw.hosts.bus.watcher.window import Window
 from bylaw.model.errors import BylawError
-from bylaw.model.visible import visible
+from bylaw.model.fact_paths import fact_path
 from bylaw.runtime.paths import name_from, real_path
 
 if TYPE_CHECKING:
@@ -45,9 +44,6 @@ AT_REST_S = 60.0
 # Comparing takes no more than this share of the time.
 _SWEEP_SHARE = 0.02
 MAX_TOLD = 1_000  # problems that are kept so that each is told once
-
-# What JSON cannot hold or a person cannot see, and what would look like the notation for it.
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|\\u\{")
 
 
 class FileWatcher:
@@ -144,7 +140,7 @@ class FileWatcher:
     def take(self, change: FileChange, after_seq: int) -> None:
         """A change is handled next, and at the next start is `left`; BylawError if not kept."""
         if self._by_name is None:
-            self._by_name = {_shown(path): path for path in self._unsaved}
+            self._by_name = {fact_path(path): path for path in self._unsaved}
         paths = [self._by_name.get(name, "") for name in (change.path, change.old_path)]
         taken = {path: self._unsaved[path] for path in paths if path in self._unsaved}
         self._store.save(taken, self._known, self._scanner.excluded, (change, after_seq))
@@ -226,13 +222,13 @@ class FileWatcher:
     def _replan_for_link(self, path: str, entry: Entry) -> None:
         self._replan = True
         if entry.kind is EntryKind.OUTSIDE:
-            self.outside.append(_shown(path))
+            self.outside.append(fact_path(path))
 
     def _finished(self, changes: list[FileChange]) -> list[FileChange]:
         """With names that are text, and with a guess who it was."""
         actors = self._actors.guess(change.path for change in changes)
         return [
-            FileChange(c.change, _shown(c.path), _shown(c.old_path), actors[c.path])
+            FileChange(c.change, fact_path(c.path), fact_path(c.old_path), actors[c.path])
             for c in changes
         ]
 
@@ -290,8 +286,3 @@ def _touching(changes: list[FileChange], taken: set[str]) -> list[FileChange]:
                 taken.add(path)
                 todo.append(path)
     return [change for change in changes if change.path in kept]
-
-
-def _shown(path: str) -> str:
-    """A path as text that every record can hold; no two paths become the same."""
-    return visible(path) if _UNFIT.search(path) else path

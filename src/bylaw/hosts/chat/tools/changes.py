@@ -25,7 +25,7 @@ from bylaw.hosts.chat.tools.files import (
 )
 from bylaw.runtime.beneath import beneath
 from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.writing import remove, rename, spare_name, write_beside
+from bylaw.runtime.writing import clear_away, remove, rename, spare_name, write_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def carry_out(root: str, changes: Sequence[Change]) -> None:
             raise
         for step in steps:
             if step.kept:
-                remove(step.folder, step.kept)
+                clear_away(step.folder, step.kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from msgspec import Meta
 from bylaw.hosts.chat.tools.arguments import Arguments, CheckedTool
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
 from bylaw.hosts.chat.tools.files import shown
-from bylaw.runtime.trusted_command import command_in, run_if_trusted
+from bylaw.runtime.run_command import command_in, run_if_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.declarations import CommandTool as Declared
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation, CommandResult
+    from bylaw.runtime.watched.cancellation import Cancellation
+    from bylaw.runtime.watched.result import CommandResult
 
 MAX_OUTPUT_BYTES = 64 * 1024  # of each stream
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.tools.files import Files
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-    from bylaw.runtime.watched.result import Cancellation
+    from bylaw.runtime.watched.cancellation import Cancellation
 
 
 class ToolMaker:

@@ -22,7 +22,7 @@ from bylaw.runtime.paths import as_bytes, folder_of
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.root import absolute, read_configuration
 from bylaw.runtime.settings.tables import OnFailure
-from bylaw.runtime.trust import is_trusted
+from bylaw.runtime.trust import trust_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,8 +76,8 @@ def _place(one: Diagnostic) -> str:
 
 
 def _trust(root: str, library: Library, configuration: Configuration) -> Iterator[Finding]:
-    trust = is_trusted(root, library, configuration)
-    if not trust:
+    trust = trust_of(root, library, configuration)
+    if not trust.suffices:
         step = "`bylaw trust` shows what rules can start, and asks you"
         yield note(RULES, f"not trusted, so they start nothing: {trust.why}", step)
 
@@ -114,7 +114,7 @@ def _gates(root: str, library: Library, configuration: Configuration | None) -> 
         yield note(GATES, text, "`bylaw doctor --release 0` closes them")
         return
     if configuration is not None:
-        settings = is_trusted(root, library, configuration).in_force(configuration.settings)
+        settings = trust_of(root, library, configuration).in_force(configuration.settings)
         if settings.hooks.on_failure is OnFailure.OPEN:
             text = "`[hooks] on_failure` leaves them open when Bylaw fails"
             yield note(GATES, text)

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.new_file import entered
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
 from bylaw.runtime.beneath import beneath
+from bylaw.runtime.entering import entered
 from bylaw.runtime.paths import as_bytes, folder_of
 from bylaw.runtime.reading import (
     MAX_INPUT_BYTES,

@@ -8,7 +8,7 @@ from hashlib import new as new_hash
 from stat import S_ISDIR, S_ISLNK, S_IXUSR
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.hosts.worktree.records import GITLINK, Version
+from bylaw.hosts.worktree.git.git_output import GITLINK, Version
 from bylaw.runtime.file_digests import FileDigests
 from bylaw.runtime.paths import as_bytes, as_text
 from bylaw.runtime.reading import regular_bytes

@@ -13,19 +13,20 @@ from msgspec import UNSET
 
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.hosts.worktree.baselines import latest_baseline
-from bylaw.hosts.worktree.comparing import Comparison, in_order, staged_digest
-from bylaw.hosts.worktree.contents import Contents
-from bylaw.hosts.worktree.path_text import fact_path, file_bytes
-from bylaw.hosts.worktree.records import read_differences, read_status
+from bylaw.hosts.worktree.git.comparing import Comparison, in_order, staged_digest
+from bylaw.hosts.worktree.git.contents import Contents
+from bylaw.hosts.worktree.git.git_output import read_differences, read_status
+from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
 from bylaw.model.facts import Changes, ChangeSet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from bylaw.hosts.worktree.baselines import Baseline
-    from bylaw.hosts.worktree.git import Git
-    from bylaw.hosts.worktree.records import Difference, Status
-    from bylaw.hosts.worktree.repository import Repository
+    from bylaw.hosts.worktree.git.git import Git
+    from bylaw.hosts.worktree.git.git_output import Difference, GitStatus, Version
+    from bylaw.hosts.worktree.git.repository import Repository
+    from bylaw.model.facts import ChangedFile
 
 _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
            "--untracked-files=all", "--ignore-submodules=dirty")  # fmt: skip
@@ -54,7 +55,7 @@ class Look:
         self._prompts: dict[str, Baseline | None] = {}
 
     @cached_property
-    def status(self) -> Status:
+    def status(self) -> GitStatus:
         """The work tree and the index against HEAD."""
         return read_status(self._git.output(self._repository.root, *_STATUS))
 
@@ -70,17 +71,35 @@ class Look:
             prompt=sets.get(CompareTo.PROMPT, UNSET),
         )
 
+    def since(self, commit: str, captured: Mapping[bytes, str]) -> list[ChangedFile]:
+        """What differs from a commit and from files that were not as in it, by their digests.
+
+        If that commit is gone, HEAD counts.
+        """
+        self._load({commit})
+        return self._since(commit, captured)
+
+    def version_in(self, commit: str, path: bytes) -> Version | None:
+        """A file as a commit has it that is known here; None if that has none."""
+        difference = self._known.get(commit, {}).get(path)
+        dirty = self.status.files.get(path)
+        return difference.old if difference else dirty.head if dirty else None
+
+    def version_now(self, path: bytes) -> Version | None:
+        """A file as it is in the work tree; None if there is none."""
+        return self._contents.of(path).version
+
     def digests(self) -> dict[str, str]:
         """The content of all files that are not as in HEAD; the empty text for what is gone."""
         return {
-            fact_path(path): self._contents.of(path).digest if dirty.is_there else ""
+            fact_path_of(path): self._contents.of(path).digest if dirty.is_there else ""
             for path, dirty in self.status.files.items()
         }
 
     def staged(self) -> dict[str, str]:
         """What the next commit has and the work tree has not; the empty text for a removal."""
         return {
-            fact_path(path): staged_digest(dirty)
+            fact_path_of(path): staged_digest(dirty)
             for path, dirty in self.status.files.items()
             if dirty.is_staged_alone
         }
@@ -139,9 +158,13 @@ class Look:
         if commit not in self._known:
             self.notes.append("the commit of the last prompt is gone: HEAD counts in its place")
         known = self._known.get(commit, {})
-        since = (*compare.changed(known, without=then), *compare.changed_since(then))
-        files = in_order(since, compare.only_in_index(known, staged))
+        files = in_order(self._since(commit, then), compare.only_in_index(known, staged))
         return ChangeSet(ref=prompt.timestamp, files=files)
+
+    def _since(self, commit: str, captured: Mapping[bytes, str]) -> list[ChangedFile]:
+        differences = self._known.get(commit, {})
+        changed = self._comparison.changed(differences, without=captured)
+        return [*changed, *self._comparison.changed_since(captured)]
 
     def _load(self, commits: set[str]) -> None:
         """How HEAD differs from all of these, in one process."""

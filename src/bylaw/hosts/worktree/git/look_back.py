@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bylaw.hosts.worktree.git import Git
-from bylaw.hosts.worktree.look import Look
-from bylaw.hosts.worktree.path_text import file_bytes
-from bylaw.hosts.worktree.repository import find_repository
+from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.git.look import Look
+from bylaw.hosts.worktree.git.path_text import file_bytes
+from bylaw.hosts.worktree.git.repository import find_repository
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import FileStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bylaw.hosts.worktree.repository import Repository
     from bylaw.model.facts import ChangedFile
 
 MAX_DIRTY = 5_000
@@ -37,28 +36,24 @@ class SeenTree(Struct, frozen=True):
     digests: dict[str, str] = {}
 
 
-class LookBack(Look):
+class LookBack:
     """The work tree of a folder now; BylawError if git cannot tell, or it is too much to keep."""
 
     def __init__(self, start: str) -> None:
         git = Git()
-        repository = find_repository(git, start)
-        super().__init__(git, repository)
-        self.repository: Repository = repository
-        if len(self.status.files) > MAX_DIRTY:
+        self.repository = find_repository(git, start)
+        self._look = Look(git, self.repository)
+        if len(self._look.status.files) > MAX_DIRTY:
             raise BylawError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
 
     def seen(self) -> SeenTree:
         """What a later look is compared with."""
-        return SeenTree(self.status.commit, self.digests())
+        return SeenTree(self._look.status.commit, self._look.digests())
 
     def since(self, earlier: SeenTree) -> tuple[ChangedFile, ...]:
         """What differs from an earlier look, by path; if its commit is gone, HEAD counts."""
-        self._load({earlier.commit})
         then = {file_bytes(path): digest for path, digest in earlier.digests.items()}
-        differences = self._known.get(earlier.commit, {})
-        compare = self._comparison
-        found = [*compare.changed(differences, without=then), *compare.changed_since(then)]
+        found = self._look.since(earlier.commit, then)
         return tuple(self._with_moves(sorted(found, key=lambda one: one.path), earlier))
 
     def _with_moves(self, changes: list[ChangedFile], earlier: SeenTree) -> Iterable[ChangedFile]:
@@ -78,16 +73,13 @@ class LookBack(Look):
         """What a file that is gone held: its digest, or what git calls its content."""
         if path in earlier.digests:
             return earlier.digests[path]
-        raw = file_bytes(path)
-        difference = self._known.get(earlier.commit, {}).get(raw)
-        dirty = self.status.files.get(raw)
-        version = difference.old if difference else dirty.head if dirty else None
+        version = self._look.version_in(earlier.commit, file_bytes(path))
         return version.name if version else ""
 
     def _from(self, change: ChangedFile, gone: dict[str, list[str]]) -> str:
         if change.status is not FileStatus.ADDED or change.digest == _EMPTY:
             return ""
-        version = self._contents.of(file_bytes(change.path)).version
+        version = self._look.version_now(file_bytes(change.path))
         for name in (change.digest, version.name if version else ""):
             if name and gone.get(name):
                 return gone[name].pop(0)

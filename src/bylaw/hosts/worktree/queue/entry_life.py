@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.worktree.entry_file import QueueEntry
+from bylaw.hosts.worktree.queue.entry_file import QueueEntry
 from bylaw.model.iso_time import iso_time
 from bylaw.model.vocabulary import EntryStatus
 
 if TYPE_CHECKING:
-    from bylaw.hosts.worktree.entry_file import ActionResult
+    from bylaw.hosts.worktree.queue.entry_file import ActionResult
     from bylaw.model.effects import EntryWrite
 
 _BEGINNINGS = frozenset({EntryStatus.QUEUED, EntryStatus.SKIPPED})

@@ -11,33 +11,36 @@ looks finds the name without its content, and finishes that. The folder may be r
 from __future__ import annotations
 
 import os
+from collections import defaultdict
+from contextlib import contextmanager, suppress
+from errno import ELOOP, ENXIO
 from shutil import rmtree
 from stat import S_IMODE
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from bylaw.hosts.worktree.entry_file import (
+from bylaw.hosts.worktree.queue.entry_file import (
+    ENTRY_NAME,
     HASH,
     MAX_ENTRY_BYTES,
-    NAME,
     CorruptEntryError,
     checked,
     entry_bytes,
     file_name,
     read_entry,
 )
-from bylaw.hosts.worktree.life import next_entry
-from bylaw.hosts.worktree.queue_folder import QUEUE, QueueFolder
+from bylaw.hosts.worktree.queue.entry_life import next_entry
+from bylaw.hosts.worktree.queue.queue_folder import QUEUE, QueueFolder
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus
 from bylaw.runtime.reading import in_plain_words, open_regular, read_at_most
-from bylaw.runtime.writing import remove, rename
+from bylaw.runtime.writing import clear_away, remove, rename
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from bylaw.hosts.worktree.entry_file import ActionResult, QueueEntry, Standing
+    from bylaw.hosts.worktree.queue.entry_file import ActionResult, EntryState, QueueEntry
     from bylaw.model.effects import EntryWrite
 
     Note = Callable[[str], None]
@@ -47,19 +50,23 @@ MAX_TRIES = 20
 FILE_MODE = 0o600
 _PENDING = ".new"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_NO_FILES = (ELOOP, ENXIO)  # a link, a socket
 
 _T = TypeVar("_T")
 
 
 class Queue:
-    """The queue of a root; `note` is told what was wrong with it and was mended."""
+    """The queue of a root; `note` is told what was wrong with it and was mended.
+
+    Everything here raises BylawError if the folder cannot be used; then nothing is removed.
+    """
 
     def __init__(self, root: str, note: Note) -> None:
         self._folder = QueueFolder(root, note)
         self._note = note
 
     def find(self, hash_: str) -> QueueEntry | None:
-        """The entry of a hash; looks at no other file (DW-074)."""
+        """The entry of a hash; no file of another entry is looked at (DW-074)."""
         if not HASH.fullmatch(hash_):
             return None
         return self._looking(lambda folder: self._find(folder, hash_), None)
@@ -76,7 +83,7 @@ class Queue:
         """How many entries there are in each state, by the names of their files."""
         nothing: list[str] = []
         names = self._looking(_names, nothing)
-        states = [match[2] for name in names if (match := NAME.fullmatch(name))]
+        states = [match[2] for name in names if (match := ENTRY_NAME.fullmatch(name))]
         return {status: states.count(status) for status in EntryStatus}
 
     def write(
@@ -84,7 +91,7 @@ class Queue:
         step: EntryWrite,
         result: ActionResult,
         now: int,
-        known: Collection[Standing | None] | None = None,
+        known: Collection[EntryState | None] | None = None,
     ) -> QueueEntry | None:
         """Write what a step wants; None if it changes nothing. ValueError if it makes no sense.
 
@@ -96,7 +103,7 @@ class Queue:
 
         def change(folder: int) -> QueueEntry | None:
             current = self._find(folder, step.hash)
-            if known is not None and (current and current.standing) not in known:
+            if known is not None and (current and current.state) not in known:
                 return None
             new = next_entry(current, step, result, now)
             if new is not None:
@@ -111,7 +118,7 @@ class Queue:
         def change(folder: int) -> None:
             current = self._find(folder, step.hash)
             as_shown = (EntryStatus.QUEUED, step.digest, step.shown)
-            if current and step.shown and current.standing == as_shown:
+            if current and step.shown and current.state == as_shown:
                 _put(folder, current.file_name, replace(current, shown=step.shown - 1))
 
         self._looking(change, None)
@@ -129,17 +136,23 @@ class Queue:
         self._looking(forget, None)
 
     def _looking(self, look: Callable[[int], _T], otherwise: _T) -> _T:
-        with self._folder.locked(make=False) as folder:
-            return otherwise if folder is None else look(folder)
+        return self._using(lambda folder: otherwise if folder is None else look(folder), make=False)
 
     def _changing(self, change: Callable[[int], _T]) -> _T:
-        for _ in range(MAX_TRIES):
-            with self._folder.locked(make=True) as folder:
-                assert folder is not None
-                try:
-                    return change(folder)
-                except FileNotFoundError:
-                    continue  # somebody has just removed the folder
+        def made(folder: int | None) -> _T:
+            assert folder is not None
+            return change(folder)
+
+        return self._using(made, make=True)
+
+    def _using(self, use: Callable[[int | None], _T], *, make: bool) -> _T:
+        try:
+            for _ in range(MAX_TRIES):
+                # Somebody may just have removed the folder.
+                with suppress(FileNotFoundError), self._folder.locked(make=make) as folder:
+                    return use(folder)
+        except OSError as wrong:
+            raise BylawError(f"cannot use `{QUEUE}`: {in_plain_words(wrong)}") from None
         raise BylawError(f"`{QUEUE}` is removed again and again")
 
     def _find(self, folder: int, hash_: str) -> QueueEntry | None:
@@ -163,14 +176,10 @@ class Queue:
             return finished
 
     def _bytes(self, folder: int, name: str) -> bytes | None:
-        try:
-            with open_regular(name, links=False, folder=folder) as file:
-                self._keep_private(file, name)
-                return read_at_most(file, MAX_ENTRY_BYTES)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as wrong:  # a link, a pipe, a folder
-            raise CorruptEntryError(in_plain_words(wrong)) from None
+        with suppress(FileNotFoundError), _opened(folder, name) as file:
+            self._keep_private(file, name)
+            return read_at_most(file, MAX_ENTRY_BYTES)
+        return None
 
     def _keep_private(self, file: int, name: str) -> None:
         """DW-A45."""
@@ -184,34 +193,53 @@ class Queue:
             )
 
     def _discard(self, folder: int, name: str, why: str) -> None:
-        """DW-128: tell, remove; the next look at the work tree detects it anew."""
-        self._note(f"`{QUEUE}/{name}` was corrupt and is removed: {why}")
+        """DW-128: remove, tell; the next look at the work tree detects it anew."""
         try:
-            os.unlink(name, dir_fd=folder)
+            remove(folder, name)
         except IsADirectoryError:
-            rmtree(name, dir_fd=folder, ignore_errors=True)
-        except FileNotFoundError:
-            pass
+            rmtree(name, dir_fd=folder)
+        self._note(f"`{QUEUE}/{name}` was corrupt and is removed: {why}")
 
     def _in_one_state(self, folder: int, states: Collection[EntryStatus]) -> list[QueueEntry]:
-        entries = list(self._read_all(folder, states))
-        # One that also is in another state counts in none, see `_find`.
-        return [one for one in entries if self._find(folder, one.trigger_hash) == one]
-
-    def _read_all(self, folder: int, states: Collection[EntryStatus]) -> Iterator[QueueEntry]:
+        self._finish_all(folder)
+        names = defaultdict(list)
         for name in _names(folder):
-            match = NAME.fullmatch(name.removesuffix(_PENDING))
-            if match is None:
-                continue
-            if name.endswith(_PENDING):  # of a process that died
+            if match := ENTRY_NAME.fullmatch(name):
+                names[match[1]].append((name, match[2]))
+        found = [
+            # One that also is in another state counts in none.
+            self._find(folder, hash_) if len(all_) > 1 else self._read(folder, all_[0][0])
+            for hash_, all_ in names.items()
+            if any(state in states for _, state in all_)
+        ]
+        return [entry for entry in found if entry is not None]
+
+    def _finish_all(self, folder: int) -> None:
+        """What processes had begun that died."""
+        for name in _names(folder):
+            match = ENTRY_NAME.fullmatch(name.removesuffix(_PENDING))
+            if match is not None and name.endswith(_PENDING):
                 self._read(folder, match[0])
-                remove(folder, name)
-            elif match[2] in states and (entry := self._read(folder, name)) is not None:
-                yield entry
+                clear_away(folder, name)
 
 
 def _names(folder: int) -> list[str]:
     return sorted(os.listdir(folder))
+
+
+@contextmanager
+def _opened(folder: int, name: str) -> Iterator[int]:
+    """A file of the queue; CorruptEntryError if something else has its name."""
+    try:
+        with open_regular(name, links=False, folder=folder) as file:
+            yield file
+    except (IsADirectoryError, ValueError) as no_file:
+        raise CorruptEntryError(in_plain_words(no_file)) from None
+    except OSError as wrong:
+        # Any other says nothing about the entry.
+        if wrong.errno not in _NO_FILES:
+            raise
+        raise CorruptEntryError(in_plain_words(wrong)) from None
 
 
 def _put(folder: int, old: str, entry: QueueEntry) -> None:
@@ -234,9 +262,10 @@ def _put(folder: int, old: str, entry: QueueEntry) -> None:
 def _finished(folder: int, name: str) -> QueueEntry | None:
     """What a process was about to put under this name when it died."""
     try:
-        with open_regular(name + _PENDING, links=False, folder=folder) as file:
-            entry = read_entry(name, read_at_most(file, MAX_ENTRY_BYTES))
-    except (OSError, ValueError, CorruptEntryError):
+        with _opened(folder, name + _PENDING) as file:
+            data = read_at_most(file, MAX_ENTRY_BYTES)
+        entry = read_entry(name, data)
+    except (FileNotFoundError, CorruptEntryError):
         return None
     rename(folder, name + _PENDING, name)
     return entry

@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.baselines import write_baseline
-from bylaw.hosts.worktree.git import Git
-from bylaw.hosts.worktree.look import Look
-from bylaw.hosts.worktree.path_text import fact_path
+from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.git.look import Look
+from bylaw.hosts.worktree.git.path_text import fact_path_of
+from bylaw.hosts.worktree.git.repository import find_repository
 from bylaw.hosts.worktree.prompt_files import SHARED
-from bylaw.hosts.worktree.repository import find_repository
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bylaw.dialects.file_policies.written import CompareTo
-    from bylaw.hosts.worktree.repository import Repository
+    from bylaw.hosts.worktree.git.repository import Repository
 
 
 class WorkTree:
@@ -74,8 +74,8 @@ class WorkTree:
         return write_baseline(
             self.root,
             commit=status.commit,
-            staged=map(fact_path, status.staged()),
-            untracked=map(fact_path, status.untracked()),
+            staged=map(fact_path_of, status.staged()),
+            untracked=map(fact_path_of, status.untracked()),
             digests=self._look.digests(),
             staged_alone=self._look.staged(),
             now=now,

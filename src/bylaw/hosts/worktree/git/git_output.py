@@ -56,7 +56,7 @@ class Dirty:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class GitStatus:
     """The work tree and the index against HEAD; `commit` is empty if there is none yet."""
 
     commit: str = ""
@@ -78,7 +78,7 @@ class Difference(NamedTuple):
     new: Version | None
 
 
-def read_status(output: bytes) -> Status:
+def read_status(output: bytes) -> GitStatus:
     """What `git status --porcelain=v2 --branch -z --no-renames` says."""
     commit = ""
     files: dict[bytes, Dirty] = {}
@@ -91,7 +91,7 @@ def read_status(output: bytes) -> Status:
             path, dirty = _READERS[kind](rest)
             if not is_ours(path):
                 files[path] = _both(files[path], dirty) if path in files else dirty
-    return Status("" if commit == "(initial)" else commit, files)
+    return GitStatus("" if commit == "(initial)" else commit, files)
 
 
 def _ordinary(record: bytes) -> tuple[bytes, Dirty]:

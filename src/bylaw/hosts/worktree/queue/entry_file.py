@@ -20,11 +20,11 @@ from bylaw.model.vocabulary import EntryStatus
 MAX_ENTRY_BYTES = 32 << 20
 LAST_LINES = 3
 HASH = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}")
-NAME = re.compile(rf"({HASH.pattern})\.({'|'.join(EntryStatus)})\.json")
+ENTRY_NAME = re.compile(rf"({HASH.pattern})\.({'|'.join(EntryStatus)})\.json")
 
 Name = Annotated[str, Meta(min_length=1)]
 # Status, digest, how often it was shown.
-Standing: TypeAlias = tuple[EntryStatus, str, int]
+EntryState: TypeAlias = tuple[EntryStatus, str, int]
 
 
 class CorruptEntryError(ValueError):
@@ -94,7 +94,7 @@ class QueueEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
 
     @property
-    def standing(self) -> Standing:
+    def state(self) -> EntryState:
         """By what two states of it are told apart."""
         return self.status, self.content_digest, self.shown
 

@@ -16,13 +16,12 @@ from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
-from bylaw.hosts.worktree.changes import WorkTree
 from bylaw.hosts.worktree.entry_writes import was_written, write_entry
 from bylaw.hosts.worktree.policy_commands import PolicyCommands
-from bylaw.hosts.worktree.policy_state import write_policy_state
 from bylaw.hosts.worktree.prompt_files import owner_of
-from bylaw.hosts.worktree.queue import Queue
+from bylaw.hosts.worktree.queue.queue import Queue
 from bylaw.hosts.worktree.stable_runs import no_words
+from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.effects import EntryWrite, OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
@@ -33,7 +32,7 @@ from bylaw.runtime.policy_settings import read_policy_settings
 from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due
@@ -107,13 +106,6 @@ class FilePolicies:
         }
         return {op: _told_plainly(method) for op, method in methods.items()}
 
-    def summarise(self, policies: Iterable[str], now: int) -> None:
-        """Write the summary after a run; `now` is in milliseconds."""
-        try:
-            write_policy_state(self.tree.root, self.queue, policies, now)
-        except (BylawError, OSError, ValueError) as problem:
-            self._tell(f"cannot write the summary: {problem}")
-
     def output_mode(self) -> OutputMode:
         """How an agent is told of policies here."""
         return read_policy_settings(self.tree.root).output_mode
@@ -124,10 +116,16 @@ class FilePolicies:
         return taken
 
     def take_back(self, answer: Answer, rules: Container[str]) -> None:
-        """These rules, by uid, were let through at a stop: what they were to show was not shown."""
+        """These rules, by uid, were let through at a stop: what they were to show was not shown.
+
+        The stop goes through whatever becomes of the queue.
+        """
         for due, outcome in answer.steps():
             if due.plan.uid in rules and isinstance(due.step, EntryWrite) and was_written(outcome):
-                self.queue.take_back(due.step)
+                try:
+                    self.queue.take_back(due.step)
+                except BylawError as problem:
+                    self._tell(f"`{due.plan.rule}` counts as shown, which it was not: {problem}")
 
     @cached_property
     def queue(self) -> Queue:
@@ -199,7 +197,8 @@ class FilePolicies:
         return prompts_of_others(self.tree.root, owner_of(event.session))
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
-        return write_entry(self._commands, due, event)
+        ran = self._commands.knows(due, event)
+        return write_entry(self.queue, self.tree.root, due, event, ran=ran)
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
         outcome = self._commands.perform(due, event)

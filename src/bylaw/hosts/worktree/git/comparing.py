@@ -13,23 +13,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.worktree.contents import committed_digest
-from bylaw.hosts.worktree.path_text import fact_path
-from bylaw.hosts.worktree.records import Version, is_ours
+from bylaw.hosts.worktree.git.contents import committed_digest
+from bylaw.hosts.worktree.git.git_output import Version, is_ours
+from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.model.facts import ChangedFile
 from bylaw.model.vocabulary import FileStatus
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from bylaw.hosts.worktree.contents import Contents
-    from bylaw.hosts.worktree.records import Difference, Dirty, Status
+    from bylaw.hosts.worktree.git.contents import Contents
+    from bylaw.hosts.worktree.git.git_output import Difference, Dirty, GitStatus
 
 
 class Comparison:
     """The work tree as it is now; `changed` compares it with a commit."""
 
-    def __init__(self, status: Status, contents: Contents) -> None:
+    def __init__(self, status: GitStatus, contents: Contents) -> None:
         self._dirty = status.files
         self._contents = contents
 
@@ -109,7 +109,7 @@ def _change(path: bytes, *, is_new: bool, digest: str) -> ChangedFile:
     status = FileStatus.ADDED if is_new else FileStatus.MODIFIED
     if not digest:
         status = FileStatus.DELETED
-    return ChangedFile(path=fact_path(path), status=status, digest=digest)
+    return ChangedFile(path=fact_path_of(path), status=status, digest=digest)
 
 
 def staged_digest(dirty: Dirty) -> str:

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.worktree.git import MAX_SHOWN, failure, filters_in
+from bylaw.hosts.worktree.git.git import MAX_SHOWN, failure, filters_in
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
@@ -16,7 +16,7 @@ from bylaw.runtime.reading import regular_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bylaw.hosts.worktree.git import Git
+    from bylaw.hosts.worktree.git.git import Git
 
 MAX_SETTINGS_BYTES = 4 << 20
 

@@ -1,0 +1,1 @@
+"""Git → what is in a repository and how it differs, by as few processes as can be."""

@@ -1,0 +1,56 @@
+"""A command as somebody wants it run, and why one is not started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bylaw.runtime.watched.limits import MAX_OUTPUT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What to run, where and within which bounds; all paths are absolute.
+
+    `cwd` must really lie in one of the `roots`, which must really lie in `top`. `allow` are
+    programs by name, or by absolute path; None is any. With `scripts` a program may also be a file
+    of `top`, by its path from there. `env` are names of variables that it may see beside the usual
+    ones. With `tidy` it has failed if it wrote a flood, or left processes behind.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    roots: tuple[str, ...]
+    timeout_s: float
+    top: str = "/"
+    allow: frozenset[str] | None = None
+    scripts: bool = False
+    tidy: bool = False
+    env: tuple[str, ...] = ()
+    max_output: int = MAX_OUTPUT
+
+
+class Refusal(StrEnum):
+    """Why a command was not started."""
+
+    UNTRUSTED = "untrusted"
+    EMPTY = "empty"
+    NUL = "null byte"
+    NOT_TEXT = "not text"
+    TOO_LONG = "too long"
+    NOT_ALLOWED = "not allowed"
+    NOT_FOUND = "not found"
+    NOT_EXECUTABLE = "not executable"
+    VANISHED = "vanished"
+    OUTSIDE = "outside"
+    NO_FOLDER = "no folder"
+    FOLDER_CHANGED = "folder changed"
+    NOT_STARTED = "not started"
+
+
+class RefusedError(Exception):
+    """A command must not be started, or cannot be."""
+
+    def __init__(self, refusal: Refusal, why: str) -> None:
+        super().__init__(why)
+        self.refusal = refusal
