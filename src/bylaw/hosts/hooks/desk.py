@@ -93,11 +93,16 @@ class Desk:
         with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
             notes = read_notes(self._root, session)
             event = _without_echo(heard, notes)
-            if self._approvals and self.settings.protect.enabled:
-                self._noted += self._approvals.hear(event, session)
+            approvals = self._approvals if self.settings.protect.enabled else None
+            if approvals:
+                # Also of a call that is refused below: what fails in between may let it run.
+                self._noted += approvals.hear(event, session)
             told = self._judged(event, session, notes.in_a_row)
             with changing_notes(self._root, session) as notes:
-                return self._told(event, told, notes)
+                now = self._told(event, told, notes)
+            if approvals and now.refused:
+                approvals.denied(event, session)
+            return now
 
     def _told(self, heard: Heard, told: Told, notes: SessionNotes) -> Told:
         if heard.moment is Moment.PROMPT and heard.text:
