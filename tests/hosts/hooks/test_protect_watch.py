@@ -61,13 +61,48 @@ def test_what_a_call_changed_is_told_to_both_and_is_not_trusted(repository):
     assert repository.shell("rm bylaw.toml").code == 2
 
 
-def test_what_a_person_changes_between_two_calls_is_theirs(repository):
+SINCE = f"changed since the last call, though it is protected: `{FILE}`"
+
+
+def test_what_is_changed_between_two_calls_is_told_before_the_next(repository):
+    """By a process that a call left behind, for one."""
+    repository.shell(SCRIPT)
+    ran(repository)
+    repository.write(FILE, POLICY.replace("Write", "Or do not write"))
+
+    told = repository.shell(SCRIPT)
+
+    assert told.code == 0
+    assert SINCE in told.answer["systemMessage"]
+    assert SINCE in told.own["additionalContext"]
+    assert b"protected" not in ran(repository).stdout  # told once
+
+
+def test_what_is_changed_after_the_last_call_is_told_at_the_stop(repository):
+    repository.shell(SCRIPT)
+    ran(repository)
+    repository.write(FILE, POLICY.replace("Write", "Or do not write"))
+
+    assert SINCE in repository.stop().answer["systemMessage"]
+    assert b"protected" not in repository.stop().stdout
+
+
+def test_each_session_is_told(repository):
+    for session in ("s", "t"):
+        repository.shell(SCRIPT, session=session)
+    repository.write(FILE, POLICY.replace("Write", "Or do not write"))
+
+    for session in ("t", "s"):
+        assert SINCE in repository.shell(SCRIPT, session=session).answer["systemMessage"]
+
+
+def test_what_a_person_changes_before_they_speak_is_theirs(repository):
     repository.shell(SCRIPT)
     ran(repository)
     repository.write(FILE, POLICY.replace("Write", "Please write"))
+    repository.call("UserPromptSubmit", prompt="Go on.")
 
-    repository.shell(SCRIPT)
-
+    assert b"protected" not in repository.shell(SCRIPT).stdout
     assert b"protected" not in ran(repository).stdout
 
 

@@ -3,9 +3,10 @@
 Nobody writes this language: its one text is empty, and it stands in no listing. The host puts its
 book beside the others and stamps the facts that these rules read.
 
-    protect   a call would change a file that is protected         deny
-    changed   a protected file was changed while a call ran        warn
-    output    the output of the turn should have been withheld     deny (of the stop)
+    protect    a call would change a file that is protected              deny
+    changed    a protected file was changed during a call, or since      warn
+    unjudged   not all changes of files could be judged                  deny (of the stop)
+    output     the output of the turn should have been withheld          deny (of the stop)
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ def _protected(view: View) -> str:
 
 def _changed(view: View) -> str:
     event = view.event
-    if not isinstance(event, ToolAfter) or not event.facts.changed:
+    if not isinstance(event, ToolBefore | ToolAfter | AgentStop) or not event.facts.changed:
         return ""
-    named = _named(event.facts.changed)
-    return f"changed while `{visible(event.tool)}` ran, though it is protected: {named}"
+    ran = isinstance(event, ToolAfter)
+    when = f"while `{visible(event.tool)}` ran" if ran else "since the last call"
+    return f"changed {when}, though it is protected: {_named(event.facts.changed)}"
 
 
 def _named(found: Sequence[Protected]) -> str:
@@ -65,14 +67,21 @@ def _withheld(view: View) -> str:
     return view.event.facts.withheld if isinstance(view.event, AgentStop) else ""
 
 
+def _unjudged(view: View) -> str:
+    return view.event.facts.unjudged if isinstance(view.event, AgentStop) else ""
+
+
 def _rule(
-    rule_id: str, kind: Kind, ask: Callable[[View], str], verdict: Verdict = Verdict.DENY
+    rule_id: str,
+    kinds: tuple[Kind, ...],
+    ask: Callable[[View], str],
+    verdict: Verdict = Verdict.DENY,
 ) -> Rule:
     return Rule(
         uid=uid_of(name, BUILT_IN, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
-        on=Trigger(kinds=(kind,)),
+        on=Trigger(kinds=kinds),
         guard=Question(ask),
         judgement=Judgement(verdict, Said()),
         free=True,
@@ -87,9 +96,10 @@ _PROCEDURE = Procedure(
     failed_step=StepFault.RECORD,
 )
 _RULES = (
-    _rule("protect", Kind.TOOL_BEFORE, _protected),
-    _rule("changed", Kind.TOOL_AFTER, _changed, Verdict.WARN),
-    _rule("output", Kind.AGENT_STOP, _withheld),
+    _rule("protect", (Kind.TOOL_BEFORE,), _protected),
+    _rule("changed", (Kind.TOOL_BEFORE, Kind.TOOL_AFTER, Kind.AGENT_STOP), _changed, Verdict.WARN),
+    _rule("unjudged", (Kind.AGENT_STOP,), _unjudged),
+    _rule("output", (Kind.AGENT_STOP,), _withheld),
 )
 
 

@@ -30,7 +30,7 @@ from bylaw.hosts.hooks.notes import (
     read_notes,
 )
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
-from bylaw.hosts.hooks.protect.guard import Guard
+from bylaw.hosts.hooks.protect.guard import Guard, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.worktree.file_policies import FilePolicies
 from bylaw.model.errors import BylawError
@@ -93,6 +93,8 @@ class Desk:
         with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
             notes = read_notes(self._root, session)
             event = _without_echo(heard, notes)
+            if event.moment is Moment.PROMPT and event.text and not event.agent:
+                self._guard.changed(session)  # by the person who speaks, so nobody is told
             approvals = self._approvals if self.settings.protect.enabled else None
             if approvals:
                 # Also of a call that is refused below: what fails in between may let it run.
@@ -151,7 +153,7 @@ class Desk:
             if isinstance(stamped, AgentStop):
                 return self._stopped(stamped, withheld, in_a_row, heard)
             answer = self._submit(stamped)
-            if isinstance(stamped, ToolAfter) and stamped.facts.changed:
+            if isinstance(stamped, ToolBefore | ToolAfter) and stamped.facts.changed:
                 self._host.for_model += warnings(answer.deciding.reasons)
             if isinstance(stamped, TurnEnd):
                 withheld = objections(answer.deciding.reasons)
@@ -170,6 +172,8 @@ class Desk:
         """A stop goes through, is blocked, or is let through with a warning to the person."""
         facts = replace(event.facts, withheld=withheld)
         answer = self._submit(replace(event, facts=facts))
+        if facts.changed:
+            self._host.for_model += warnings(answer.deciding.reasons)
         before = max(in_a_row, int(heard.again))
         stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, before)
         prompts = self._policies.take_shown()
@@ -193,20 +197,24 @@ class Desk:
         return answer
 
     def _stamped(self, event: Event, session: str, heard: Heard) -> Event:
-        named = replace(self._guarded(event, heard), session=session, agent=heard.agent)
+        named = replace(self._guarded(event, heard, session), session=session, agent=heard.agent)
         if heard.tokens is not None:
             named = replace(named, tokens=heard.tokens)
         return with_model_facts(self._switches.stamp(named), self.settings.model)
 
-    def _guarded(self, event: Event, heard: Heard) -> Event:
-        """With the protected files that a call would change, or that were changed meanwhile."""
-        if isinstance(event, ToolBefore) and heard.call is not None:
-            found = self._guard.before(heard.call, heard.cwd or ".")
-            return replace(event, facts=replace(event.facts, protected=found))
-        if isinstance(event, ToolAfter) and heard.call is not None:
-            changed = self._guard.after(heard.call)
-            return replace(event, facts=replace(event.facts, changed=changed))
-        return event
+    def _guarded(self, event: Event, heard: Heard, session: str) -> Event:
+        """With the protected files that a call would change, and that were changed."""
+        call = heard.call
+        if not isinstance(event, ToolBefore | ToolAfter | AgentStop):
+            return event
+        if call is not None and not may_change_files(call):
+            return event
+        if isinstance(event, ToolBefore) and call is not None:
+            found = self._guard.before(call, heard.cwd or ".")
+            event = replace(event, facts=replace(event.facts, protected=found))
+        if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
+            return event  # whoever comes next is told
+        return replace(event, facts=replace(event.facts, changed=self._guard.changed(session)))
 
 
 def _touches_protected(event: Event) -> bool:

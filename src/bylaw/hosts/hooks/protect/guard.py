@@ -1,4 +1,4 @@
-"""What is protected in a root, at work: asked before a call, looked at again after it."""
+"""What is protected in a root, at work: asked before a call, looked at now and again."""
 
 from __future__ import annotations
 
@@ -40,23 +40,17 @@ class Guard:
 
     def before(self, call: Call, folder: str) -> tuple[Protected, ...]:
         """The protected files that a call would change."""
-        if not self._protection.settings.enabled or not may_change_files(call):
+        if not self._protection.settings.enabled:
             return ()
-        found = protected_by(call, folder, self._protection)
-        if not found:
-            self._changed()
-        return found
+        return protected_by(call, folder, self._protection)
 
-    def after(self, call: Call) -> tuple[Protected, ...]:
-        """The protected files that were changed while a call ran."""
-        if not self._protection.settings.enabled or not may_change_files(call):
+    def changed(self, session: str) -> tuple[Protected, ...]:
+        """The protected files that were changed since a session last looked."""
+        if not self._protection.settings.enabled:
             return ()
         protection = self._protection
         return tuple(
             Protected(path=protection.shown(path), why=protection.why(path) or UNTOLD)
-            for path in self._changed()
+            for path in changed_since_last_look(self._root, session, protection.watched())
             if not is_confirmed(self._root, path)
         )
-
-    def _changed(self) -> tuple[str, ...]:
-        return changed_since_last_look(self._root, self._protection.watched())

@@ -1,7 +1,8 @@
-"""Protected files → which of them were changed since somebody last looked.
+"""Protected files → which of them were changed since a session last looked.
 
-What they were is kept in the state folder of the root from one hook to the next. A file whose size
-and times are the same is the same: only others are read.
+What they were is kept in the state folder of the root from one hook to the next, for each session:
+what one has heard of must not be lost on others. A file whose size and times are the same is the
+same: only others are read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from bylaw.hosts.hooks.notes import notes_file
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.protection import MAX_DEEP, files_in
 from bylaw.runtime.reading import regular_bytes
@@ -22,7 +24,7 @@ from bylaw.runtime.state_folder import state_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FILE = "hook-protected.json"
+NOTES = "hook-protected"
 MAX_BYTES = 4 << 20
 MAX_WATCHED = 2_000
 MAX_READ = 16 << 20
@@ -35,13 +37,14 @@ class Seen(Struct, frozen=True, array_like=True):
     digest: str
 
 
-def changed_since_last_look(root: str, paths: Iterable[str]) -> tuple[str, ...]:
+def changed_since_last_look(root: str, session: str, paths: Iterable[str]) -> tuple[str, ...]:
     """The files that came, went or hold something else; from now on they are as they are now."""
-    with state_folder(root) as folder, folder.locked(FILE):
-        before = _decoded(folder.read(FILE, MAX_BYTES))
+    name = notes_file(NOTES, session)
+    with state_folder(root) as folder, folder.locked(name):
+        before = _decoded(folder.read(name, MAX_BYTES))
         now = dict(_seen(paths, before or {}))
         if now != before:
-            folder.write(FILE, msgspec.json.encode(now), lasting=False)
+            folder.write(name, msgspec.json.encode(now), lasting=False)
     if before is None:
         return ()
     differing = (path for path in before.keys() | now.keys() if _differ(before, now, path))
