@@ -53,8 +53,9 @@ def _changed(view: View) -> str:
     event = view.event
     if not isinstance(event, ToolBefore | ToolAfter | AgentStop) or not event.facts.changed:
         return ""
-    ran = isinstance(event, ToolAfter)
-    when = f"while `{visible(event.tool)}` ran" if ran else "since the last call"
+    when = "since the last call"
+    if isinstance(event, ToolAfter):
+        when = f"while `{visible(event.tool)}` ran"
     return f"changed {when}, though it is protected: {_named(event.facts.changed)}"
 
 

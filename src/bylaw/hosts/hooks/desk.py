@@ -170,7 +170,8 @@ class Desk:
 
     def _stopped(self, event: AgentStop, withheld: str, in_a_row: int, heard: Heard) -> Told:
         """A stop goes through, is blocked, or is let through with a warning to the person."""
-        facts = replace(event.facts, withheld=withheld)
+        unjudged = self._disk.unjudged if self._disk else ""
+        facts = replace(event.facts, withheld=withheld, unjudged=unjudged)
         answer = self._submit(replace(event, facts=facts))
         if facts.changed:
             self._host.for_model += warnings(answer.deciding.reasons)
