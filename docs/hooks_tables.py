@@ -29,8 +29,8 @@ def clients() -> str:
         [
             f"[{client.title}](hosts/{host}.md)",
             f"`bylaw install {host}`",
-            or_if_there(client.project),
-            or_if_there([f"~/{client.home}/{name}" for name in client.user]),
+            or_if_there(client.places.project),
+            or_if_there([f"~/{client.places.home}/{name}" for name in client.places.user]),
         ]
         for host, client in CLIENTS.items()
     ]

@@ -90,7 +90,7 @@ def set_up(host: str) -> str:
 
 
 def _set_up(client: Client) -> Iterator[list[str]]:
-    yield ["`--project` edits", or_if_there(client.project)]
+    yield ["`--project` edits", or_if_there(client.places.project)]
     yield ["`--user` edits", "; ".join(_of_user(client))]
     first = [f"with `--project`, {step}" for step in client.in_project]
     yield ["then you", "; ".join([*first, *client.steps]) or "have to do nothing"]
@@ -104,9 +104,9 @@ def _set_up(client: Client) -> Iterator[list[str]]:
 
 
 def _of_user(client: Client) -> Iterator[str]:
-    yield or_if_there([f"~/{client.home}/{name}" for name in client.user])
-    for variable, below in client.variables:
-        path = "/".join(part for part in (f"${variable}", below, client.user[-1]) if part)
+    yield or_if_there([f"~/{client.places.home}/{name}" for name in client.places.user])
+    for variable, below in client.places.variables:
+        path = "/".join(part for part in (f"${variable}", below, client.places.user[-1]) if part)
         yield f"with `{variable}` set, `{path}`"
 
 

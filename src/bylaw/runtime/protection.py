@@ -13,6 +13,7 @@ from itertools import islice
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
+from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
 from bylaw.runtime.own_place import CACHE, STATE, named_place
 from bylaw.runtime.paths import as_bytes, as_text, folder_of, lies_in, name_from, real_path
@@ -26,7 +27,6 @@ from bylaw.runtime.protected_names import (
     HOLDS_HOOKS,
     HOLDS_SETTINGS,
     HOOK_FILES,
-    MOVED,
     protected_by_name,
 )
 from bylaw.runtime.root import holds_settings
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_DEEP = 6
 MAX_LOOKED = 2_000  # files of a folder
+MAX_LISTED = 20_000  # names in it
 _IN_FORCE = "it is in force"
 _RULES = "rules lie there"
 _NAMED = "the settings protect it"
@@ -131,13 +132,16 @@ class Protection:
         What Bylaw itself writes while an agent works is not among them.
         """
         yield from self.files
-        names = [CONFIGURATION, PROJECT, SWITCHES, POLICY_CONFIG, *self.approvals]
-        names += [*self.settings.paths, *(f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))]
-        yield from (f"{self._top}/{name}" for name in (*names, *HOOK_FILES))
+        own = (CONFIGURATION, PROJECT, SWITCHES, POLICY_CONFIG)
+        yield from (f"{self._top}/{name}" for name in own)
+        yield from (f"{top}/{name}" for top in self._tops() for name in HOOK_FILES)
+        yield from _moved()
         for place in self.places:
             yield from self._rules_in(place)
-        yield from (f"{top}/{name}" for top in list(self._tops())[1:] for name in HOOK_FILES)
-        yield from _moved()
+        git = (f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))
+        # What people name comes last: it may be large, and there is an end to what is looked at.
+        others = (*self.approvals, *git, *self.settings.paths)
+        yield from (f"{self._top}/{name}" for name in others)
 
     def _rules_in(self, place: Place) -> Iterator[str]:
         folder = f"{self._top}/{place.folder}".rstrip("/")
@@ -237,7 +241,7 @@ def files_in(path: str, deep: int) -> Iterator[str]:
         if S_ISREG(mode):
             yield path
         elif S_ISDIR(mode) and deep:
-            for name in sorted(os.listdir(as_bytes(path)))[:MAX_LOOKED]:  # noqa: PTH208 - same
+            for name in sorted(os.listdir(as_bytes(path)))[:MAX_LISTED]:  # noqa: PTH208 - same
                 yield from files_in(f"{path}/{as_text(name)}", deep - 1)
     except (OSError, ValueError):
         return
@@ -250,12 +254,8 @@ def _own_folders() -> Iterator[str]:
 
 def _moved() -> Iterator[str]:
     """The files of coding agents where a variable says that they lie."""
-    for variable, usual in MOVED.items():
-        folder = os.environ.get(variable, "")
-        if folder.startswith("/"):
-            for name in HOOK_FILES:
-                if name.startswith(f"{usual}/"):
-                    yield f"{folder.rstrip('/')}/{name.removeprefix(f'{usual}/')}"
+    for client in PLACES.values():
+        yield from client.moved(os.environ)
 
 
 def _exists(path: str) -> bool:

@@ -71,7 +71,7 @@ def set_up(tmp_path, monkeypatch, a_person):
     monkeypatch.setenv("HOME", str(made.home))
     monkeypatch.setenv("PATH", f"{made.home}/bin")
     for client in CLIENTS.values():
-        for variable, _ in client.variables:
+        for variable, _ in client.places.variables:
             monkeypatch.delenv(variable, raising=False)
     made.rules(NO_SHELL)
     return made

@@ -7,6 +7,9 @@ import pytest
 from called_hooks import Repository
 
 from bylaw.cli import main
+from bylaw.hosts.hooks.protect import watch
+from bylaw.runtime.protection import Protection
+from bylaw.runtime.settings.tables import ProtectSettings
 
 POLICY = """---
 name: Tests beside sources
@@ -112,3 +115,27 @@ def test_a_call_that_names_the_file_is_refused_before(repository):
     assert refused.code == 2
     assert refused.own["permissionDecision"] == "deny"
     assert f"protected from agents: `{FILE}` (it is in force)" in refused.stderr
+
+
+def test_there_is_an_end_to_what_is_looked_at_which_is_said_and_own_files_come_first(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(watch, "MAX_WATCHED", 20)
+    root = tmp_path / "root"
+    files = ("bylaw.toml", ".cursor/hooks.json", ".gemini/extensions/a.json", "kept/a.txt")
+    for name in (*files, *(f"many/{number}.txt" for number in range(30))):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    settings = ProtectSettings(paths=("many", "kept/a.txt"))
+    said = []
+
+    def look():
+        paths = Protection(str(root), settings).watched()
+        return watch.changed_since_last_look(str(root), "s", paths, said.append)
+
+    assert look() == ()
+    for name in files:
+        (root / name).write_text("x")
+    assert look() == tuple(sorted(f"{root}/{name}" for name in files))
+    assert set(said) == {watch.TOO_MANY}

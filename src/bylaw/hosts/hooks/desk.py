@@ -70,10 +70,10 @@ class Desk:
         books = (*library.in_force(), (own := built_in_book(root)).book)
         trust = partial(is_trusted, root, library, configuration)
         self.settings = trust().in_force(configuration.settings)
-        self._guard = Guard(root, library, self.settings.protect)
         self._host = HookHost(host)
         self._speech = SPEECH[host]
         self._noted: list[str] = []
+        self._guard = Guard(root, library, self.settings.protect, self._noted.append)
         self._policies = FilePolicies(root, self._noted.append)
         self._switches = Switchboard(books, read_switches(root).disabled)
         journal = stack.enter_context(open_journal(root, configuration))

@@ -12,6 +12,8 @@ from bylaw.runtime.protection import Protection
 from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, is_confirmed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.hosts.hooks.base import Call
     from bylaw.runtime.loading import Library
     from bylaw.runtime.settings.tables import ProtectSettings
@@ -25,11 +27,17 @@ def may_change_files(call: Call) -> bool:
 
 
 class Guard:
-    """The protected files of one root; `has_law` tells that people approve messages in some."""
+    """The protected files of one root; `has_law` tells that people approve messages in some.
 
-    def __init__(self, root: str, library: Library, settings: ProtectSettings) -> None:
+    `note` is told what a person should know.
+    """
+
+    def __init__(
+        self, root: str, library: Library, settings: ProtectSettings, note: Callable[[str], None]
+    ) -> None:
         self.has_law = any(book.dialect.name == law.name for book in library.books)
         self._root = root
+        self._note = note
         self._protection = Protection(
             root,
             settings,
@@ -49,8 +57,9 @@ class Guard:
         if not self._protection.settings.enabled:
             return ()
         protection = self._protection
+        found = changed_since_last_look(self._root, session, protection.watched(), self._note)
         return tuple(
             Protected(path=protection.shown(path), why=protection.why(path) or UNTOLD)
-            for path in changed_since_last_look(self._root, session, protection.watched())
+            for path in found
             if not is_confirmed(self._root, path)
         )
