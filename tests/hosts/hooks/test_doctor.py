@@ -150,6 +150,16 @@ def test_hooks_for_the_user_and_for_the_project(set_up):
     assert "`bylaw uninstall droid --" in told
 
 
+def test_hooks_for_claude_code_that_another_client_runs(set_up):
+    """Copilot CLI does so always, Cursor if a person lets it."""
+    for host in ("claude", "copilot", "cursor"):
+        set_up.program(host)
+        set_up.install(host)
+    assert any("judged twice" in told for told in set_up.wrong("copilot"))
+    assert not any("judged twice" in told for told in set_up.wrong("cursor"))
+    assert any("may be judged twice" in told for told in set_up.found("cursor", Level.NOTE))
+
+
 def test_hooks_that_are_switched_off(set_up):
     set_up.program("qwen")
     set_up.install("qwen", Scope.USER)

@@ -16,7 +16,7 @@ from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.effects import SPEECH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bylaw.hosts.hooks.install.entries import Entry
     from bylaw.hosts.hooks.install.json_text import Document, Path
@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 # Seen with real clients, where they run here; one that is not known takes nothing more than JSON.
 MARKED = Form(mark=True)
 COMMENTS = Form(comments=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """That a client also runs the hooks for Claude Code: always, or if a person lets it.
+
+    `variable` is one that it sets for hooks, by which it is told apart; `way` is how a person ends
+    it, in which `{scope}` may stand.
+    """
+
+    variable: str
+    always: bool
+    way: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +60,7 @@ class Client:
     steps: tuple[str, ...] = ()
     in_project: tuple[str, ...] = ()
     node: int = 0
+    guest: Guest | None = None
 
     @property
     def title(self) -> str:
@@ -64,7 +78,7 @@ class Client:
         return Shape(self.form, entries, self.ours(self.host), dict(self.top))
 
 
-CLIENTS = {
+CLIENTS: Mapping[str, Client] = {
     one.host: one
     for one in (
         Client(
@@ -124,6 +138,11 @@ CLIENTS = {
             ours=forms.by_event,
             traces=(".github/hooks", ".github/copilot", ".github/copilot-instructions.md"),
             programs=("copilot",),
+            guest=Guest(
+                variable="COPILOT_CLI",
+                always=True,
+                way="call `bylaw uninstall copilot --{scope}`",
+            ),
             top=(("version", 1),),
             in_project=(
                 (
@@ -155,8 +174,17 @@ CLIENTS = {
             ours=forms.by_event,
             traces=(".cursor", ".cursorrules"),
             programs=("cursor", "cursor-agent"),
+            guest=Guest(
+                variable="CURSOR_VERSION",
+                always=False,  # only where third-party configurations are switched on
+                way="have its settings leave out what is configured for other programs",
+            ),
             top=(("version", 1),),
             in_project=("open this folder in Cursor as a workspace that you trust",),
         ),
     )
+}
+# Those that run hooks for Claude Code, too.
+GUESTS: Mapping[str, Guest] = {
+    host: client.guest for host, client in CLIENTS.items() if client.guest is not None
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
 from bylaw.hosts.hooks.install.looking import clients_of
 from bylaw.hosts.hooks.install.places import Scope, file_of
 from bylaw.hosts.hooks.install.steps import hooks_in, steps
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime.effects import CLAUDE, COPILOT
+from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.clients import Client
@@ -54,7 +54,9 @@ def offers(root: str, python: str) -> list[Offer]:
     """One for each client that is found; BylawError if hooks can be installed for none."""
     found = clients_of(root)
     if CLAUDE in found:
-        found.pop(COPILOT, None)  # it runs hooks for Claude Code, and others would judge twice
+        for host, guest in GUESTS.items():
+            if guest.always:  # it runs hooks for Claude Code, and others would judge twice
+                found.pop(host, None)
     return [_offer(CLIENTS[host], why, root, python) for host, why in found.items()]
 
 
