@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
@@ -34,10 +34,13 @@ from bylaw.runtime.state_folder import OURS
 from bylaw.runtime.switches import SWITCHES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.runtime.discovery import Place
     from bylaw.runtime.settings.tables import ProtectSettings
+
+# Whether a file is meant, by its path and by that from the folder in which it was looked for.
+Fits: TypeAlias = "Callable[[str, str], bool]"
 
 MAX_DEEP = 6
 MAX_LOOKED = 2_000  # files of a folder
@@ -88,15 +91,15 @@ class Protection:
                 return Kept(self.shown(location), why)
         return None
 
-    def found_below(self, path: str, names: Collection[str] = ()) -> Kept | None:
-        """What is protected in a folder, if anything is; if there are names, what is called so."""
+    def found_below(self, path: str, fits: Fits) -> Kept | None:
+        """What is protected in a folder, if a file of it fits."""
         if not self.settings.enabled:
             return None
         for folder in _meant(path):
             folded = folder.casefold()
             own = {f"{folder}/{name}": why for name, why in ANYWHERE if _exists(f"{folder}/{name}")}
             for place, why in {**self._existing, **own}.items():
-                if lies_in(place.casefold(), folded) and _is_called(place, names):
+                if lies_in(place.casefold(), folded) and _has_fitting(place, folder, fits):
                     return Kept(self.shown(place), why)
         return None
 
@@ -225,13 +228,10 @@ def _both(paths: Iterable[str]) -> Iterator[str]:
             yield leads
 
 
-def _is_called(place: str, names: Collection[str]) -> bool:
-    """Whether a file, or one in a folder, has one of these names."""
-    if not names:
-        return True
-    files = islice(files_in(place, MAX_DEEP), MAX_LOOKED)
-    found = (file.rpartition("/")[2].casefold() for file in (place, *files))
-    return any(fnmatchcase(one, name.casefold()) for one in found for name in names)
+def _has_fitting(place: str, folder: str, fits: Fits) -> bool:
+    """Whether a file fits, or one in a folder does."""
+    files = (place, *islice(files_in(place, MAX_DEEP), MAX_LOOKED))
+    return any(fits(file, file[len(folder) :].lstrip("/")) for file in files)
 
 
 def files_in(path: str, deep: int) -> Iterator[str]:

@@ -14,7 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.patch import diffed_paths
-from bylaw.hosts.hooks.protect.shell_targets import Place, shell_targets
+from bylaw.hosts.hooks.protect.archives import members
+from bylaw.hosts.hooks.protect.shell_targets import ShellStart, shell_targets
 from bylaw.hosts.hooks.protect.shell_values import UNKNOWN
 from bylaw.hosts.hooks.protect.shell_word import ShellTextError
 from bylaw.model.facts import Protected
@@ -90,7 +91,7 @@ class _Looking:
     def _in_text(self, text: str, folder: str) -> Iterator[Kept]:
         protection = self._protection
         try:
-            targets, folders = shell_targets(text, Place(folder, protection.root, os.environ))
+            targets, folders = shell_targets(text, ShellStart(folder, protection.root, os.environ))
         except ShellTextError:
             mentioned = protection.mentioned(text)
             if mentioned is not None:
@@ -120,10 +121,13 @@ class _Looking:
             if target.source:
                 yield from self._copied(path, os.path.join(folder, target.source))  # noqa: PTH118 - a text
                 continue
+            if target.archive:
+                yield from self._unpacked(path, target, folder)
+                continue
             yield from self._one(path, speaks=speaks)
             for named in _diffed(path) if target.patch else ():
                 yield from self._one(os.path.join(folder, named), speaks=False)  # noqa: PTH118 - same
-            below = self._protection.found_below(path, target.names) if target.whole else None
+            below = self._protection.found_below(path, target.sought.fits) if target.whole else None
             if below is not None:
                 yield below
 
@@ -131,6 +135,13 @@ class _Looking:
         """What comes out of a folder to where a path is."""
         for file in islice(files_in(source, MAX_DEEP), MAX_COPIED) if is_folder(source) else ():
             yield from self._one(f"{path}/{file[len(source) :].lstrip('/')}", speaks=False)
+
+    def _unpacked(self, path: str, target: Target, folder: str) -> Iterator[Kept]:
+        """What is in an archive, where it is put."""
+        archive = os.path.join(folder, target.archive)  # noqa: PTH118 - a text
+        for name in members(archive) or ():
+            inside = name.split("/")[target.stripped :]
+            yield from self._one("/".join([path, *inside]), speaks=False)
 
     def _partly_known(self, path: str) -> Iterator[Kept]:
         """The end of it, and the folder in which it lies for certain."""
