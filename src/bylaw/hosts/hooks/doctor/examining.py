@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.client_programs import NODE, Program, major, programs_of
 from bylaw.hosts.hooks.doctor.finding import Level, note, wrong
 from bylaw.hosts.hooks.doctor.hooks_there import HooksThere
-from bylaw.hosts.hooks.doctor.programs import NODE, Program, major, programs_of
 from bylaw.hosts.hooks.doctor.surroundings import surroundings
 from bylaw.hosts.hooks.doctor.trusted_by_client import still_needed
 from bylaw.hosts.hooks.install.clients import CLIENTS
