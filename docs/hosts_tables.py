@@ -17,7 +17,7 @@ from bylaw.hosts.hooks import adapters
 from bylaw.hosts.hooks.base import Call, Heard, Told
 from bylaw.hosts.hooks.canary.clients import TRIED
 from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.switches import SWITCHES
+from bylaw.hosts.hooks.install.hook_switches import SWITCHES
 from bylaw.model.effects import SESSION_STEPS
 from bylaw.model.vocabulary import Kind, Moment, Op
 from bylaw.runtime import effects

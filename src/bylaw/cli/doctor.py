@@ -95,7 +95,7 @@ def _canary(host: str | None, form: str) -> int:
 
 
 def _release(root: str, minutes: int, form: str) -> int:
-    from bylaw.hosts.hooks.doctor.release import release  # noqa: PLC0415 - only for this
+    from bylaw.hosts.hooks.doctor.opening_gates import release  # noqa: PLC0415 - only for this
     from bylaw.hosts.hooks.doctor.surroundings import clock  # noqa: PLC0415 - same
 
     if minutes:

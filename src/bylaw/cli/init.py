@@ -23,7 +23,7 @@ from bylaw.tools.printers.table import aligned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bylaw.hosts.hooks.install.offering import Offer
+    from bylaw.hosts.hooks.install.offering import HookOffer
     from bylaw.hosts.laying_out import StarterFile
 
 _STANDINGS = {
@@ -56,14 +56,14 @@ class _Plan:
     rules: list[StarterFile]
     after: tuple[tuple[str, str], ...]
     python: str = ""
-    hooks: list[Offer] = field(default_factory=list)
+    hooks: list[HookOffer] = field(default_factory=list)
 
     @property
     def new_files(self) -> int:
         return len(self._files(Standing.NEW))
 
     @property
-    def new_hooks(self) -> list[Offer]:
+    def new_hooks(self) -> list[HookOffer]:
         return [one for one in self.hooks if one.is_new]
 
     @property
@@ -71,7 +71,7 @@ class _Plan:
         return len(self._files(Standing.BLOCKED))
 
     @property
-    def failed_hooks(self) -> list[Offer]:
+    def failed_hooks(self) -> list[HookOffer]:
         return [one for one in self.hooks if one.problem]
 
     @property
@@ -81,7 +81,7 @@ class _Plan:
     def _files(self, standing: Standing) -> list[StarterFile]:
         return [one for one in self.rules if one.standing is standing]
 
-    def carry_out(self) -> tuple[int, list[Offer]]:
+    def carry_out(self) -> tuple[int, list[HookOffer]]:
         """How many files were written, and which hooks were installed."""
         wanted = self.new_hooks
         if wanted:
@@ -217,7 +217,7 @@ def _file_row(one: StarterFile) -> tuple[str, ...]:
     return _STANDINGS[one.standing], one.path, one.why
 
 
-def _hooks_row(one: Offer) -> tuple[str, ...]:
+def _hooks_row(one: HookOffer) -> tuple[str, ...]:
     standing = Standing.BLOCKED if one.problem else Standing.NEW if one.is_new else Standing.SAME
     why = one.problem or f"{one.client.title}, because of `{one.found}`"
     return _STANDINGS[standing], visible(one.path), f"hooks: {visible(why)}"
@@ -227,7 +227,7 @@ def _lines(rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"  {line}\n" for line in aligned(list(rows)))
 
 
-def _told(files: int, hooks: list[Offer]) -> str:
+def _told(files: int, hooks: list[HookOffer]) -> str:
     """What is written, in words; empty if it is nothing."""
     words = [_counted(files)] if files else []
     titles = ", ".join(one.client.title for one in hooks)

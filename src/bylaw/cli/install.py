@@ -21,7 +21,7 @@ from bylaw.model.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.hosts.hooks.install.installing import Change
+    from bylaw.hosts.hooks.install.installing import ConfigChange
 
 
 _COMMON = (
@@ -102,7 +102,7 @@ def refuse_both(*, dry_run: bool, yes: bool) -> None:
         raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
 
 
-def as_json(change: Change, todo: Sequence[str], *, yes: bool, dry_run: bool) -> int:
+def as_json(change: ConfigChange, todo: Sequence[str], *, yes: bool, dry_run: bool) -> int:
     """Print a change, and carry it out if a person said so before."""
     if yes:
         carry_out(change)
@@ -110,7 +110,7 @@ def as_json(change: Change, todo: Sequence[str], *, yes: bool, dry_run: bool) ->
     return 0 if yes or dry_run or not change.changed else MISTAKE
 
 
-def as_data(change: Change, todo: Sequence[str]) -> dict[str, object]:
+def as_data(change: ConfigChange, todo: Sequence[str]) -> dict[str, object]:
     """A change for programs."""
     return {
         "host": change.client.host,
@@ -122,7 +122,7 @@ def as_data(change: Change, todo: Sequence[str]) -> dict[str, object]:
     }
 
 
-def shown_and_agreed(change: Change, question: str, *, yes: bool, dry_run: bool) -> bool:
+def shown_and_agreed(change: ConfigChange, question: str, *, yes: bool, dry_run: bool) -> bool:
     """Show the difference, and ask unless that was answered."""
     write(f"{change.diff}\n")
     if dry_run:
@@ -133,11 +133,11 @@ def shown_and_agreed(change: Change, question: str, *, yes: bool, dry_run: bool)
     return False
 
 
-def _hooks(change: Change) -> str:
+def _hooks(change: ConfigChange) -> str:
     return f"hooks for {change.client.title}"
 
 
-def _kept(change: Change) -> str:
+def _kept(change: ConfigChange) -> str:
     return "" if change.restored is None else f"what was there is kept in {change.memory.backup}\n"
 
 

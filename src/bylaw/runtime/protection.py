@@ -51,7 +51,7 @@ _NAMED = "the settings protect it"
 _APPROVALS = "approvals are given there"
 
 
-class Kept(NamedTuple):
+class ProtectedPath(NamedTuple):
     """A path that is protected, and why."""
 
     path: str
@@ -83,15 +83,15 @@ class Protection:
         # The root itself may lie below such a name.
         return protected_by_name(self.shown(location)) or self._as_new_rule(folded)
 
-    def found(self, path: str) -> Kept | None:
+    def found(self, path: str) -> ProtectedPath | None:
         """The same for any path: where it leads, and where it lies itself if it is a link."""
         for location in _meant(path):
             why = self.why(location)
             if why is not None:
-                return Kept(self.shown(location), why)
+                return ProtectedPath(self.shown(location), why)
         return None
 
-    def found_below(self, path: str, fits: Fits) -> Kept | None:
+    def found_below(self, path: str, fits: Fits) -> ProtectedPath | None:
         """What is protected in a folder, if a file of it fits."""
         if not self.settings.enabled:
             return None
@@ -100,33 +100,33 @@ class Protection:
             own = {f"{folder}/{name}": why for name, why in ANYWHERE if _exists(f"{folder}/{name}")}
             for place, why in {**self._existing, **own}.items():
                 if lies_in(place.casefold(), folded) and _has_fitting(place, folder, fits):
-                    return Kept(self.shown(place), why)
+                    return ProtectedPath(self.shown(place), why)
         return None
 
-    def found_ending(self, ending: str) -> Kept | None:
+    def found_ending(self, ending: str) -> ProtectedPath | None:
         """What a path can be of which only the end is known; `ending` begins with a `/`."""
         if not self.settings.enabled:
             return None
         why = protected_by_name(ending)
         if why is not None:
-            return Kept(ending.strip("/"), why)
+            return ProtectedPath(ending.strip("/"), why)
         folded = ending.casefold().rstrip("/")
         for place, why in self._kept.items():
             if folded and place.endswith(folded):
-                return Kept(self.shown(place), why)
+                return ProtectedPath(self.shown(place), why)
         return None
 
-    def mentioned(self, text: str) -> Kept | None:
+    def mentioned(self, text: str) -> ProtectedPath | None:
         """What a text that nobody can read to its end speaks of."""
         if not self.settings.enabled:
             return None
         folded = text.casefold()
         for name, why in ANYWHERE:
             if name.casefold() in folded:
-                return Kept(name, why)
+                return ProtectedPath(name, why)
         for place, why in self._kept.items():
             if place.rpartition("/")[2] in folded:
-                return Kept(self.shown(place), why)
+                return ProtectedPath(self.shown(place), why)
         return None
 
     def watched(self) -> Iterator[str]:

@@ -30,7 +30,7 @@ from bylaw.hosts.hooks.notes import (
     read_notes,
 )
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
-from bylaw.hosts.hooks.protect.guard import Guard, may_change_files
+from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.worktree.file_policies import FilePolicies
 from bylaw.model.errors import BylawError
@@ -73,7 +73,7 @@ class Desk:
         self._host = HookHost(host)
         self._speech = SPEECH[host]
         self._noted: list[str] = []
-        self._guard = Guard(root, library, self.settings.protect, self._noted.append)
+        self._protected = ProtectedFiles(root, library, self.settings.protect, self._noted.append)
         self._policies = FilePolicies(root, self._noted.append)
         self._switches = Switchboard(books, read_switches(root).disabled)
         journal = stack.enter_context(open_journal(root, configuration))
@@ -85,7 +85,7 @@ class Desk:
         self._loop = Loop(self._host, rules, texts, journal, scripts, offer)
         self._disk = self._watched(root, rules, configuration)
         bus = self.settings.law.bus
-        self._approvals = ApprovalCalls(root, bus) if self._guard.has_law else None
+        self._approvals = ApprovalCalls(root, bus) if self._protected.has_law else None
 
     def hear(self, heard: Heard, session: str) -> Told:
         """Submit what an event of the client means; what the client is to be told."""
@@ -94,7 +94,7 @@ class Desk:
             notes = read_notes(self._root, session)
             event = _without_echo(heard, notes)
             if event.moment is Moment.PROMPT and event.text and not event.agent:
-                self._guard.changed(session)  # by the person who speaks, so nobody is told
+                self._protected.changed(session)  # by the person who speaks, so nobody is told
             approvals = self._approvals if self.settings.protect.enabled else None
             if approvals:
                 # Also of a call that is refused below: what fails in between may let it run.
@@ -211,11 +211,11 @@ class Desk:
         if call is not None and not may_change_files(call):
             return event
         if isinstance(event, ToolBefore) and call is not None:
-            found = self._guard.before(call, heard.cwd or ".")
+            found = self._protected.before(call, heard.cwd or ".")
             event = replace(event, facts=replace(event.facts, protected=found))
         if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
             return event  # whoever comes next is told
-        return replace(event, facts=replace(event.facts, changed=self._guard.changed(session)))
+        return replace(event, facts=replace(event.facts, changed=self._protected.changed(session)))
 
 
 def _touches_protected(event: Event) -> bool:

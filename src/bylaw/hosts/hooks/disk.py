@@ -23,7 +23,7 @@ from bylaw.hosts.bus.events import leads_out
 from bylaw.hosts.hooks.base import STOPS
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
-from bylaw.hosts.hooks.protect.guard import may_change_files
+from bylaw.hosts.hooks.protect.protected_files import may_change_files
 from bylaw.hosts.worktree.look_back import LookBack, SeenTree
 from bylaw.hosts.worktree.path_text import fact_path
 from bylaw.model.errors import BylawError

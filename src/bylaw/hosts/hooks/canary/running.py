@@ -17,7 +17,7 @@ from bylaw.runtime.command import ERRORS_ARE_OUTPUT, Process
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bylaw.hosts.hooks.canary.shape import Client, Place
+    from bylaw.hosts.hooks.canary.base import TrialClient, TrialPlace
 
 RUN_SECONDS = 180.0
 
@@ -32,7 +32,12 @@ class Ran:
 
 
 def run_client(
-    client: Client, place: Place, prompt: str, variables: Mapping[str, str], *, again: bool = False
+    client: TrialClient,
+    place: TrialPlace,
+    prompt: str,
+    variables: Mapping[str, str],
+    *,
+    again: bool = False,
 ) -> Ran:
     """Run a client to its end; with `again` it goes on with its last session."""
     for path, text in client.files(place).items():

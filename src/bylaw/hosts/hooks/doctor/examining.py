@@ -11,10 +11,10 @@ from bylaw.hosts.hooks.doctor.hooks_there import HooksThere
 from bylaw.hosts.hooks.doctor.surroundings import surroundings
 from bylaw.hosts.hooks.doctor.trusted_by_client import still_needed
 from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.hook_switches import switched_off
 from bylaw.hosts.hooks.install.interpreter import interpreter
 from bylaw.hosts.hooks.install.places import Scope
 from bylaw.hosts.hooks.install.steps import judged_twice, switch_step
-from bylaw.hosts.hooks.install.switches import switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

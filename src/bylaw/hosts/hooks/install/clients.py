@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.install import forms
-from bylaw.hosts.hooks.install.entries import Shape
+from bylaw.hosts.hooks.install.entries import WantedEntries
 from bylaw.hosts.hooks.install.json_text import STRICT, Form
 from bylaw.runtime import effects
 from bylaw.runtime.client_places import PLACES
@@ -18,7 +18,7 @@ from bylaw.runtime.effects import SPEECH
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bylaw.hosts.hooks.install.entries import Entry
+    from bylaw.hosts.hooks.install.entries import HookEntry
     from bylaw.hosts.hooks.install.json_text import Document, Path
     from bylaw.model.values import JSON
     from bylaw.runtime.client_places import ClientPlaces
@@ -51,7 +51,7 @@ class Client:
     """
 
     host: str
-    entries: Callable[[str, str], Sequence[Entry]]
+    entries: Callable[[str, str], Sequence[HookEntry]]
     ours: Callable[[str], Callable[[Document], list[Path]]]
     traces: tuple[str, ...]
     programs: tuple[str, ...]
@@ -72,10 +72,10 @@ class Client:
         """Where its configuration lies."""
         return PLACES[self.host]
 
-    def shape(self, python: str) -> Shape:
+    def wanted_entries(self, python: str) -> WantedEntries:
         """What its file looks like with hooks that this interpreter runs."""
         entries = self.entries(self.host, python)
-        return Shape(self.form, entries, self.ours(self.host), dict(self.top))
+        return WantedEntries(self.form, entries, self.ours(self.host), dict(self.top))
 
 
 CLIENTS: Mapping[str, Client] = {

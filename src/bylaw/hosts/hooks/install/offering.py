@@ -15,11 +15,11 @@ from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.clients import Client
-    from bylaw.hosts.hooks.install.installing import Change
+    from bylaw.hosts.hooks.install.installing import ConfigChange
 
 
 @dataclass(slots=True)
-class Offer:
+class HookOffer:
     """A client, what tells of it, and what would become of its file; `problem`: why nothing can.
 
     Without a change or a problem, the hooks in that file are enough.
@@ -29,7 +29,7 @@ class Offer:
     found: str
     path: str
     scope: Scope = Scope.PROJECT
-    change: Change | None = None
+    change: ConfigChange | None = None
     problem: str = ""
 
     @property
@@ -50,7 +50,7 @@ class Offer:
         return steps(self.client, self.scope, root, python)
 
 
-def offers(root: str, python: str) -> list[Offer]:
+def offers(root: str, python: str) -> list[HookOffer]:
     """One for each client that is found; BylawError if hooks can be installed for none."""
     found = clients_of(root)
     if CLAUDE in found:
@@ -60,11 +60,11 @@ def offers(root: str, python: str) -> list[Offer]:
     return [_offer(CLIENTS[host], why, root, python) for host, why in found.items()]
 
 
-def _offer(client: Client, found: str, root: str, python: str) -> Offer:
+def _offer(client: Client, found: str, root: str, python: str) -> HookOffer:
     there = hooks_in(client, Scope.USER, root, python)
     if there:
-        return Offer(client, found, there, Scope.USER)
-    offer = Offer(client, found, file_of(client, Scope.PROJECT, root).shown)
+        return HookOffer(client, found, there, Scope.USER)
+    offer = HookOffer(client, found, file_of(client, Scope.PROJECT, root).shown)
     try:
         offer.change = to_install(client, Scope.PROJECT, root, python)
     except BylawError as wrong:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
 from bylaw.hosts.hooks.install.entries import has_ours
+from bylaw.hosts.hooks.install.hook_switches import switched_off
 from bylaw.hosts.hooks.install.places import Scope, file_of
-from bylaw.hosts.hooks.install.switches import switched_off
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.clients import Client, Guest
-    from bylaw.hosts.hooks.install.switches import SwitchedOff
+    from bylaw.hosts.hooks.install.hook_switches import SwitchedOff
 
 
 class Twice(NamedTuple):
@@ -88,6 +88,6 @@ def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
     with suppress(BylawError):
         file = file_of(client, scope, root)
         data = file.content()
-        if data is not None and has_ours(file.source(data), client.shape(python)):
+        if data is not None and has_ours(file.source(data), client.wanted_entries(python)):
             return file.shown
     return ""

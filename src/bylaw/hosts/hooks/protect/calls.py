@@ -22,7 +22,7 @@ from bylaw.model.facts import Protected
 from bylaw.runtime.configuration import PROJECT
 from bylaw.runtime.paths import as_text, folder_of, is_folder
 from bylaw.runtime.protected_names import HOLDS_SETTINGS
-from bylaw.runtime.protection import MAX_DEEP, Kept, files_in
+from bylaw.runtime.protection import MAX_DEEP, ProtectedPath, files_in
 from bylaw.runtime.reading import regular_bytes
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class _Looking:
         self._protection = protection
         self._folder = folder
 
-    def found(self) -> Iterator[Kept]:
+    def found(self) -> Iterator[ProtectedPath]:
         also = self._call.also
         if SHELL in also:
             yield from self._in_shell(_COMMANDS)
@@ -78,7 +78,7 @@ class _Looking:
             yield from self._at(_paths_in(self._call.args))
             yield from self._in_shell(_LIKE_COMMAND)
 
-    def _in_shell(self, keys: Iterable[str]) -> Iterator[Kept]:
+    def _in_shell(self, keys: Iterable[str]) -> Iterator[ProtectedPath]:
         args = self._call.args
         folders = [args[key] for key in _FOLDERS if isinstance(args.get(key), str)]
         base = next((str(one) for one in folders if one), "")
@@ -88,7 +88,7 @@ class _Looking:
             if text:
                 yield from self._in_text(text, folder)
 
-    def _in_text(self, text: str, folder: str) -> Iterator[Kept]:
+    def _in_text(self, text: str, folder: str) -> Iterator[ProtectedPath]:
         protection = self._protection
         try:
             targets, folders = shell_targets(text, ShellStart(folder, protection.root, os.environ))
@@ -106,9 +106,11 @@ class _Looking:
             if _is_anybodys_guess(target, folders) and (named := protection.mentioned(text)):
                 yield named
 
-    def _target(self, target: Target, folders: Iterable[str], *, speaks: bool) -> Iterator[Kept]:
+    def _target(
+        self, target: Target, folders: Iterable[str], *, speaks: bool
+    ) -> Iterator[ProtectedPath]:
         if target.why:
-            yield Kept(target.path, target.why)
+            yield ProtectedPath(target.path, target.why)
         if not target.path or "\n" in target.path:
             return
         for folder in folders:
@@ -131,19 +133,19 @@ class _Looking:
             if below is not None:
                 yield below
 
-    def _copied(self, path: str, source: str) -> Iterator[Kept]:
+    def _copied(self, path: str, source: str) -> Iterator[ProtectedPath]:
         """What comes out of a folder to where a path is."""
         for file in islice(files_in(source, MAX_DEEP), MAX_COPIED) if is_folder(source) else ():
             yield from self._one(f"{path}/{file[len(source) :].lstrip('/')}", speaks=False)
 
-    def _unpacked(self, path: str, target: Target, folder: str) -> Iterator[Kept]:
+    def _unpacked(self, path: str, target: Target, folder: str) -> Iterator[ProtectedPath]:
         """What is in an archive, where it is put."""
         archive = os.path.join(folder, target.archive)  # noqa: PTH118 - a text
         for name in members(archive) or ():
             inside = name.split("/")[target.stripped :]
             yield from self._one("/".join([path, *inside]), speaks=False)
 
-    def _partly_known(self, path: str) -> Iterator[Kept]:
+    def _partly_known(self, path: str) -> Iterator[ProtectedPath]:
         """The end of it, and the folder in which it lies for certain."""
         ending = path.rpartition(UNKNOWN)[2].lstrip("/")
         kept = self._protection.found_ending(f"/{ending}") if ending else None
@@ -153,7 +155,7 @@ class _Looking:
         if start.endswith("/"):
             yield from self._one(start, speaks=False)
 
-    def _at(self, paths: Iterable[str]) -> Iterator[Kept]:
+    def _at(self, paths: Iterable[str]) -> Iterator[ProtectedPath]:
         """Paths that a tool names itself."""
         speaks = _US in repr(self._call.args).casefold()
         for path in paths:
@@ -161,7 +163,7 @@ class _Looking:
             full = os.path.join(self._folder, os.path.expanduser(plain))  # noqa: PTH111, PTH118 - same
             yield from self._one(full, speaks=speaks)
 
-    def _one(self, path: str, *, speaks: bool) -> Iterator[Kept]:
+    def _one(self, path: str, *, speaks: bool) -> Iterator[ProtectedPath]:
         if "\0" in path:
             return
         kept = self._protection.found(path)
@@ -169,7 +171,7 @@ class _Looking:
             yield kept
         elif speaks and path.rpartition("/")[2].casefold() == PROJECT:
             # It would hold settings of ours, and so be the root of the folder in which it lies.
-            yield Kept(self._protection.shown(path), HOLDS_SETTINGS)
+            yield ProtectedPath(self._protection.shown(path), HOLDS_SETTINGS)
 
 
 def _is_anybodys_guess(target: Target, folders: Iterable[str]) -> bool:

@@ -26,7 +26,7 @@ def may_change_files(call: Call) -> bool:
     return not call.also or not CHANGES_NOTHING.issuperset(call.also)
 
 
-class Guard:
+class ProtectedFiles:
     """The protected files of one root; `has_law` tells that people approve messages in some.
 
     `note` is told what a person should know.
