@@ -19,7 +19,7 @@ from bylaw.model.event import AgentStop, ToolAfter, ToolBefore
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Judgement, Origin, Rule, Trigger
 from bylaw.model.verdict import Verdict
-from bylaw.model.visible import visible
+from bylaw.model.visible import listed, visible
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def _changed(view: View) -> str:
 
 
 def _named(found: Sequence[Protected]) -> str:
-    named = ", ".join(f"`{visible(one.path)}` ({one.why})" for one in found[:MAX_NAMED])
-    return f"{named} and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else named
+    return listed(found, MAX_NAMED, lambda one: f"`{visible(one.path)}` ({one.why})")
 
 
 def _withheld(view: View) -> str:

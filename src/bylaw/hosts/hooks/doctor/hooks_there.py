@@ -49,7 +49,7 @@ class HooksThere:
             if data is not None:
                 yield from self._judged(file.source(data))
         except LoadError as refused:
-            yield wrong(about, refused.diagnostics[0].headline, f"mend `{self.shown}`")
+            yield wrong(about, refused.headline, f"mend `{self.shown}`")
         except BylawError:
             return  # there is no such scope: a home is no project, and who has none, no user
 

@@ -73,4 +73,4 @@ def _offer(client: Client, found: str, root: str, python: str) -> HookOffer:
 
 
 def _words(wrong: BylawError) -> str:
-    return wrong.diagnostics[0].headline if isinstance(wrong, LoadError) else str(wrong)
+    return wrong.headline if isinstance(wrong, LoadError) else str(wrong)

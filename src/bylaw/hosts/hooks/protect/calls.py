@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -192,13 +193,8 @@ def _diffed(path: str) -> list[str]:
 
 def _text(value: JSON) -> str:
     if isinstance(value, list):
-        words = [one for one in value if isinstance(one, str)]
-        return " ".join(_quoted(one) for one in words)
+        return shlex.join(one for one in value if isinstance(one, str))
     return value if isinstance(value, str) else ""
-
-
-def _quoted(word: str) -> str:
-    return "'" + word.replace("'", "'\\''") + "'"
 
 
 def _paths_in(args: dict[str, JSON]) -> Iterator[str]:
