@@ -18,7 +18,7 @@ from bylaw.runtime.effects import CURSOR, NOTICE_AT, OPENCODE, SPEECH, Ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.effects import ClientAbilities
 
 MOMENTS = [one for one in Moment if one is not Moment.OTHER]
 
@@ -86,38 +86,38 @@ def _compared(rows: Sequence[Sequence[str]]) -> str:
     return table(["", *(speech.title for speech in SPEECH.values())], rows)
 
 
-def _asked(speech: Speech) -> str:
+def _asked(speech: ClientAbilities) -> str:
     return "yes" if speech.ask is Ask.PERSON else "refused instead"
 
 
-def _refused(moment: Moment, speech: Speech) -> str:
+def _refused(moment: Moment, speech: ClientAbilities) -> str:
     return "yes" if moment in speech.denies else "no"
 
 
-def _held(moment: Moment, speech: Speech) -> str:
+def _held(moment: Moment, speech: ClientAbilities) -> str:
     if moment not in speech.hears:
         return "not told of it"
     return "yes" if moment in speech.denies else "told later"
 
 
-def _warned(speech: Speech) -> str:
+def _warned(speech: ClientAbilities) -> str:
     if Moment.BEFORE_TOOL in speech.for_person:
         return "person"
     return "model" if Moment.BEFORE_TOOL in speech.for_model else "model, later"
 
 
-def _told(moment: Moment, speech: Speech) -> str:
+def _told(moment: Moment, speech: ClientAbilities) -> str:
     if moment not in speech.hears:
         return "not told of it"
     return "yes" if moment in speech.for_model else "later"
 
 
-def _shown(speech: Speech) -> str:
+def _shown(speech: ClientAbilities) -> str:
     return "yes" if speech.for_person else "no"
 
 
 # What a rule may want of a client → what becomes of it there.
-EFFECTS: dict[str, Callable[[Speech], str]] = {
+EFFECTS: dict[str, Callable[[ClientAbilities], str]] = {
     "refuse a prompt": partial(_refused, Moment.PROMPT),
     "refuse a call": partial(_refused, Moment.BEFORE_TOOL),
     "ask a person about a call": _asked,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.rule import Rule
     from bylaw.model.source import SourceFile
-    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.effects import ClientAbilities
     from bylaw.runtime.loading import Library, LoadedBook
     from bylaw.runtime.named_rules import NamedRule
 
@@ -123,7 +123,7 @@ class _Checked:
             by = f"; carried out by {enumerated(able)}" if able else ""
             yield self._warn(HOST_EFFECT, headline, f"it is recorded as `not_carried_out`{by}")
 
-    def _verdict(self, part: Rule, speech: Speech) -> Iterator[Diagnostic]:
+    def _verdict(self, part: Rule, speech: ClientAbilities) -> Iterator[Diagnostic]:
         """A refusal that holds nothing up, or is not what it was meant to be."""
         judgement = part.judgement
         kinds = [kind for kind in part.on.kinds if kind in _GATES]
@@ -144,7 +144,7 @@ class _Checked:
             headline = f"`{id_}` asks a person, which {self.title} cannot do"
             yield self._warn(HOST_VERDICT, headline, f"the call is {speech.ask}")
 
-    def _texts(self, part: Rule, speech: Speech) -> Iterator[Diagnostic]:
+    def _texts(self, part: Rule, speech: ClientAbilities) -> Iterator[Diagnostic]:
         """Messages, notices and warnings that somebody hears later, or somebody else."""
         id_, moments = self.rule.id, _moments(part, speech, part.on.kinds)
         silent = moments - speech.for_model
@@ -164,7 +164,7 @@ class _Checked:
             )
             yield self._warn(HOST_TEXT, headline, help_)
 
-    def _waits(self, what: str, moments: frozenset[Moment], speech: Speech) -> Diagnostic:
+    def _waits(self, what: str, moments: frozenset[Moment], speech: ClientAbilities) -> Diagnostic:
         headline = f"{what} does not reach the model at {_named(moments)} in {self.title}"
         return self._warn(HOST_TEXT, headline, f"it waits for {_later(speech)}")
 
@@ -188,7 +188,7 @@ def _is_carried_out(part: Rule, op: Op, host: str) -> bool:
     return op in CARRIES_OUT[host] and not is_elsewhere
 
 
-def _moments(part: Rule, speech: Speech, kinds: Container[Kind]) -> frozenset[Moment]:
+def _moments(part: Rule, speech: ClientAbilities, kinds: Container[Kind]) -> frozenset[Moment]:
     """When the client tells of such an event."""
     heard = speech.hears - {Moment.SUBAGENT_STOP} if part.on.main_agent else speech.hears
     return frozenset(one for one in heard if any(kind in kinds for kind in KINDS_AT[one]))
@@ -204,6 +204,6 @@ def _named(moments: frozenset[Moment], last: str = "and") -> str:
     return enumerated([words for moment, words in _WORDS.items() if moment in moments], last)
 
 
-def _later(speech: Speech) -> str:
+def _later(speech: ClientAbilities) -> str:
     """When a text can reach the model."""
     return _named(speech.for_model, "or")

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Heard
     from bylaw.hosts.hooks.hook_host import HookHost
     from bylaw.hosts.hooks.notes import SessionNotes
-    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.effects import ClientAbilities
 
 
 def delivered(
-    heard: Heard, told: Told, host: HookHost, speech: Speech, notes: SessionNotes
+    heard: Heard, told: Told, host: HookHost, speech: ClientAbilities, notes: SessionNotes
 ) -> Told:
     """What is told now."""
     asked = told.asked and heard.moment is Moment.BEFORE_TOOL
@@ -46,7 +46,7 @@ def _carried(
     decided: Told,
     for_model: list[str],
     for_person: list[str],
-    speech: Speech,
+    speech: ClientAbilities,
     notes: SessionNotes,
 ) -> Told:
     """With the texts that this answer has room for; those for the model wait if it has none."""
