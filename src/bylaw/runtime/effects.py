@@ -66,7 +66,7 @@ _GATES = frozenset({Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAG
 _NO_END = frozenset(Moment) - {Moment.SESSION_END, Moment.OTHER}
 _CONTEXT = frozenset({Moment.SESSION_START, Moment.PROMPT, Moment.AFTER_TOOL})
 
-SPEECH: Mapping[str, ClientAbilities] = {
+ABILITIES: Mapping[str, ClientAbilities] = {
     CLAUDE: ClientAbilities(
         title="Claude Code",
         denies=_GATES,
@@ -137,7 +137,7 @@ TITLES: Mapping[str, str] = {
     CHAT: "a chat",
     PYTHON: "a Python program",
     WORKTREE: "`bylaw policies`",
-    **{host: speech.title for host, speech in SPEECH.items()},
+    **{host: abilities.title for host, abilities in ABILITIES.items()},
 }
 
 # Which events of ours a moment means, in the order in which they are judged.
@@ -166,9 +166,9 @@ SENDS: Mapping[str, frozenset[Kind]] = {
     PYTHON: frozenset(Kind),
     WORKTREE: frozenset({Kind.MESSAGE, Kind.AGENT_STOP, Kind.CUSTOM}),
     **{
-        host: frozenset(kind for moment in speech.hears for kind in KINDS_AT[moment])
+        host: frozenset(kind for moment in abilities.hears for kind in KINDS_AT[moment])
         | {Kind.FILE, Kind.CUSTOM}  # what changed on disk is looked for after calls and at stops
-        for host, speech in SPEECH.items()
+        for host, abilities in ABILITIES.items()
     },
 }
 
@@ -182,5 +182,5 @@ CARRIES_OUT: Mapping[str, frozenset[Op]] = {
     CHAT: _POLICIES | {Op.MESSAGE_INSERT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT, Op.LOG},
     PYTHON: frozenset({Op.MESSAGE_INSERT, Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE, Op.TOOL_CALL}),
     WORKTREE: _POLICIES,
-    **dict.fromkeys(SPEECH, _HOOKS),
+    **dict.fromkeys(ABILITIES, _HOOKS),
 }

@@ -22,9 +22,9 @@ from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, cli
 from bylaw.hosts.hooks.closing import GUESTS as GUESTS_BY_HEART
 from bylaw.hosts.hooks.install.clients import GUESTS
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
-clients = pytest.mark.parametrize("host", SPEECH)
+clients = pytest.mark.parametrize("host", ABILITIES)
 pairs = pytest.mark.parametrize(("host", "event"), PAIRS)
 gates = pytest.mark.parametrize(
     ("host", "event"), [(host, event) for host in CLOSED_WORDS for event in CLOSED_WORDS[host]]
@@ -99,7 +99,7 @@ def test_nothing_to_say_is_silence(host, event):
 def test_refusals_by_heart_are_those_of_the_adapter(host, event, reason):
     """The front end has them without importing anything."""
     found = heard(host, event)
-    assert found.moment in SPEECH[host].denies
+    assert found.moment in ABILITIES[host].denies
 
     output = adapter_named(host).answer(found, Told(refused=True, reason=reason))
 
@@ -108,7 +108,7 @@ def test_refusals_by_heart_are_those_of_the_adapter(host, event, reason):
 
 @pairs
 def test_every_event_that_can_be_refused_is_known_by_heart(host, event):
-    assert (heard(host, event).moment in SPEECH[host].denies) == (event in CLOSED_WORDS[host])
+    assert (heard(host, event).moment in ABILITIES[host].denies) == (event in CLOSED_WORDS[host])
 
 
 @gates

@@ -37,7 +37,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Moment
-from bylaw.runtime.effects import SPEECH, Ask
+from bylaw.runtime.effects import ABILITIES, Ask
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_root
@@ -71,7 +71,7 @@ class Desk:
         trust = partial(is_trusted, root, library, configuration)
         self.settings = trust().in_force(configuration.settings)
         self._host = HookHost(host)
-        self._speech = SPEECH[host]
+        self._abilities = ABILITIES[host]
         self._noted: list[str] = []
         self._protected = ProtectedFiles(root, library, self.settings.protect, self._noted.append)
         self._policies = FilePolicies(root, self._noted.append)
@@ -112,7 +112,7 @@ class Desk:
         if heard.moment in STOPS and told.refused:
             notes.in_a_row += 1
         self._host.for_person += notes.once(self._noted)
-        now = delivered(heard, told, self._host, self._speech, notes)
+        now = delivered(heard, told, self._host, self._abilities, notes)
         if heard.moment is Moment.STOP:
             notes.blocked_with = digest_of(now.reason) if now.refused else ""
         return now
@@ -164,7 +164,7 @@ class Desk:
     def _refusal(self, answer: Answer) -> Told:
         reason = objections(answer.deciding.reasons) or "a rule refuses it"
         asks = answer.verdict is Verdict.ASK
-        if asks and self._speech.ask is Ask.PERSON:
+        if asks and self._abilities.ask is Ask.PERSON:
             return Told(asked=True, reason=reason)
         return Told(refused=True, reason=f"{reason}\n{ASKED}" if asks else reason)
 

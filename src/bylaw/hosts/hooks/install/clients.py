@@ -13,7 +13,7 @@ from bylaw.hosts.hooks.install.entries import WantedEntries
 from bylaw.hosts.hooks.install.json_text import STRICT, Form
 from bylaw.runtime import effects
 from bylaw.runtime.client_places import PLACES
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ class Client:
     @property
     def title(self) -> str:
         """The name that people know."""
-        return SPEECH[self.host].title
+        return ABILITIES[self.host].title
 
     @property
     def places(self) -> ClientPlaces:
