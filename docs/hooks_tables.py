@@ -13,12 +13,12 @@ from markdown_table import codes, table
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.model.vocabulary import DeliverAt, Moment
-from bylaw.runtime.effects import CURSOR, NOTICE_AT, OPENCODE, SPEECH, Ask
+from bylaw.runtime.effects import ABILITIES, CURSOR, NOTICE_AT, OPENCODE, Ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.effects import ClientAbilities
 
 MOMENTS = [one for one in Moment if one is not Moment.OTHER]
 
@@ -29,8 +29,8 @@ def clients() -> str:
         [
             f"[{client.title}](hosts/{host}.md)",
             f"`bylaw install {host}`",
-            or_if_there(client.project),
-            or_if_there([f"~/{client.home}/{name}" for name in client.user]),
+            or_if_there(client.places.project),
+            or_if_there([f"~/{client.places.home}/{name}" for name in client.places.user]),
         ]
         for host, client in CLIENTS.items()
     ]
@@ -39,14 +39,17 @@ def clients() -> str:
 
 def effects() -> str:
     """What becomes of each effect in each client."""
-    rows = [[name, *(cell(speech) for speech in SPEECH.values())] for name, cell in EFFECTS.items()]
+    rows = [
+        [name, *(cell(abilities) for abilities in ABILITIES.values())]
+        for name, cell in EFFECTS.items()
+    ]
     return _compared(rows)
 
 
 def events() -> str:
     """What each client calls the events that we are installed for."""
     rows = [
-        [moment.value, *(codes(event_names(host, moment)) or "none" for host in SPEECH)]
+        [moment.value, *(codes(event_names(host, moment)) or "none" for host in ABILITIES)]
         for moment in MOMENTS
     ]
     return _compared(rows)
@@ -62,10 +65,10 @@ IN_PAYLOAD = {
 def projects() -> str:
     """How each client says where its project lies."""
     rows = []
-    for host, speech in SPEECH.items():
+    for host, abilities in ABILITIES.items():
         named = [f"`{adapter_named(host).project_variable}`", IN_PAYLOAD.get(host, "")]
         said = ", else ".join(one for one in named if one.strip("`"))
-        rows.append([speech.title, said or "it does not say"])
+        rows.append([abilities.title, said or "it does not say"])
     return table(["Client", "Says where its project lies"], rows)
 
 
@@ -83,41 +86,41 @@ def or_if_there(names: Sequence[str]) -> str:
 
 
 def _compared(rows: Sequence[Sequence[str]]) -> str:
-    return table(["", *(speech.title for speech in SPEECH.values())], rows)
+    return table(["", *(abilities.title for abilities in ABILITIES.values())], rows)
 
 
-def _asked(speech: Speech) -> str:
-    return "yes" if speech.ask is Ask.PERSON else "refused instead"
+def _asked(abilities: ClientAbilities) -> str:
+    return "yes" if abilities.ask is Ask.PERSON else "refused instead"
 
 
-def _refused(moment: Moment, speech: Speech) -> str:
-    return "yes" if moment in speech.denies else "no"
+def _refused(moment: Moment, abilities: ClientAbilities) -> str:
+    return "yes" if moment in abilities.denies else "no"
 
 
-def _held(moment: Moment, speech: Speech) -> str:
-    if moment not in speech.hears:
+def _held(moment: Moment, abilities: ClientAbilities) -> str:
+    if moment not in abilities.hears:
         return "not told of it"
-    return "yes" if moment in speech.denies else "told later"
+    return "yes" if moment in abilities.denies else "told later"
 
 
-def _warned(speech: Speech) -> str:
-    if Moment.BEFORE_TOOL in speech.for_person:
+def _warned(abilities: ClientAbilities) -> str:
+    if Moment.BEFORE_TOOL in abilities.for_person:
         return "person"
-    return "model" if Moment.BEFORE_TOOL in speech.for_model else "model, later"
+    return "model" if Moment.BEFORE_TOOL in abilities.for_model else "model, later"
 
 
-def _told(moment: Moment, speech: Speech) -> str:
-    if moment not in speech.hears:
+def _told(moment: Moment, abilities: ClientAbilities) -> str:
+    if moment not in abilities.hears:
         return "not told of it"
-    return "yes" if moment in speech.for_model else "later"
+    return "yes" if moment in abilities.for_model else "later"
 
 
-def _shown(speech: Speech) -> str:
-    return "yes" if speech.for_person else "no"
+def _shown(abilities: ClientAbilities) -> str:
+    return "yes" if abilities.for_person else "no"
 
 
 # What a rule may want of a client → what becomes of it there.
-EFFECTS: dict[str, Callable[[Speech], str]] = {
+EFFECTS: dict[str, Callable[[ClientAbilities], str]] = {
     "refuse a prompt": partial(_refused, Moment.PROMPT),
     "refuse a call": partial(_refused, Moment.BEFORE_TOOL),
     "ask a person about a call": _asked,

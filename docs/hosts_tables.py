@@ -17,11 +17,11 @@ from bylaw.hosts.hooks import adapters
 from bylaw.hosts.hooks.base import Call, Heard, Told
 from bylaw.hosts.hooks.canary.clients import TRIED
 from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.switches import SWITCHES
+from bylaw.hosts.hooks.install.hook_switches import SWITCHES
 from bylaw.model.effects import SESSION_STEPS
 from bylaw.model.vocabulary import Kind, Moment, Op
 from bylaw.runtime import effects
-from bylaw.runtime.effects import CARRIES_OUT, KINDS_AT, SENDS, SPEECH
+from bylaw.runtime.effects import ABILITIES, CARRIES_OUT, KINDS_AT, SENDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -90,7 +90,7 @@ def set_up(host: str) -> str:
 
 
 def _set_up(client: Client) -> Iterator[list[str]]:
-    yield ["`--project` edits", or_if_there(client.project)]
+    yield ["`--project` edits", or_if_there(client.places.project)]
     yield ["`--user` edits", "; ".join(_of_user(client))]
     first = [f"with `--project`, {step}" for step in client.in_project]
     yield ["then you", "; ".join([*first, *client.steps]) or "have to do nothing"]
@@ -104,9 +104,9 @@ def _set_up(client: Client) -> Iterator[list[str]]:
 
 
 def _of_user(client: Client) -> Iterator[str]:
-    yield or_if_there([f"~/{client.home}/{name}" for name in client.user])
-    for variable, below in client.variables:
-        path = "/".join(part for part in (f"${variable}", below, client.user[-1]) if part)
+    yield or_if_there([f"~/{client.places.home}/{name}" for name in client.places.user])
+    for variable, below in client.places.variables:
+        path = "/".join(part for part in (f"${variable}", below, client.places.user[-1]) if part)
         yield f"with `{variable}` set, `{path}`"
 
 
@@ -122,7 +122,7 @@ def events(host: str) -> str:
 
 def effects_of_client(host: str) -> str:
     """What becomes of all that a rule may want."""
-    rows = [[name, cell(SPEECH[host])] for name, cell in EFFECTS.items()]
+    rows = [[name, cell(ABILITIES[host])] for name, cell in EFFECTS.items()]
     return table(["A rule wants", "Here"], [*rows, *_carried(host)])
 
 
@@ -148,7 +148,7 @@ def answers(host: str) -> str:
 def _answers(host: str) -> Iterator[str]:
     adapter = adapters.adapter_named(host)
     for moment, told in ANSWERS:
-        if told.refused and moment not in SPEECH[host].denies:
+        if told.refused and moment not in ABILITIES[host].denies:
             continue
         event = event_names(host, moment)[0]
         output = adapter.answer(Heard(name=event, moment=moment, call=Call(tool="x")), told)
@@ -195,7 +195,7 @@ OF_A_CLIENT: dict[str, Callable[[str], str]] = {
 TABLES: dict[str, Callable[[], str]] = {
     **{
         f"{host}-{name}": partial(make, host)
-        for host in SPEECH
+        for host in ABILITIES
         for name, make in OF_A_CLIENT.items()
     },
     **{f"{host}-effects": partial(effects_elsewhere, host) for host in BECOMES},

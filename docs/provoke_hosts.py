@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.model.source import SourceFile
 from bylaw.runtime.discovery import Found, Search, Why
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 from bylaw.runtime.loading import load_read
 from bylaw.runtime.rule_texts import RuleText
 from bylaw.tools.host_check import check_host
@@ -37,5 +37,5 @@ def in_host(host: str, example: Example) -> Sequence[Diagnostic]:
 
 
 READERS: dict[str, Callable[[Example], Sequence[Diagnostic]]] = {
-    f"host-{host}": partial(in_host, host) for host in SPEECH
+    f"host-{host}": partial(in_host, host) for host in ABILITIES
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def client_settings(example: Example) -> Sequence[Diagnostic]:
     """What is wrong with the settings of Claude Code."""
-    shape = CLIENTS["claude"].shape("/usr/bin/python3")
+    shape = CLIENTS["claude"].wanted_entries("/usr/bin/python3")
     with_entries(SourceFile(".claude/settings.json", example.text), shape)
     return []
 

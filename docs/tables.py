@@ -23,7 +23,7 @@ from bylaw.model.effects import SESSION_STEPS, Step
 from bylaw.model.event import Common, Event
 from bylaw.model.procedure import GuardFault, StepFault
 from bylaw.model.vocabulary import Op
-from bylaw.runtime.effects import BUS, CARRIES_OUT, CHAT, PYTHON, SPEECH, WORKTREE
+from bylaw.runtime.effects import ABILITIES, BUS, CARRIES_OUT, CHAT, PYTHON, WORKTREE
 from bylaw.runtime.loading import load_paths
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ STEP_FAULTS = {
     StepFault.ON_ERROR: "`on_error` follows, and no later rule",
     StepFault.MARK_ENTRY: "its entry becomes `failed`",
 }
-HOSTS = {"chats": CHAT, "hooks": next(iter(SPEECH)), "`bylaw policies`": WORKTREE, "the bus": BUS,
-         "Python": PYTHON}  # fmt: skip
+HOSTS = {"chats": CHAT, "hooks": next(iter(ABILITIES)), "`bylaw policies`": WORKTREE,
+         "the bus": BUS, "Python": PYTHON}  # fmt: skip
 
 
 def filled(text: str) -> str:

@@ -16,7 +16,7 @@ def use_machine(monkeypatch, home):
     """Have every machine look alike; that the interpreter starts is tested elsewhere."""
     monkeypatch.setenv("HOME", str(home))
     for client in CLIENTS.values():
-        for variable, _ in client.variables:
+        for variable, _ in client.places.variables:
             monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(interpreter, "sys", Machine)
     monkeypatch.setattr(looking, "which", lambda _: None)

@@ -64,7 +64,7 @@ class Desk:
 
 def named_folders():
     """Variables that would lead a client, and so us, elsewhere."""
-    return {name for one in CLIENTS.values() for name, _ in one.variables}
+    return {name for one in CLIENTS.values() for name, _ in one.places.variables}
 
 
 def everything(folder):

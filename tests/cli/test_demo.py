@@ -1,4 +1,4 @@
-"""The tour: all five languages at work, in a pipe and on a terminal, and what it says to try next."""
+"""The demo: all five languages at work, in a pipe and on a terminal, and what it says to try next."""
 
 import os
 import pty
@@ -22,8 +22,8 @@ RULES = {
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """The tour in a pipe: its folder, and what it said."""
-    folder = tmp_path_factory.mktemp("tour") / "a new folder"
+    """The demo in a pipe: its folder, and what it said."""
+    folder = tmp_path_factory.mktemp("demo") / "a new folder"
     began = time.monotonic()
     done = subprocess.run([*BYLAW, "demo", folder], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -71,6 +71,15 @@ def test_no_event_is_judged_twice(desk, monkeypatch):
     assert not desk.file("copilot").exists()
 
 
+def test_cursor_has_hooks_of_its_own(desk, monkeypatch):
+    """It runs those for Claude Code only if a person lets it."""
+    monkeypatch.setattr(looking, "which", {"cursor": "x", "claude": "x"}.get)
+    shown = desk.yes("init")
+
+    assert desk.file("cursor").exists()
+    assert "leave out what is configured for other programs: else Cursor also runs" in shown
+
+
 def test_hooks_can_be_left_out(desk):
     (desk.root / ".claude").mkdir()
     assert "bylaw install HOST" in desk.yes("init", "--no-hooks")

@@ -6,11 +6,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bylaw.hosts.hooks.canary.base import TrialPlace
 from bylaw.hosts.hooks.canary.clients import client_named
 from bylaw.hosts.hooks.canary.fake_model import FakeModel, fake_model
 from bylaw.hosts.hooks.canary.running import Ran, run_client
 from bylaw.hosts.hooks.canary.script import Turn
-from bylaw.hosts.hooks.canary.shape import Place
 
 DONE = Turn("That is all.")
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
@@ -98,7 +98,7 @@ class Stand:
     def run(self, *turns, prompt="do it", again=False):
         """Run the client to its end while the model says these turns."""
         with fake_model([*turns, DONE]) as model:
-            place = Place(home=str(self.home), repository=str(self.root), url=model.url)
+            place = TrialPlace(home=str(self.home), repository=str(self.root), url=model.url)
             ran = run_client(self.client, place, prompt, self.variables, again=again)
         result = Run(model, ran)
         assert ran.exit_code is not None, str(result)

@@ -10,7 +10,7 @@ import pytest
 
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import CARRIES_OUT, SPEECH, TITLES
+from bylaw.runtime.effects import ABILITIES, CARRIES_OUT, TITLES
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -34,7 +34,7 @@ def test_every_page_is_that_of_a_host():
 
 @pytest.mark.parametrize("host", TITLES)
 def test_a_page_has_all_its_sections(host):
-    wanted = (*SECTIONS, *(OF_A_CLIENT if host in SPEECH else ()))
+    wanted = (*SECTIONS, *(OF_A_CLIENT if host in ABILITIES else ()))
 
     assert [name for name in wanted if f"\n## {name}\n" not in page_of(host)] == []
 
@@ -46,16 +46,16 @@ def test_a_page_has_all_tables_of_its_host_and_no_others(host):
     assert {found["name"] for found in PLACE.finditer(page_of(host))} == wanted
 
 
-@pytest.mark.parametrize("host", SPEECH)
+@pytest.mark.parametrize("host", ABILITIES)
 def test_a_page_of_a_client_says_how_to_install_and_runs_a_hook(host):
     page = page_of(host)
 
-    assert page.startswith(f"# {SPEECH[host].title}\n")
+    assert page.startswith(f"# {ABILITIES[host].title}\n")
     assert f"\nbylaw install {host}\n" in page
     assert f"\n$ bylaw hook {host} " in page
 
 
-@pytest.mark.parametrize("host", SPEECH)
+@pytest.mark.parametrize("host", ABILITIES)
 def test_names_of_mcp_tools_are_read_as_it_is_written(host):
     adapter, name = adapter_named(host), hosts_tables.MCP[host]
     event = next(name for name, one in adapter.moments.items() if one is Moment.AFTER_TOOL)

@@ -98,6 +98,7 @@ common_facts = {
     "scripts": known(st.dictionaries(texts, script_results, max_size=2)),
     "disabled": known(lists_of_words),
 }
+protected = st.lists(st.builds(facts.Protected, path=texts, why=texts), max_size=2).map(tuple)
 work_facts = st.builds(
     facts.WorkFacts,
     **common_facts,
@@ -111,8 +112,9 @@ work_facts = st.builds(
     ),
     entries=known(st.dictionaries(texts, st.none() | entries, max_size=2)),
     withheld=texts,
+    changed=protected,
+    unjudged=texts,
 )
-protected = st.lists(st.builds(facts.Protected, path=texts, why=texts), max_size=2).map(tuple)
 tool_facts = st.builds(
     facts.ToolFacts,
     **common_facts,

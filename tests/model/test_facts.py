@@ -18,7 +18,7 @@ COMMON_NAMES = {
     "disabled",
     "unknown",
 }
-WORK_NAMES = {"changes", "entries", "withheld"}
+WORK_NAMES = {"changes", "entries", "withheld", "changed", "unjudged"}
 TOOL_NAMES = {"protected", "changed"}
 OF_THE_HOST = {"outside", "unreadable", "duplicate", "withdrawn"}
 LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode", *OF_THE_HOST}

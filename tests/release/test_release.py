@@ -78,7 +78,7 @@ def test_the_sdist_can_be_built_again(dist, tmp_path):
 def test_it_works_where_nothing_else_is(installed, tmp_path):
     home = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     assert run(installed, "--version", **home).strip().endswith(__version__)
-    said = run(installed, "demo", tmp_path / "tour", **home)
+    said = run(installed, "demo", tmp_path / "demo", **home)
     assert "deny policy:apply_patch/quota" in said
     closing = said.partition("Look further")[2]
     assert run("sh", "-e", "-c", closing, **home).endswith("nothing is wrong\n")

@@ -3,8 +3,8 @@
 import pwd
 
 import pytest
-
 from bylaw.hosts.hooks.doctor.release import release
+
 from bylaw.hosts.hooks.open_gates import released_until
 from bylaw.model.errors import BylawError
 from bylaw.runtime.own_folder import user_cache, user_state

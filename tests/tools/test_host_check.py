@@ -14,7 +14,7 @@ from bylaw.model.source import SourceFile
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, Kind, Moment, Op
 from bylaw.runtime.discovery import Found, Search, Why
-from bylaw.runtime.effects import CARRIES_OUT, KINDS_AT, SENDS, SPEECH, TITLES
+from bylaw.runtime.effects import ABILITIES, CARRIES_OUT, KINDS_AT, SENDS, TITLES
 from bylaw.runtime.loading import Library, LoadedBook
 from bylaw.tools.host_check import check_host
 
@@ -25,7 +25,7 @@ PROCEDURE = Procedure(
     guard_error=GuardFault.DENY,
     failed_step=StepFault.RECORD,
 )
-clients = pytest.mark.parametrize("host", SPEECH)
+clients = pytest.mark.parametrize("host", ABILITIES)
 
 
 @dataclass(frozen=True)
@@ -145,4 +145,4 @@ def test_what_is_heard_is_what_is_installed_for(host):
     if host == "opencode":
         installed.add(Moment.SUBAGENT_STOP)  # the same event, told apart by its session
 
-    assert SPEECH[host].hears == installed
+    assert ABILITIES[host].hears == installed

@@ -13,9 +13,9 @@ import click
 
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import in_color, screen_columns, write
-from bylaw.hosts.tour.scenes import scenes
-from bylaw.hosts.tour.scripted_agent import SESSION
-from bylaw.hosts.tour.stage import set_up
+from bylaw.hosts.demo.scenes import scenes
+from bylaw.hosts.demo.scripted_agent import SESSION
+from bylaw.hosts.demo.stage import set_up
 from bylaw.model.errors import BylawError
 from bylaw.model.verdict import Verdict
 from bylaw.model.visible import visible
@@ -28,7 +28,7 @@ from bylaw.tools.printers.wording import wrapped
 from bylaw.tools.timeline import Scale, timeline
 
 if TYPE_CHECKING:
-    from bylaw.hosts.tour.scenes import Act
+    from bylaw.hosts.demo.scenes import Act
 
 MAX_TOLD_LINES = 6
 _WHO = 8  # columns

@@ -16,6 +16,7 @@ from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.open_gates import MAX_MINUTES
+from bylaw.tools.printers.moments import local_minute
 
 _HELP = "Open gates that a failure closed, for so long; 0 closes them."
 
@@ -95,8 +96,7 @@ def _canary(host: str | None, form: str) -> int:
 
 
 def _release(root: str, minutes: int, form: str) -> int:
-    from bylaw.hosts.hooks.doctor.release import release  # noqa: PLC0415 - only for this
-    from bylaw.hosts.hooks.doctor.surroundings import clock  # noqa: PLC0415 - same
+    from bylaw.hosts.hooks.doctor.opening_gates import release  # noqa: PLC0415 - only for this
 
     if minutes:
         refuse_others("opening gates")
@@ -107,9 +107,8 @@ def _release(root: str, minutes: int, form: str) -> int:
     if done.unrecorded and sys.stderr is not None:
         sys.stderr.write(f"warning: this is not on record: {done.unrecorded}\n")
     if minutes:
-        write(
-            f"until {clock(done.until)} a failure of Bylaw closes no gate; --release 0 ends that\n"
-        )
+        until = local_minute(done.until * 1_000)
+        write(f"until {until} a failure of Bylaw closes no gate; --release 0 ends that\n")
     else:
         write("a failure of Bylaw closes gates\n")
     return 0

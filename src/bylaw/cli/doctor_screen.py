@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import Level
 from bylaw.model.visible import visible
-from bylaw.runtime.effects import SPEECH, TITLES
+from bylaw.runtime.effects import ABILITIES, TITLES
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import aligned
 from bylaw.version import __version__
@@ -32,7 +32,7 @@ def render_examination(found: Examination, *, color: bool) -> str:
         lines.append(f"  {mark}  {line}\n")
         if one.step:
             lines.append(f"  {' ' * _MARK}    → {visible(one.step)}\n")
-    absent = [TITLES[host] for host in SPEECH if host not in found.programs]
+    absent = [TITLES[host] for host in ABILITIES if host not in found.programs]
     if absent:
         lines.append(f"\nnot installed: {', '.join(absent)}\n")
     return "".join(lines) + f"\n{_summary(found)}\n"

@@ -10,11 +10,11 @@ import click
 
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.hosts.hooks.front import main
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.argument("host", type=click.Choice(list(SPEECH)))
+@click.argument("host", type=click.Choice(list(ABILITIES)))
 @click.argument("event", default="")
 def command(host: str, event: str) -> int:
     """Answer one event of a coding agent; its client calls this, see `bylaw install`.

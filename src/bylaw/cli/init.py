@@ -10,6 +10,8 @@ import click
 from bylaw.cli.asking import agreed
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
+from bylaw.cli.hook_change import refuse_both
+from bylaw.cli.init_screen import plan_as_data, render_next, render_plan, told
 from bylaw.cli.output import emit, write
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.hooks.install.interpreter import interpreter, refuse_interpreter
@@ -17,21 +19,11 @@ from bylaw.hosts.hooks.install.offering import offers
 from bylaw.hosts.laying_out import HOOKS, LAW_STARTER, lay_out, starter_files
 from bylaw.hosts.new_file import InPlace
 from bylaw.model.visible import visible
-from bylaw.runtime.configuration import CONFIGURATION
-from bylaw.tools.printers.table import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bylaw.hosts.hooks.install.offering import Offer
+    from bylaw.hosts.hooks.install.offering import HookOffer
     from bylaw.hosts.laying_out import StarterFile
 
-_STANDINGS = {
-    InPlace.NEW: "new",
-    InPlace.SAME: "is there",
-    InPlace.KEPT: "kept",
-    InPlace.BLOCKED: "not written",
-}
 _NEXT_LAW = (
     ("bylaw check", "the rules are in order"),
     ("bylaw trust", "look at what they can start, and allow it"),
@@ -49,39 +41,44 @@ _NO_HOOKS = ("bylaw install HOST", "hooks for a coding agent, without which no r
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class InitPlan:
     """What is to be laid out and installed, and what a person does afterwards."""
 
     root: str
     rules: list[StarterFile]
     after: tuple[tuple[str, str], ...]
     python: str = ""
-    hooks: list[Offer] = field(default_factory=list)
+    hooks: list[HookOffer] = field(default_factory=list)
 
     @property
     def new_files(self) -> int:
+        """How many files are still to be written."""
         return len(self._files(InPlace.NEW))
 
     @property
-    def new_hooks(self) -> list[Offer]:
+    def new_hooks(self) -> list[HookOffer]:
+        """Hooks that are still to be installed."""
         return [one for one in self.hooks if one.is_new]
 
     @property
     def failed_files(self) -> int:
+        """How many files cannot be written."""
         return len(self._files(InPlace.BLOCKED))
 
     @property
-    def failed_hooks(self) -> list[Offer]:
+    def failed_hooks(self) -> list[HookOffer]:
+        """Hooks that cannot be installed."""
         return [one for one in self.hooks if one.problem]
 
     @property
     def code(self) -> int:
+        """The exit code: whether everything can be there."""
         return MISTAKE if self.failed_files or self.failed_hooks else 0
 
     def _files(self, standing: InPlace) -> list[StarterFile]:
         return [one for one in self.rules if one.standing is standing]
 
-    def carry_out(self) -> tuple[int, list[Offer]]:
+    def carry_out(self) -> tuple[int, list[HookOffer]]:
         """How many files were written, and which hooks were installed."""
         wanted = self.new_hooks
         if wanted:
@@ -128,111 +125,53 @@ def command(*, law: bool, no_hooks: bool, root: str, dry_run: bool, yes: bool, f
       bylaw init --no-hooks --yes
       bylaw init --law
     """
-    if dry_run and yes:
-        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
+    refuse_both(dry_run=dry_run, yes=yes)
     plan = _planned(chosen_root(root), law=law, hooks=not (law or no_hooks))
     if form == "json":
         return _as_json(plan, yes=yes, dry_run=dry_run)
     return _as_text(plan, yes=yes, dry_run=dry_run)
 
 
-def _planned(root: str, *, law: bool, hooks: bool) -> _Plan:
+def _planned(root: str, *, law: bool, hooks: bool) -> InitPlan:
     rules = starter_files(root, LAW_STARTER if law else HOOKS)
     if law:
-        return _Plan(root, rules, _NEXT_LAW)
+        return InitPlan(root, rules, _NEXT_LAW)
     python = interpreter() if hooks else ""
     found = offers(root, python) if hooks else []
-    return _Plan(root, rules, _NEXT if found else (_NO_HOOKS, *_NEXT), python, found)
+    return InitPlan(root, rules, _NEXT if found else (_NO_HOOKS, *_NEXT), python, found)
 
 
-def _as_json(plan: _Plan, *, yes: bool, dry_run: bool) -> int:
+def _as_json(plan: InitPlan, *, yes: bool, dry_run: bool) -> int:
     left = plan.new_files or plan.new_hooks
     written, installed = plan.carry_out() if yes else (0, [])
-    files = [
-        {"path": one.path, "standing": one.standing, "why": one.why or None} for one in plan.rules
-    ]
-    hooks = [
-        {
-            "host": one.client.host,
-            "path": visible(one.path),
-            "found": visible(one.found),
-            "installed": one in installed or not (one.is_new or one.problem),
-            "why": visible(one.problem) or None,
-            "steps": one.steps(plan.root, plan.python),
-        }
-        for one in plan.hooks
-    ]
-    emit({"root": visible(plan.root), "files": files, "hooks": hooks, "written": written})
+    emit(plan_as_data(plan, installed) | {"written": written})
     return plan.code if yes or dry_run or not left else MISTAKE
 
 
-def _as_text(plan: _Plan, *, yes: bool, dry_run: bool) -> int:
-    rows = [*map(_file_row, plan.rules), *map(_hooks_row, plan.hooks)]
-    write(f"in {visible(plan.root)}:\n{_lines(rows)}")
+def _as_text(plan: InitPlan, *, yes: bool, dry_run: bool) -> int:
+    write(render_plan(plan))
     if dry_run:
         return plan.code
-    wanted = _told(plan.new_files, plan.new_hooks)
+    wanted = told(plan.new_files, plan.new_hooks)
     if not wanted:
         return _ended(plan, "there is nothing to write")
     if not yes and not agreed(f"\nWrite {wanted}? [y/N] "):
         write("nothing was written\n")
         return MISTAKE
-    done = f"wrote {_told(*plan.carry_out())}"
+    done = f"wrote {told(*plan.carry_out())}"
     if plan.code:
         return _ended(plan, done)
-    write(f"\n{done}; next, in that folder:\n{_lines([*_not_in_force(plan), *plan.after])}")
-    write("".join(_steps(plan)))
+    write(f"\n{done}; next, in that folder:\n{render_next(plan)}")
     return 0
 
 
-def _ended(plan: _Plan, words: str) -> int:
+def _ended(plan: InitPlan, words: str) -> int:
     """Whoever has only some of it is not told how to go on with all of it."""
     if not plan.code:
         write(f"\n{words}\n")
         return 0
-    failed = _told(plan.failed_files, plan.failed_hooks)
+    failed = told(plan.failed_files, plan.failed_hooks)
     write(f"\n{words}; {failed} could not be written, see above\n")
     for one in plan.failed_hooks:
         write(f"`bylaw install {one.client.host}` shows what is wrong with {visible(one.path)}\n")
     return MISTAKE
-
-
-def _not_in_force(plan: _Plan) -> Iterator[tuple[str, str]]:
-    """Rules that only settings of ours would name."""
-    kept = {one.path for one in plan.rules if one.standing is InPlace.KEPT}
-    chats = [one.path for one in plan.rules if one.path.endswith(".chatmd")]
-    if CONFIGURATION in kept:
-        for path in chats:
-            yield f'[[book]] path = "{path}"', "in your settings puts these rules in force"
-
-
-def _steps(plan: _Plan) -> Iterator[str]:
-    for one in plan.hooks:
-        yield f"\n{one.client.title}:\n"
-        for number, step in enumerate(one.steps(plan.root, plan.python), 1):
-            yield f"  {number}. {step}\n"
-
-
-def _file_row(one: StarterFile) -> tuple[str, ...]:
-    return _STANDINGS[one.standing], one.path, one.why
-
-
-def _hooks_row(one: Offer) -> tuple[str, ...]:
-    standing = InPlace.BLOCKED if one.problem else InPlace.NEW if one.is_new else InPlace.SAME
-    why = one.problem or f"{one.client.title}, because of `{one.found}`"
-    return _STANDINGS[standing], visible(one.path), f"hooks: {visible(why)}"
-
-
-def _lines(rows: Iterable[tuple[str, ...]]) -> str:
-    return "".join(f"  {line}\n" for line in aligned(list(rows)))
-
-
-def _told(files: int, hooks: list[Offer]) -> str:
-    """What is written, in words; empty if it is nothing."""
-    words = [_counted(files)] if files else []
-    titles = ", ".join(one.client.title for one in hooks)
-    return " and ".join([*words, *([f"hooks for {titles}"] if titles else [])])
-
-
-def _counted(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"

@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bylaw.cli.asking import agreed
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, text_or_json, write
-from bylaw.cli.root_option import chosen_root, root_option
+from bylaw.cli.hook_change import (
+    as_json,
+    common_options,
+    numbered,
+    refuse_both,
+    shown_and_agreed,
+)
+from bylaw.cli.output import write
+from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
 from bylaw.hosts.hooks.install.interpreter import interpreter, refuse_interpreter
@@ -19,27 +25,9 @@ from bylaw.hosts.hooks.install.steps import steps
 from bylaw.model.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from bylaw.hosts.hooks.install.installing import Change
-
-
-_COMMON = (
-    click.argument("host", type=click.Choice(list(CLIENTS)), metavar="HOST"),
-    click.option("--project", "scope", flag_value="project", help="In this repository (default)."),
-    click.option("--user", "scope", flag_value="user", help="For whatever you do."),
-    root_option,
-    click.option("--dry-run", is_flag=True, help="Only show what would change."),
-    click.option("--yes", is_flag=True, help="Do not ask: write what is shown."),
-    text_or_json,
-)
-
-
-def common_options(function: Callable[..., int]) -> Callable[..., int]:
-    """What `install` and `uninstall` have in common."""
-    for one in reversed(_COMMON):
-        function = one(function)
-    return function
+    from bylaw.hosts.hooks.install.installing import ConfigChange
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -96,51 +84,13 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
     return 0
 
 
-def refuse_both(*, dry_run: bool, yes: bool) -> None:
-    """Usage that contradicts itself."""
-    if dry_run and yes:
-        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
-
-
-def as_json(change: Change, todo: Sequence[str], *, yes: bool, dry_run: bool) -> int:
-    """Print a change, and carry it out if a person said so before."""
-    if yes:
-        carry_out(change)
-    emit(as_data(change, todo) | {"written": yes and change.changed})
-    return 0 if yes or dry_run or not change.changed else MISTAKE
-
-
-def as_data(change: Change, todo: Sequence[str]) -> dict[str, object]:
-    """A change for programs."""
-    return {
-        "host": change.client.host,
-        "scope": change.scope.value,
-        "path": visible(change.file.shown),
-        "changed": change.changed,
-        "diff": change.diff,
-        "steps": list(todo),
-    }
-
-
-def shown_and_agreed(change: Change, question: str, *, yes: bool, dry_run: bool) -> bool:
-    """Show the difference, and ask unless that was answered."""
-    write(f"{change.diff}\n")
-    if dry_run:
-        return False
-    if yes or agreed(f"{question} [y/N] "):
-        return True
-    write("nothing was written\n")
-    return False
-
-
-def _hooks(change: Change) -> str:
+def _hooks(change: ConfigChange) -> str:
     return f"hooks for {change.client.title}"
 
 
-def _kept(change: Change) -> str:
+def _kept(change: ConfigChange) -> str:
     return "" if change.restored is None else f"what was there is kept in {change.memory.backup}\n"
 
 
 def _steps(todo: Sequence[str]) -> str:
-    lines = [f"  {number}. {step}\n" for number, step in enumerate(todo, 1)]
-    return f"\nnext:\n{''.join(lines)}" if lines else ""
+    return f"\nnext:\n{numbered(todo)}" if todo else ""

@@ -6,7 +6,7 @@ import click
 
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.install import as_json, common_options, refuse_both, shown_and_agreed
+from bylaw.cli.hook_change import as_json, common_options, refuse_both, shown_and_agreed
 from bylaw.cli.output import write
 from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.hooks.install.clients import CLIENTS

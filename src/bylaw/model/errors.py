@@ -24,6 +24,11 @@ class LoadError(BylawError):
         super().__init__("; ".join(d.headline for d in diagnostics))
         self.diagnostics = diagnostics
 
+    @property
+    def headline(self) -> str:
+        """The first reason, in one line."""
+        return self.diagnostics[0].headline if self.diagnostics else str(self)
+
 
 def load_error(
     code: Code,

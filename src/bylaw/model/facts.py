@@ -105,7 +105,10 @@ class Protected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ToolFacts(Facts, frozen=True, kw_only=True):
-    """What is known of a call: which protected files it would change, and which it changed."""
+    """What is known of a call: which protected files it would change, and which were changed.
+
+    After a call, that was while it ran; before one, since the call before it.
+    """
 
     protected: tuple[Protected, ...] = ()
     changed: tuple[Protected, ...] = ()
@@ -115,12 +118,15 @@ class WorkFacts(Facts, frozen=True, kw_only=True):
     """What file policies read on `prompt`, `message` and `agent.stop`.
 
     `withheld` is why the output of the turn should not have been released, where the client had
-    shown it before anybody was asked.
+    shown it before anybody was asked; `changed` are protected files that were changed since the
+    last call, `unjudged` is why not all changes of files were judged.
     """
 
     changes: Changes | UnsetType = UNSET
     entries: dict[str, Entry | None] | UnsetType = UNSET
     withheld: str = ""
+    changed: tuple[Protected, ...] = ()
+    unjudged: str = ""
 
 
 class LawFacts(Facts, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
+from bylaw.model.visible import in_ticks, listed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,8 +24,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
         return meant(near)
     if not names:
         return ""
-    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-    return "known here: " + ", ".join(f"`{name}`" for name in names[:MAX_LISTED]) + more
+    return f"known here: {listed(names, MAX_LISTED, in_ticks)}"
 
 
 def meant(near: str) -> str:

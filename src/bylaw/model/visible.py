@@ -8,7 +8,13 @@ so itself, hence two different texts never look the same for that reason.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, TypeVar
 from unicodedata import category, east_asian_width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
 
 TAB_WIDTH = 4
 
@@ -53,6 +59,17 @@ def brief(text: str) -> str:
     """A piece of foreign text for a message: on one line, and not longer than helps a reader."""
     # More pieces than characters cannot be shown, so a long text is not taken apart to its end.
     return clipped(" ".join(text.split(maxsplit=MAX_BRIEF)), MAX_BRIEF)
+
+
+def listed(things: Sequence[T], most: int, shown: Callable[[T], str] = str) -> str:
+    """Some things as people read them, and how many more there are."""
+    more = f" and {len(things) - most:,} more" if len(things) > most else ""
+    return ", ".join(map(shown, things[:most])) + more
+
+
+def in_ticks(text: str) -> str:
+    """A text as it was written, in a sentence."""
+    return f"`{text}`"
 
 
 def columns(line: str) -> tuple[str, list[int]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.runtime.state_folder import existing_state_folder, state_folder
 
@@ -43,10 +44,14 @@ UNKNOWN = Mark("", None)  # of what cannot be read, and grants nothing
 
 
 class Begun(Struct, frozen=True, array_like=True):
-    """A call that runs: when it began, and the lines that stood there."""
+    """A call that runs: when it began, and the lines that stood there.
+
+    Some clients give their calls no ids: then it is the first of so many `calls` that run.
+    """
 
     at_ns: int
     lines: list[str] = []
+    calls: int = 1
 
     def saw_come(self, mark: Mark) -> bool:
         """Whether an approval was not there before."""
@@ -74,18 +79,34 @@ class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
             return False
         return not any(call.saw_come(mark) for call in self.running.values())
 
-    def after(self, ended: Iterable[str], marks: Iterable[Mark]) -> ApprovalWatch:
-        """Calls have ended: what came meanwhile is doubted from now on."""
-        names = set(ended)
-        calls = [call for name, call in self.running.items() if name in names]
+    def after(self, names: Iterable[str], marks: Iterable[Mark]) -> ApprovalWatch:
+        """All calls of these names have ended: what came meanwhile is doubted from now on."""
+        ended = set(names)
+        running = {name: call for name, call in self.running.items() if name not in ended}
+        calls = [call for name, call in self.running.items() if name in ended]
+        return replace(self._doubting(calls, marks), running=running)
+
+    def after_one(self, name: str, marks: Iterable[Mark]) -> ApprovalWatch:
+        """One of the calls of a name has ended: nobody can tell which, so the first stays."""
+        calls = [call for call in (self.running.get(name),) if call is not None]
+        return self._doubting(calls, marks).without_one(name)
+
+    def without_one(self, name: str) -> ApprovalWatch:
+        """As if one of the calls of a name had not begun."""
+        running = dict(self.running)
+        call = running.pop(name, None)
+        if call is not None and call.calls > 1:
+            running[name] = replace(call, calls=call.calls - 1)
+        return replace(self, running=running)
+
+    def _doubting(self, calls: list[Begun], marks: Iterable[Mark]) -> ApprovalWatch:
         came = [one.key for one in marks if any(call.saw_come(one) for call in calls)]
         new = [key for key in came if key not in {*self.doubted, *self.confirmed}]
         doubted = [*self.doubted, *new]
-        return ApprovalWatch(
-            {name: call for name, call in self.running.items() if name not in names},
-            doubted[:MAX_DOUBTED],
-            self.confirmed,
-            self.nothing_counts or len(doubted) > MAX_DOUBTED,
+        return replace(
+            self,
+            doubted=doubted[:MAX_DOUBTED],
+            nothing_counts=self.nothing_counts or len(doubted) > MAX_DOUBTED,
         )
 
 
@@ -102,44 +123,66 @@ def call_began(root: str, name: str, marks: Iterable[Mark]) -> None:
     """An agent's call begins, with these approvals there."""
     present = list(marks)
     lines = [one.key for one in present if one.changed_ns is None]
-    begun = Begun(time_ns() - _BEHIND_NS, lines)
+    new = Begun(time_ns() - _BEHIND_NS, lines)
 
     def added(watch: ApprovalWatch) -> ApprovalWatch:
-        if len(watch.running) >= MAX_OPEN:
+        known = watch.running.get(name)
+        if known is None and len(watch.running) >= MAX_OPEN:
             watch = watch.after([next(iter(watch.running))], present)
-        running = {**watch.running, name: begun}
-        return msgspec.structs.replace(watch, running=running)
+        begun = new if known is None else replace(known, calls=known.calls + 1)
+        return replace(watch, running={**watch.running, name: begun})
 
     _change(root, added)
 
 
+def call_denied(root: str, name: str) -> None:
+    """A call that was to begin never ran."""
+    _change(root, lambda watch: watch.without_one(name))
+
+
+def call_ended(root: str, name: str, marks: Iterable[Mark]) -> list[Mark]:
+    """A call has ended; the approvals that came meanwhile and do not count."""
+    present = list(marks)
+    before, after = _change(root, lambda watch: watch.after_one(name, present))
+    return _newly_doubted(before, after, present)
+
+
 def calls_ended(root: str, start: str, marks: Iterable[Mark]) -> list[Mark]:
-    """Calls whose names begin so have ended; the approvals that came meanwhile and do not count."""
-    watch = approval_watch(root)
-    names = [name for name in watch.running if name.startswith(start)]
-    if not names:
+    """The same of all calls whose names begin so."""
+    if not approval_watch(root).running:
         return []
     present = list(marks)
-    after = _change(root, lambda now: now.after(names, present))
-    return [one for one in present if one.key in after.doubted and one.key not in watch.doubted]
+
+    def ended(watch: ApprovalWatch) -> ApprovalWatch:
+        return watch.after((name for name in watch.running if name.startswith(start)), present)
+
+    return _newly_doubted(*_change(root, ended), present)
+
+
+def _newly_doubted(before: ApprovalWatch, after: ApprovalWatch, marks: list[Mark]) -> list[Mark]:
+    new = set(after.doubted).difference(before.doubted)
+    return [one for one in marks if one.key in new]
 
 
 def confirm(root: str, key: str) -> None:
     """A person stands for an approval."""
 
     def confirmed(watch: ApprovalWatch) -> ApprovalWatch:
-        return msgspec.structs.replace(watch, confirmed=[*watch.confirmed, key][-MAX_CONFIRMED:])
+        return replace(watch, confirmed=[*watch.confirmed, key][-MAX_CONFIRMED:])
 
     _change(root, confirmed)
 
 
-def _change(root: str, change: Callable[[ApprovalWatch], ApprovalWatch]) -> ApprovalWatch:
+def _change(
+    root: str, change: Callable[[ApprovalWatch], ApprovalWatch]
+) -> tuple[ApprovalWatch, ApprovalWatch]:
+    """What was known, and what is known from now on."""
     with state_folder(root) as folder, folder.locked(FILE):
         before = _decoded(folder.read(FILE, MAX_BYTES))
         after = change(before)
         if after != before:
             folder.write(FILE, msgspec.json.encode(after), lasting=False)
-        return after
+        return before, after
 
 
 def _decoded(data: bytes | None) -> ApprovalWatch:

@@ -43,8 +43,8 @@ class Ask(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speech:
-    """How a coding agent can be spoken to.
+class ClientAbilities:
+    """What a coding agent can: what it tells us of, and how it can be spoken to.
 
     `hears` are the moments that it tells us of, `denies` those at which it takes a refusal,
     `for_model` and `for_person` those at which a text reaches the model or the person. What cannot
@@ -66,15 +66,15 @@ _GATES = frozenset({Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAG
 _NO_END = frozenset(Moment) - {Moment.SESSION_END, Moment.OTHER}
 _CONTEXT = frozenset({Moment.SESSION_START, Moment.PROMPT, Moment.AFTER_TOOL})
 
-SPEECH: Mapping[str, Speech] = {
-    CLAUDE: Speech(
+ABILITIES: Mapping[str, ClientAbilities] = {
+    CLAUDE: ClientAbilities(
         title="Claude Code",
         denies=_GATES,
         for_model=_CONTEXT | {Moment.BEFORE_TOOL},  # at a stop, context would make it go on
         for_person=_NO_END,
         ask=Ask.PERSON,
     ),
-    CODEX: Speech(
+    CODEX: ClientAbilities(
         title="Codex CLI",
         denies=_GATES,
         for_model=_CONTEXT | {Moment.BEFORE_TOOL},
@@ -82,7 +82,7 @@ SPEECH: Mapping[str, Speech] = {
         ask=Ask.DENY,  # it would let the call run
         failures="says only of MCP tools whether a call failed",
     ),
-    GEMINI: Speech(
+    GEMINI: ClientAbilities(
         title="Gemini CLI",
         hears=frozenset(Moment) - {Moment.OTHER, Moment.SUBAGENT_STOP},
         denies=_GATES - {Moment.SUBAGENT_STOP},  # its subagents have no events
@@ -90,21 +90,21 @@ SPEECH: Mapping[str, Speech] = {
         for_person=_NO_END,
         ask=Ask.DENY,  # it would hang where nobody sits
     ),
-    QWEN: Speech(
+    QWEN: ClientAbilities(
         title="Qwen Code",
         denies=_GATES,
         for_model=_CONTEXT,  # before a tool it is ignored
         for_person=_NO_END,
         ask=Ask.PERSON,
     ),
-    COPILOT: Speech(
+    COPILOT: ClientAbilities(
         title="GitHub Copilot CLI",
         denies=_GATES,
         for_model=_CONTEXT | {Moment.BEFORE_TOOL},
         for_person=frozenset(),  # it has no field for that
         ask=Ask.PERSON,
     ),
-    DROID: Speech(
+    DROID: ClientAbilities(
         title="Factory Droid",
         denies=_GATES,
         for_model=_CONTEXT,  # before a tool it is ignored
@@ -112,7 +112,7 @@ SPEECH: Mapping[str, Speech] = {
         ask=Ask.DENY,  # it would let the call run
         failures="has no event after a call that failed",
     ),
-    OPENCODE: Speech(
+    OPENCODE: ClientAbilities(
         title="OpenCode",
         hears=frozenset(Moment) - {Moment.OTHER, Moment.SESSION_END},
         denies=frozenset({Moment.PROMPT, Moment.BEFORE_TOOL}),  # a stop cannot be held up
@@ -120,7 +120,7 @@ SPEECH: Mapping[str, Speech] = {
         for_person=frozenset(),
         ask=Ask.DENY,
     ),
-    CURSOR: Speech(
+    CURSOR: ClientAbilities(
         title="Cursor",
         denies=_GATES,
         # Before a tool, a text that is too long would close the gate; at a prompt, some of its
@@ -137,7 +137,7 @@ TITLES: Mapping[str, str] = {
     CHAT: "a chat",
     PYTHON: "a Python program",
     WORKTREE: "`bylaw policies`",
-    **{host: speech.title for host, speech in SPEECH.items()},
+    **{host: abilities.title for host, abilities in ABILITIES.items()},
 }
 
 # Which events of ours a moment means, in the order in which they are judged.
@@ -166,9 +166,9 @@ SENDS: Mapping[str, frozenset[Kind]] = {
     PYTHON: frozenset(Kind),
     WORKTREE: frozenset({Kind.MESSAGE, Kind.AGENT_STOP, Kind.CUSTOM}),
     **{
-        host: frozenset(kind for moment in speech.hears for kind in KINDS_AT[moment])
+        host: frozenset(kind for moment in abilities.hears for kind in KINDS_AT[moment])
         | {Kind.FILE, Kind.CUSTOM}  # what changed on disk is looked for after calls and at stops
-        for host, speech in SPEECH.items()
+        for host, abilities in ABILITIES.items()
     },
 }
 
@@ -182,5 +182,5 @@ CARRIES_OUT: Mapping[str, frozenset[Op]] = {
     CHAT: _POLICIES | {Op.MESSAGE_INSERT, Op.TOOL_CALL, Op.AGENT_RUN, Op.HISTORY_COMPACT, Op.LOG},
     PYTHON: frozenset({Op.MESSAGE_INSERT, Op.LOG, Op.PROMPT_SHOW, Op.OUTPUT_REPLACE, Op.TOOL_CALL}),
     WORKTREE: _POLICIES,
-    **dict.fromkeys(SPEECH, _HOOKS),
+    **dict.fromkeys(ABILITIES, _HOOKS),
 }

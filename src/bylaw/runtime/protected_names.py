@@ -6,7 +6,9 @@ compared without regard to case: on some systems they are the same.
 
 from __future__ import annotations
 
+from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.configuration import CONFIGURATION
+from bylaw.runtime.paths import lies_in
 from bylaw.runtime.policy_settings import CONFIG as POLICY_CONFIG
 from bylaw.runtime.policy_settings import TRANSIENT
 from bylaw.runtime.state_folder import OURS
@@ -20,46 +22,14 @@ DECIDES_GIT = "it decides what git does"
 OF_POLICIES = "it belongs to file policies"
 
 # Where coding agents keep their hooks: of a project, of a user, or of any folder that can be one.
-HOOK_FILES = (
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/hooks",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".gemini/hooks",
-    ".gemini/extensions",
-    ".qwen/settings.json",
-    ".qwen/hooks",
-    ".qwen/extensions",
-    ".github/hooks",
-    ".github/copilot/settings.json",
-    ".github/copilot/settings.local.json",
-    ".copilot/hooks",
-    ".copilot/config.json",
-    ".copilot/settings.json",
-    ".factory/settings.json",
-    ".factory/settings.local.json",
-    ".factory/hooks.json",
-    ".factory/hooks",
-    ".cursor/hooks.json",
-    ".cursor/hooks",
-    "opencode.json",
-    "opencode.jsonc",
-    ".opencode/plugin",
-    ".opencode/plugins",
-    ".config/opencode/plugin",
-    ".config/opencode/plugins",
+_PLACED = dict.fromkeys(
+    name
+    for client in PLACES.values()
+    for name in (*client.in_project(), *(f"{client.home}/{one}" for one in client.of_user()))
 )
-# Variables that say where else such a folder lies, and what it is called otherwise.
-MOVED = {
-    "CLAUDE_CONFIG_DIR": ".claude",
-    "CODEX_HOME": ".codex",
-    "QWEN_HOME": ".qwen",
-    "COPILOT_HOME": ".copilot",
-    "OPENCODE_CONFIG_DIR": ".opencode",
-    "XDG_CONFIG_HOME": ".config",
-}
+HOOK_FILES = tuple(
+    one for one in _PLACED if not any(lies_in(one, other) for other in _PLACED if other != one)
+)
 # What decides what git runs and what it sees; the rest of its folder is its daily work.
 GIT_SWITCHES = frozenset({"hooks", "config", "config.worktree", "info", "commondir", "gitdir"})
 

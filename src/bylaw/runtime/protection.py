@@ -11,8 +11,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
 from bylaw.runtime.own_place import CACHE, STATE, named_place
 from bylaw.runtime.paths import (
@@ -34,7 +35,6 @@ from bylaw.runtime.protected_names import (
     HOLDS_HOOKS,
     HOLDS_SETTINGS,
     HOOK_FILES,
-    MOVED,
     protected_by_name,
 )
 from bylaw.runtime.root import holds_settings
@@ -42,20 +42,24 @@ from bylaw.runtime.state_folder import OURS
 from bylaw.runtime.switches import SWITCHES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.runtime.discovery import Place
     from bylaw.runtime.settings.tables import ProtectSettings
 
+# Whether a file is meant, by its path and by that from the folder in which it was looked for.
+Fits: TypeAlias = "Callable[[str, str], bool]"
+
 MAX_DEEP = 6
 MAX_LOOKED = 2_000  # files of a folder
+MAX_LISTED = 20_000  # names in it
 _IN_FORCE = "it is in force"
 _RULES = "rules lie there"
 _NAMED = "the settings protect it"
 _APPROVALS = "approvals are given there"
 
 
-class Kept(NamedTuple):
+class ProtectedPath(NamedTuple):
     """A path that is protected, and why."""
 
     path: str
@@ -87,16 +91,16 @@ class Protection:
         # The root itself may lie below such a name.
         return protected_by_name(self.shown(location)) or self._as_new_rule(folded)
 
-    def found(self, path: str) -> Kept | None:
+    def found(self, path: str) -> ProtectedPath | None:
         """The same for any path: where it leads, and where it lies itself if it is a link."""
         for location in _meant(path):
             why = self.why(location)
             if why is not None:
-                return Kept(self.shown(location), why)
+                return ProtectedPath(self.shown(location), why)
         return None
 
-    def found_below(self, path: str, names: Collection[str] = ()) -> Kept | None:
-        """What is protected in a folder, if anything is; if there are names, what is called so."""
+    def found_below(self, path: str, fits: Fits) -> ProtectedPath | None:
+        """What is protected in a folder, if a file of it fits."""
         if not self.settings.enabled:
             return None
         for folder in _meant(path):
@@ -105,34 +109,34 @@ class Protection:
                 f"{folder}/{name}": why for name, why in ANYWHERE if is_there(f"{folder}/{name}")
             }
             for place, why in {**self._existing, **own}.items():
-                if lies_in(place.casefold(), folded) and _is_called(place, names):
-                    return Kept(self.shown(place), why)
+                if lies_in(place.casefold(), folded) and _has_fitting(place, folder, fits):
+                    return ProtectedPath(self.shown(place), why)
         return None
 
-    def found_ending(self, ending: str) -> Kept | None:
+    def found_ending(self, ending: str) -> ProtectedPath | None:
         """What a path can be of which only the end is known; `ending` begins with a `/`."""
         if not self.settings.enabled:
             return None
         why = protected_by_name(ending)
         if why is not None:
-            return Kept(ending.strip("/"), why)
+            return ProtectedPath(ending.strip("/"), why)
         folded = ending.casefold().rstrip("/")
         for place, why in self._kept.items():
             if folded and place.endswith(folded):
-                return Kept(self.shown(place), why)
+                return ProtectedPath(self.shown(place), why)
         return None
 
-    def mentioned(self, text: str) -> Kept | None:
+    def mentioned(self, text: str) -> ProtectedPath | None:
         """What a text that nobody can read to its end speaks of."""
         if not self.settings.enabled:
             return None
         folded = text.casefold()
         for name, why in ANYWHERE:
             if name.casefold() in folded:
-                return Kept(name, why)
+                return ProtectedPath(name, why)
         for place, why in self._kept.items():
             if place.rpartition("/")[2] in folded:
-                return Kept(self.shown(place), why)
+                return ProtectedPath(self.shown(place), why)
         return None
 
     def watched(self) -> Iterator[str]:
@@ -141,13 +145,16 @@ class Protection:
         What Bylaw itself writes while an agent works is not among them.
         """
         yield from self.files
-        names = [CONFIGURATION, PROJECT, SWITCHES, POLICY_CONFIG, *self.approvals]
-        names += [*self.settings.paths, *(f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))]
-        yield from (f"{self._top}/{name}" for name in (*names, *HOOK_FILES))
+        own = (CONFIGURATION, PROJECT, SWITCHES, POLICY_CONFIG)
+        yield from (f"{self._top}/{name}" for name in own)
+        yield from (f"{top}/{name}" for top in self._tops() for name in HOOK_FILES)
+        yield from _moved()
         for place in self.places:
             yield from self._rules_in(place)
-        yield from (f"{top}/{name}" for top in list(self._tops())[1:] for name in HOOK_FILES)
-        yield from _moved()
+        git = (f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))
+        # What people name comes last: it may be large, and there is an end to what is looked at.
+        others = (*self.approvals, *git, *self.settings.paths)
+        yield from (f"{self._top}/{name}" for name in others)
 
     def _rules_in(self, place: Place) -> Iterator[str]:
         folder = f"{self._top}/{place.folder}".rstrip("/")
@@ -231,13 +238,10 @@ def _both(paths: Iterable[str]) -> Iterator[str]:
             yield leads
 
 
-def _is_called(place: str, names: Collection[str]) -> bool:
-    """Whether a file, or one in a folder, has one of these names."""
-    if not names:
-        return True
-    files = islice(files_in(place, MAX_DEEP), MAX_LOOKED)
-    found = (file.rpartition("/")[2].casefold() for file in (place, *files))
-    return any(fnmatchcase(one, name.casefold()) for one in found for name in names)
+def _has_fitting(place: str, folder: str, fits: Fits) -> bool:
+    """Whether a file fits, or one in a folder does."""
+    files = (place, *islice(files_in(place, MAX_DEEP), MAX_LOOKED))
+    return any(fits(file, file[len(folder) :].lstrip("/")) for file in files)
 
 
 def files_in(path: str, deep: int) -> Iterator[str]:
@@ -247,7 +251,7 @@ def files_in(path: str, deep: int) -> Iterator[str]:
         if S_ISREG(mode):
             yield path
         elif S_ISDIR(mode) and deep:
-            for name in sorted(os.listdir(as_bytes(path)))[:MAX_LOOKED]:  # noqa: PTH208 - same
+            for name in sorted(os.listdir(as_bytes(path)))[:MAX_LISTED]:  # noqa: PTH208 - same
                 yield from files_in(f"{path}/{as_text(name)}", deep - 1)
     except (OSError, ValueError):
         return
@@ -260,9 +264,5 @@ def _own_folders() -> Iterator[str]:
 
 def _moved() -> Iterator[str]:
     """The files of coding agents where a variable says that they lie."""
-    for variable, usual in MOVED.items():
-        folder = os.environ.get(variable, "")
-        if folder.startswith("/"):
-            for name in HOOK_FILES:
-                if name.startswith(f"{usual}/"):
-                    yield f"{folder.rstrip('/')}/{name.removeprefix(f'{usual}/')}"
+    for client in PLACES.values():
+        yield from client.moved(os.environ)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bylaw.model.event import AgentStop
 from bylaw.model.stops import UNANSWERED, blocks_stop, released, violations
-from bylaw.model.visible import clipped, visible
+from bylaw.model.visible import clipped, in_ticks, listed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,8 +94,6 @@ def _by_blocks(over: Mapping[str, int]) -> list[tuple[int, list[str]]]:
 def let_through(reasons: Iterable[Reason], blocks: int) -> str:
     """What a person is told of rules that object and do not block any more, in any host."""
     rules = [clipped(visible(one), MAX_NAME) for one in dict.fromkeys(r.rule for r in reasons)]
-    left = len(rules) - MAX_NAMED
-    named = ", ".join(f"`{rule}`" for rule in rules[:MAX_NAMED])
-    more = f" and {left} more" if left > 0 else ""
+    named = listed(rules, MAX_NAMED, in_ticks)
     times = "1 block" if blocks == 1 else f"{blocks} blocks"
-    return f"let through after {times}: {named}{more}; it is recorded as {UNANSWERED}"
+    return f"let through after {times}: {named}; it is recorded as {UNANSWERED}"

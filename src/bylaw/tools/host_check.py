@@ -18,13 +18,13 @@ from bylaw.model.source import Span
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import CallStatus, DeliverAt, Kind, Moment, Op
 from bylaw.runtime.effects import (
+    ABILITIES,
     BUS,
     CARRIES_OUT,
     CHAT,
     KINDS_AT,
     NOTICE_AT,
     SENDS,
-    SPEECH,
     TITLES,
     Ask,
 )
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.rule import Rule
     from bylaw.model.source import SourceFile
-    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.effects import ClientAbilities
     from bylaw.runtime.loading import Library, LoadedBook
     from bylaw.runtime.named_rules import NamedRule
 
@@ -88,11 +88,11 @@ class _Checked:
     def findings(self) -> Iterator[Diagnostic]:
         yield from self._events()
         yield from self._effects()
-        speech = SPEECH.get(self.host)
-        if speech is not None:
+        abilities = ABILITIES.get(self.host)
+        if abilities is not None:
             for part in self.rule.parts:
-                yield from self._verdict(part, speech)
-                yield from self._texts(part, speech)
+                yield from self._verdict(part, abilities)
+                yield from self._texts(part, abilities)
 
     def _events(self) -> Iterator[Diagnostic]:
         """Kinds of events, and ends of calls, that never come."""
@@ -101,10 +101,10 @@ class _Checked:
             named = enumerated([f"`{kind}`" for kind in missed])
             headline = f"`{self.rule.id}` is for {named}, of which {self.title} never tells"
             yield self._warn(HOST_EVENT, headline, "so it never fires there")
-        speech, status = SPEECH.get(self.host), self.rule.status
-        if speech and speech.failures and status and CallStatus.OK not in status:
+        abilities, status = ABILITIES.get(self.host), self.rule.status
+        if abilities and abilities.failures and status and CallStatus.OK not in status:
             headline = (
-                f"`{self.rule.id}` is for calls that fail, and {self.title} {speech.failures}"
+                f"`{self.rule.id}` is for calls that fail, and {self.title} {abilities.failures}"
             )
             yield self._warn(HOST_EVENT, headline, "so it seldom or never fires there")
 
@@ -123,50 +123,56 @@ class _Checked:
             by = f"; carried out by {enumerated(able)}" if able else ""
             yield self._warn(HOST_EFFECT, headline, f"it is recorded as `not_carried_out`{by}")
 
-    def _verdict(self, part: Rule, speech: Speech) -> Iterator[Diagnostic]:
+    def _verdict(self, part: Rule, abilities: ClientAbilities) -> Iterator[Diagnostic]:
         """A refusal that holds nothing up, or is not what it was meant to be."""
         judgement = part.judgement
         kinds = [kind for kind in part.on.kinds if kind in _GATES]
         if judgement is None or judgement.verdict < Verdict.ASK or not kinds:
             return
-        id_, moments = self.rule.id, _moments(part, speech, kinds)
-        too_late = moments - speech.denies
+        id_, moments = self.rule.id, _moments(part, abilities, kinds)
+        too_late = moments - abilities.denies
         if too_late:
             headline = f"`{id_}` cannot hold up {_named(too_late)} in {self.title}"
             yield self._warn(
-                HOST_VERDICT, headline, f"its reason is told later, at {_later(speech)}"
+                HOST_VERDICT, headline, f"its reason is told later, at {_later(abilities)}"
             )
-        if moments & speech.denies & _STOPS and part.on.kinds == _OUTPUT:
+        if moments & abilities.denies & _STOPS and part.on.kinds == _OUTPUT:
             headline = f"`{id_}` refuses an output that {self.title} has shown by then"
             yield self._warn(HOST_VERDICT, headline, "the stop is blocked instead, with its reason")
         asks = judgement.verdict is Verdict.ASK and Moment.BEFORE_TOOL in moments
-        if asks and speech.ask is not Ask.PERSON:
+        if asks and abilities.ask is not Ask.PERSON:
             headline = f"`{id_}` asks a person, which {self.title} cannot do"
-            yield self._warn(HOST_VERDICT, headline, f"the call is {speech.ask}")
+            yield self._warn(HOST_VERDICT, headline, f"the call is {abilities.ask}")
 
-    def _texts(self, part: Rule, speech: Speech) -> Iterator[Diagnostic]:
+    def _texts(self, part: Rule, abilities: ClientAbilities) -> Iterator[Diagnostic]:
         """Messages, notices and warnings that somebody hears later, or somebody else."""
-        id_, moments = self.rule.id, _moments(part, speech, part.on.kinds)
-        silent = moments - speech.for_model
+        id_, moments = self.rule.id, _moments(part, abilities, part.on.kinds)
+        silent = moments - abilities.for_model
         if part.judgement is not None and part.judgement.verdict >= Verdict.ASK:
-            silent -= speech.denies & _STOPS  # it is told with the reason
+            silent -= abilities.denies & _STOPS  # it is told with the reason
         for maker in part.plan.steps:
             if maker.op is Op.MESSAGE_INSERT and silent and silent == moments:
-                yield self._waits(f"the message of `{id_}`", silent, speech)
-            if isinstance(maker, NoticeMaker) and (due := _due(maker, moments) - speech.for_model):
-                yield self._waits(f"the notice of `{id_}`", due, speech)
+                yield self._waits(f"the message of `{id_}`", silent, abilities)
+            if isinstance(maker, NoticeMaker) and (
+                due := _due(maker, moments) - abilities.for_model
+            ):
+                yield self._waits(f"the notice of `{id_}`", due, abilities)
         warns = part.judgement is not None and part.judgement.verdict is Verdict.WARN
-        if warns and (unshown := moments - speech.for_person):
+        if warns and (unshown := moments - abilities.for_person):
             headline = f"the warning of `{id_}` is not shown to the person by {self.title}"
-            unheard = unshown - speech.for_model
+            unheard = unshown - abilities.for_model
             help_ = (
-                f"the model is told later, at {_later(speech)}" if unheard else "the model is told"
+                f"the model is told later, at {_later(abilities)}"
+                if unheard
+                else "the model is told"
             )
             yield self._warn(HOST_TEXT, headline, help_)
 
-    def _waits(self, what: str, moments: frozenset[Moment], speech: Speech) -> Diagnostic:
+    def _waits(
+        self, what: str, moments: frozenset[Moment], abilities: ClientAbilities
+    ) -> Diagnostic:
         headline = f"{what} does not reach the model at {_named(moments)} in {self.title}"
-        return self._warn(HOST_TEXT, headline, f"it waits for {_later(speech)}")
+        return self._warn(HOST_TEXT, headline, f"it waits for {_later(abilities)}")
 
     def _warn(self, code: Code, headline: str, help_: str) -> Diagnostic:
         return warning(code, headline, self.source, self._span, help=help_)
@@ -188,9 +194,9 @@ def _is_carried_out(part: Rule, op: Op, host: str) -> bool:
     return op in CARRIES_OUT[host] and not is_elsewhere
 
 
-def _moments(part: Rule, speech: Speech, kinds: Container[Kind]) -> frozenset[Moment]:
+def _moments(part: Rule, abilities: ClientAbilities, kinds: Container[Kind]) -> frozenset[Moment]:
     """When the client tells of such an event."""
-    heard = speech.hears - {Moment.SUBAGENT_STOP} if part.on.main_agent else speech.hears
+    heard = abilities.hears - {Moment.SUBAGENT_STOP} if part.on.main_agent else abilities.hears
     return frozenset(one for one in heard if any(kind in kinds for kind in KINDS_AT[one]))
 
 
@@ -204,6 +210,6 @@ def _named(moments: frozenset[Moment], last: str = "and") -> str:
     return enumerated([words for moment, words in _WORDS.items() if moment in moments], last)
 
 
-def _later(speech: Speech) -> str:
+def _later(abilities: ClientAbilities) -> str:
     """When a text can reach the model."""
-    return _named(speech.for_model, "or")
+    return _named(abilities.for_model, "or")

@@ -6,11 +6,11 @@ from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.base import Told
 from bylaw.hosts.hooks.closing import CLOSED_WORDS
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import SPEECH, Ask
+from bylaw.runtime.effects import ABILITIES, Ask
 
 # Every event that somebody may be installed for, by us or by hand.
-EVENTS = {host: {*adapter_named(host).moments, *CLOSED_WORDS[host], "Nobody"} for host in SPEECH}
-PAIRS = [(host, event) for host in SPEECH for event in sorted(EVENTS[host])]
+EVENTS = {host: {*adapter_named(host).moments, *CLOSED_WORDS[host], "Nobody"} for host in ABILITIES}
+PAIRS = [(host, event) for host in ABILITIES for event in sorted(EVENTS[host])]
 # Enough for every event of every client.
 PAYLOAD = {
     "session_id": "s",
@@ -56,13 +56,13 @@ def heard(host, event, payload=PAYLOAD):
 
 def as_delivered(host, moment, told):
     """Of what may be told, what `delivered` leaves for that moment."""
-    speech = SPEECH[host]
-    refused = told.refused and moment in speech.denies
-    asked = told.asked and moment is Moment.BEFORE_TOOL and speech.ask is Ask.PERSON
+    abilities = ABILITIES[host]
+    refused = told.refused and moment in abilities.denies
+    asked = told.asked and moment is Moment.BEFORE_TOOL and abilities.ask is Ask.PERSON
     return Told(
         refused=refused,
         asked=asked and not refused,
         reason=told.reason,
-        for_model=told.for_model if moment in speech.for_model and not refused else (),
-        for_person=told.for_person if moment in speech.for_person else (),
+        for_model=told.for_model if moment in abilities.for_model and not refused else (),
+        for_person=told.for_person if moment in abilities.for_person else (),
     )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bylaw.hosts.hooks.patch import patched_paths
 from bylaw.hosts.hooks.tool_names import MAX_PATHS
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 BEFORE = {
     **dict.fromkeys(("claude", "codex", "qwen", "droid"), "PreToolUse"),
@@ -92,7 +92,7 @@ def test_a_tool_keeps_its_name_and_gets_ours(host, tool, args, also, paths):
     assert call.args.get("paths") == paths
 
 
-@pytest.mark.parametrize("host", SPEECH)
+@pytest.mark.parametrize("host", ABILITIES)
 def test_every_client_has_a_shell_and_a_way_to_write(host):
     names = {name for one, _, _, also, _ in CASES if one == host for name in also}
 

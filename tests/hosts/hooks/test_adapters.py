@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.base import Heard, PayloadError, Told
-from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, closed
+from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, client_behind, closed
+from bylaw.hosts.hooks.closing import GUESTS as GUESTS_BY_HEART
+from bylaw.hosts.hooks.install.clients import GUESTS
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
-clients = pytest.mark.parametrize("host", SPEECH)
+clients = pytest.mark.parametrize("host", ABILITIES)
 pairs = pytest.mark.parametrize(("host", "event"), PAIRS)
 gates = pytest.mark.parametrize(
     ("host", "event"), [(host, event) for host in CLOSED_WORDS for event in CLOSED_WORDS[host]]
@@ -97,7 +99,7 @@ def test_nothing_to_say_is_silence(host, event):
 def test_refusals_by_heart_are_those_of_the_adapter(host, event, reason):
     """The front end has them without importing anything."""
     found = heard(host, event)
-    assert found.moment in SPEECH[host].denies
+    assert found.moment in ABILITIES[host].denies
 
     output = adapter_named(host).answer(found, Told(refused=True, reason=reason))
 
@@ -106,7 +108,7 @@ def test_refusals_by_heart_are_those_of_the_adapter(host, event, reason):
 
 @pairs
 def test_every_event_that_can_be_refused_is_known_by_heart(host, event):
-    assert (heard(host, event).moment in SPEECH[host].denies) == (event in CLOSED_WORDS[host])
+    assert (heard(host, event).moment in ABILITIES[host].denies) == (event in CLOSED_WORDS[host])
 
 
 @gates
@@ -168,3 +170,11 @@ def test_a_question_is_asked_only_by_clients_that_ask(host):
     asks = '"ask"' in output.stdout
     assert asks == (host in ("claude", "qwen", "copilot"))
     assert output.exit_code == 0
+
+
+def test_who_runs_hooks_of_claude_code_is_known_by_heart_as_the_table_says():
+    assert dict(GUESTS_BY_HEART) == {guest.variable: host for host, guest in GUESTS.items()}
+    for host, guest in GUESTS.items():
+        assert client_behind("claude", {guest.variable: "1"}) == host
+        assert client_behind("claude", {guest.variable: "1", "CLAUDECODE": "1"}) == "claude"
+        assert client_behind("codex", {guest.variable: "1"}) == "codex"

@@ -1,6 +1,7 @@
 """Approvals that come while a call of an agent runs: they do not count until a person confirms."""
 
 import os
+import time
 from contextlib import closing
 
 import pytest
@@ -117,6 +118,53 @@ def test_a_call_that_is_never_told_to_have_ended_ends_with_the_stop(repository, 
 
     assert granted(approvals) == []
     assert not approval_watch(str(repository.root)).running
+
+
+def gemini(repository, event, **fields):
+    """A hook of a client whose calls have no ids."""
+    about = {"tool_name": "run_shell_command", "tool_input": {"command": "python3 tidy.py"}}
+    data = repository.payload(event, **(about if "Tool" in event else {}), **fields)
+    assert repository.raw("gemini", event, data=data).code == 0
+
+
+def test_of_parallel_calls_without_ids_the_first_counts_and_the_last_ends(repository, approvals):
+    gemini(repository, "BeforeTool")
+    repository.write(TOKEN, "Approved\n")
+    time.sleep(0.1)  # longer than the clock of files may stand still
+    gemini(repository, "BeforeTool")
+    assert granted(approvals) == []
+    gemini(repository, "AfterTool", tool_response={})
+    assert granted(approvals) == []
+
+    repository.write("SHARED_CONTEXT.md", f"{CONTEXT}{LINE}")  # by the call that still runs
+    assert granted(approvals) == []
+    gemini(repository, "AfterTool", tool_response={})
+
+    assert granted(approvals) == []
+    assert not approval_watch(str(repository.root)).running
+    repository.write("SHARED_CONTEXT.md", f"{CONTEXT}{LINE.replace('12:05', '12:06')}")
+    assert granted(approvals) == ["SHARED_CONTEXT.md:5"]
+
+
+def test_a_call_that_was_denied_never_ran(repository, approvals):
+    assert repository.shell("rm bylaw.toml").code == 2
+    repository.write(TOKEN, "Approved\n")
+
+    assert granted(approvals) == [TOKEN]
+    begin(repository, "c2")
+    end(repository, "c2")
+    assert granted(approvals) == [TOKEN]
+
+
+def test_a_subagent_that_stops_ends_no_calls_of_others(repository, approvals):
+    begin(repository)
+    about = {"stop_hook_active": False, "last_assistant_message": "Done."}
+    repository.call("SubagentStop", agent_id="a1", agent_type="x", **about)
+    repository.write(TOKEN, "Approved\n")
+
+    assert granted(approvals) == []
+    end(repository)
+    assert granted(approvals) == []
 
 
 def test_a_call_that_would_write_an_approval_is_refused_before(repository):

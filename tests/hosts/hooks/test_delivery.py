@@ -7,10 +7,10 @@ from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.hook_host import HookHost
 from bylaw.hosts.hooks.notes import SessionNotes
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 GATES = (Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAGENT_STOP)
-clients = pytest.mark.parametrize("host", SPEECH)
+clients = pytest.mark.parametrize("host", ABILITIES)
 moments = pytest.mark.parametrize("moment", [one for one in Moment if one is not Moment.OTHER])
 
 
@@ -18,7 +18,7 @@ def deliver(host, moment, told, notes, for_model=(), for_person=()):
     said = HookHost(host)
     said.for_model += for_model
     said.for_person += for_person
-    return delivered(Heard(name="x", moment=moment), told, said, SPEECH[host], notes)
+    return delivered(Heard(name="x", moment=moment), told, said, ABILITIES[host], notes)
 
 
 @clients
@@ -28,7 +28,7 @@ def test_refusal_is_taken_or_told_later(host, moment):
 
     told = deliver(host, moment, Told(refused=True, reason="no"), notes)
 
-    assert told.refused == (moment in SPEECH[host].denies)
+    assert told.refused == (moment in ABILITIES[host].denies)
     if not told.refused:
         assert "no" in (*told.for_model, *told.for_person, *notes.waiting)
 
@@ -39,7 +39,7 @@ def test_only_a_call_can_wait_for_a_person(host, moment):
     told = deliver(host, moment, Told(asked=True, reason="may it?"), SessionNotes())
 
     assert told.asked == (moment is Moment.BEFORE_TOOL)
-    assert told.refused == (moment is not Moment.BEFORE_TOOL and moment in SPEECH[host].denies)
+    assert told.refused == (moment is not Moment.BEFORE_TOOL and moment in ABILITIES[host].denies)
 
 
 @clients
@@ -49,7 +49,7 @@ def test_a_text_for_the_model_is_told_now_or_waits(host, moment):
 
     told = deliver(host, moment, Told(), notes, for_model=["remember"])
 
-    now = moment in SPEECH[host].for_model
+    now = moment in ABILITIES[host].for_model
     assert told.for_model == (("remember",) if now else ())
     assert notes.waiting == ([] if now else ["remember"])
 
@@ -73,7 +73,7 @@ def test_a_warning_is_for_the_person_or_else_for_the_model(host, moment):
 
     told = deliver(host, moment, Told(), notes, for_person=["careful"])
 
-    if moment in SPEECH[host].for_person:
+    if moment in ABILITIES[host].for_person:
         assert told.for_person == ("careful",)
         assert not told.for_model
         assert not notes.waiting

@@ -11,6 +11,7 @@ from bylaw.cli import main
 from bylaw.hosts.hooks import disk
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.handling import heard_from, put_to_rules
+from bylaw.hosts.worktree import look_back
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import STORED, stored
 
@@ -273,11 +274,67 @@ def test_what_a_rule_has_against_a_change_the_model_is_told(session):
     assert said.exit_code == 0
 
 
-def test_a_flood_has_an_end_that_is_told(session, monkeypatch):
-    monkeypatch.setattr(disk, "MAX_EVENTS", 3)
-    found = session.run("for one in 1 2 3 4 5; do echo $one > src/$one.txt; done")
+def test_of_a_flood_the_rest_waits_for_the_next_look(session, monkeypatch):
+    monkeypatch.setattr(disk, "MAX_EVENTS", 2)
+    session.before()
+    for number in range(7):
+        session.write(f"src/{number}.txt", "x")
 
-    assert found == ["created src/1.txt", "created src/2.txt", "created src/3.txt"]
+    said = []
+    assert session.new(lambda: said.append(session.after())) == [
+        "created src/0.txt",
+        "created src/1.txt",
+    ]
+    assert "5 changes of files wait to be judged" in said[0].stdout
+    assert session.new(session.before) == ["created src/2.txt", "created src/3.txt"]
+    session.write("src/0.txt", "y")
+    assert session.new(session.after) == ["created src/4.txt", "created src/5.txt"]
+    assert session.new(session.stop_here) == ["created src/6.txt", "modified src/0.txt"]
+    assert {one.actor for one in session.files()} == {"claude"}
+    assert session.run("true") == []
+
+
+def test_a_stop_that_would_leave_changes_unjudged_is_objected_to(session, monkeypatch):
+    monkeypatch.setattr(disk, "MAX_EVENTS", 1)
+    monkeypatch.setattr(disk, "MAX_AT_STOP", 2)
+    session.run("for one in 1 2 3 4; do echo $one > src/$one.txt; done")
+
+    first, second = session.stop_here(), session.stop_here()
+
+    assert first.exit_code == 2
+    assert "1 change of files still to be judged: stop again" in first.stderr
+    assert "rule unjudged" in first.stderr
+    assert second.exit_code == 0
+    assert [one.path for one in session.files()] == [f"src/{one}.txt" for one in "1234"]
+
+
+def test_what_is_too_much_to_keep_is_told_at_the_stop_until_a_person_speaks(session, monkeypatch):
+    monkeypatch.setattr(disk, "MAX_EVENTS", 1)
+    monkeypatch.setattr(disk, "MAX_WAITING", 1)
+    session.run("for one in 1 2 3 4; do echo $one > src/$one.txt; done")
+    session.run("true")
+
+    stopped = session.stop_here()
+
+    assert stopped.exit_code == 2
+    assert "2 changes of files too many to be judged at all" in stopped.stderr
+    session.hear("UserPromptSubmit", prompt="go on")
+    assert session.stop_here().exit_code == 0
+
+
+def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session, monkeypatch):
+    """So many files in the way that git is not asked hide nothing."""
+    session.run("true")
+    monkeypatch.setattr(look_back, "MAX_DIRTY", 2)
+    session.run("for one in 1 2 3; do echo $one > $one.txt; done; echo 3 > src/a.py")
+
+    stopped = session.stop_here()
+
+    assert stopped.exit_code == 2
+    assert "more than 2 files are not as in HEAD: nobody can tell" in stopped.stderr
+    for number in (1, 2, 3):
+        (session.root / f"{number}.txt").unlink()
+    assert session.new(session.stop_here) == ["modified src/a.py"]
 
 
 def test_the_hooks_of_a_client_as_processes(session):

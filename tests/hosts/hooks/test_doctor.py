@@ -71,7 +71,7 @@ def set_up(tmp_path, monkeypatch, a_person):
     monkeypatch.setenv("HOME", str(made.home))
     monkeypatch.setenv("PATH", f"{made.home}/bin")
     for client in CLIENTS.values():
-        for variable, _ in client.variables:
+        for variable, _ in client.places.variables:
             monkeypatch.delenv(variable, raising=False)
     made.rules(NO_SHELL)
     return made
@@ -148,6 +148,16 @@ def test_hooks_for_the_user_and_for_the_project(set_up):
     (told,) = set_up.wrong("droid")
     assert "judged twice" in told
     assert "`bylaw uninstall droid --" in told
+
+
+def test_hooks_for_claude_code_that_another_client_runs(set_up):
+    """Copilot CLI does so always, Cursor if a person lets it."""
+    for host in ("claude", "copilot", "cursor"):
+        set_up.program(host)
+        set_up.install(host)
+    assert any("judged twice" in told for told in set_up.wrong("copilot"))
+    assert not any("judged twice" in told for told in set_up.wrong("cursor"))
+    assert any("may be judged twice" in told for told in set_up.found("cursor", Level.NOTE))
 
 
 def test_hooks_that_are_switched_off(set_up):

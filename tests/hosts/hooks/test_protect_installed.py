@@ -4,6 +4,7 @@ import pytest
 
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.places import Scope, file_of
+from bylaw.runtime.paths import lies_in
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings
 
@@ -18,7 +19,9 @@ READ_TOO = (
     ".github/copilot/settings.local.json",
     ".factory/settings.local.json",
 )
-VARIABLES = [(host, name) for host, client in CLIENTS.items() for name, _ in client.variables]
+VARIABLES = [
+    (host, name) for host, client in CLIENTS.items() for name, _ in client.places.variables
+]
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +35,11 @@ def root(tmp_path, monkeypatch):
 
 
 def is_protected(root, host, scope):
-    file = file_of(CLIENTS[host], scope, root)
-    return Protection(root, ProtectSettings()).found(file.location) is not None
+    """Against calls, and looked at after them."""
+    location = file_of(CLIENTS[host], scope, root).location
+    protection = Protection(root, ProtectSettings())
+    watched = any(lies_in(location, one) for one in protection.watched())
+    return watched and protection.found(location) is not None
 
 
 @pytest.mark.parametrize("host", CLIENTS)

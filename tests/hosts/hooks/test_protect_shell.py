@@ -2,6 +2,8 @@
 
 import os
 import re
+import tarfile
+from zipfile import ZipFile
 
 import pytest
 
@@ -289,6 +291,72 @@ git update-index --assume-unchanged src/a.py
 git update-index --skip-worktree src/a.py
 git -C src update-index --skip a.py
 find src -type f | xargs git update-index --assume-unchanged
+strace -o bylaw.toml ls
+strace -fobylaw.toml ls
+ltrace -o bylaw.toml ls
+/usr/bin/time -o bylaw.toml ls
+/usr/bin/time --output=bylaw.toml ls
+script bylaw.toml
+script -q -a bylaw.toml
+watch -n1 'rm bylaw.toml'
+git bisect run rm bylaw.toml
+git bisect run sh -c 'rm bylaw.toml'
+git rebase -x 'rm bylaw.toml' HEAD~1
+git rebase -i --exec='rm bylaw.toml' HEAD~1
+git submodule foreach 'rm bylaw.toml'
+git filter-branch --tree-filter 'rm bylaw.toml' HEAD
+git difftool -x 'rm bylaw.toml'
+git grep --open-files-in-pager='rm bylaw.toml' x
+git --work-tree=rules checkout -- a.toml
+git --work-tree rules checkout -- a.toml
+git --git-dir=.git --work-tree=. checkout -- .
+GIT_WORK_TREE=rules git checkout -- a.toml
+history -w bylaw.toml
+history -a bylaw.toml
+cloc --out=bylaw.toml .
+cloc --report-file bylaw.toml .
+scc -o bylaw.toml
+scc --output=bylaw.toml
+xxd other.toml bylaw.toml
+xxd -r -p other.toml bylaw.toml
+bat --pager 'rm bylaw.toml' README.md
+bat --pager='rm bylaw.toml' README.md
+make -f - <<'E'\nall:\n\t@rm bylaw.toml\nE
+make -f- <<< 'all: ; rm bylaw.toml'
+printf 'all:\\n\\trm bylaw.toml\\n' | make --file=-
+make --eval='all: ; rm bylaw.toml'
+(echo true; echo 'rm bylaw.toml'; echo true) | sh
+(echo 'rm bylaw.toml'; echo true) 2>/dev/null | bash
+{ echo 'rm bylaw.toml'; echo true; } | sh
+for i in 1; do echo 'rm bylaw.toml'; done | sh
+if true; then echo 'rm bylaw.toml'; echo x; fi | sh
+bash <(echo 'rm bylaw.toml')
+source <(echo 'rm bylaw.toml')
+python3 <(echo 'open("bylaw.toml","w")')
+echo 'rm bylaw.toml' > >(sh)
+cat other.toml > >(tee bylaw.toml)
+grep -rl x . | xargs sed -i s/x/y/
+grep -rl 'x\\|z' --include='*.toml' . | sort | xargs sed -i s/x/y/
+rg -l '(x|z)' | xargs sed -i s/x/y/
+git grep -l x | xargs sed -i s/x/y/
+git ls-files | xargs sed -i s/x/y/
+git ls-files | grep '^rules/' | xargs rm
+grep -rl kept_there . | xargs sed -i s/x/y/
+rg -uu -l kept_there | xargs sed -i s/x/y/
+rg -l "$UNHEARD_OF" | xargs sed -i s/x/y/
+ls | xargs rm
+fd -e toml | xargs rm
+fd bylaw | xargs rm
+find . -type f | head -100 | xargs rm
+find . -type f -fls bylaw.toml
+tar xf evil.tar
+tar -xzf evil.tar
+tar --extract --file=evil.tar
+tar -xf evil.tar -C .
+tar -C src -xf deep.tar --strip-components=1 && tar xf deep.tar --strip-components=1
+unzip -o evil.zip
+unzip -qo evil.zip -d .
+unzip -o ../top/evil.zip
 apply_patch '*** Begin Patch\n*** Delete File: bylaw.toml\n*** End Patch'
 """
 
@@ -421,16 +489,88 @@ cat bylaw.toml | sh -c cat
 cat good.patch | git apply
 cat good.patch | patch -p1
 git diff HEAD~1 | git apply -R
+strace -o trace.txt ls
+strace -f -e trace=file cat bylaw.toml
+/usr/bin/time -v cat bylaw.toml
+script -q -c 'cat bylaw.toml' /dev/null
+watch -n1 'cat bylaw.toml'
+stdbuf -oL cat bylaw.toml
+git bisect run pytest tests
+git bisect run grep x bylaw.toml
+git rebase main
+git rebase -x 'make test' HEAD~3
+git rebase --exec='cat bylaw.toml' HEAD~3
+git submodule foreach 'git status'
+git --work-tree=src checkout -- a.py
+git --work-tree=src status
+GIT_WORK_TREE=src git checkout -- a.py
+git pull
+git merge main
+history 20
+cloc . bylaw.toml
+cloc --exclude-dir=node_modules .
+scc rules
+xxd bylaw.toml
+xxd -l 16 bylaw.toml
+uniq -f 1 bylaw.toml
+bat bylaw.toml
+bat --pager='less -R' bylaw.toml
+bat --paging=never bylaw.toml
+make -f build.mk test
+make -f - <<'E'\nall:\n\tcat bylaw.toml\nE
+(echo one; cat bylaw.toml) | sort
+{ echo ls; echo true; } | sh
+for f in *.toml; do cat $f; done | sort
+diff <(cat bylaw.toml) <(cat other.toml)
+grep -rl x . | xargs wc -l
+grep -rl x src | xargs sed -i s/x/y/
+grep -rl 'no such text' . | xargs sed -i s/x/y/
+grep -rl x --include='*.py' . | xargs sed -i s/x/y/
+rg -l unheard_of | xargs sed -i s/x/y/
+rg -l x -g '*.py' | xargs sed -i s/x/y/
+git grep -l unheard_of | xargs sed -i s/x/y/
+git ls-files '*.py' | xargs sed -i s/x/y/
+git ls-files | grep '\\.py$' | xargs sed -i s/x/y/
+git ls-files | xargs wc -l
+git diff --name-only | xargs prettier --write
+ls | xargs -n1 du -sh
+rg -l journal | xargs sed -i s/x/y/
+grep -rl kept_there --exclude-dir=.bylaw . | xargs sed -i s/x/y/
+fd -e py | xargs sed -i s/x/y/
+fd '\\.py$' | xargs sed -i s/x/y/
+find . -name '*.toml' | xargs -I{} cp {} /tmp/copies
+find . -type f -exec cp {} /tmp/copies \\;
+tar xf good.tar
+tar -xf evil.tar -C sub/new
+tar tf evil.tar
+tar czf /tmp/backup.tgz .
+unzip -l evil.zip
+unzip -o good.zip
+unzip evil.zip -d /tmp/elsewhere
 """
 
 
 DIFF = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-x\n+y\n"
 
 
+WRITTEN = {"n": "\n", "t": "\t", "\\": "\\"}
+
+
 def texts(table):
     """A line each, in which `\\n` is the end of a line, and a doubled backslash one."""
     lines = table.strip().splitlines()
-    return [re.sub(r"\\([n\\])", lambda one: {"n": "\n"}.get(one[1], "\\"), line) for line in lines]
+    return [re.sub(r"\\([nt\\])", lambda one: WRITTEN[one[1]], line) for line in lines]
+
+
+def archives(top, name, *files):
+    """Two archives of the same files."""
+    with (
+        tarfile.open(top / f"{name}.tar", "w:gz") as tar,
+        ZipFile(top / f"{name}.zip", "w") as zip_,
+    ):
+        for file in files:
+            tar.addfile(tarfile.TarInfo(file))
+            zip_.writestr(file, "")
 
 
 @pytest.fixture
@@ -440,11 +580,14 @@ def root(tmp_path, monkeypatch):
         (top / folder).mkdir(parents=True)
     for file in ("bylaw.toml", "rules/a.toml", "README.md", "src/a.py", "other.toml"):
         (top / file).write_text("x\n")
-    (top / ".bylaw/state/journal.db").touch()
+    (top / ".bylaw/state/journal.db").write_text("journal kept_there")
     (top / "evil/rules").mkdir()
     (top / "evil/rules/a.toml").touch()
     (top / "evil.patch").write_text(DIFF.format("bylaw.toml"))
     (top / "good.patch").write_text(DIFF.format("src/a.py"))
+    archives(top, "evil", "rules/a.toml", "README.md")
+    archives(top, "deep", "one/bylaw.toml")
+    archives(top, "good", "src/a.py", "docs/rules.md")
     (top / "here").symlink_to(".")
     (top / "link.toml").symlink_to("bylaw.toml")
     (top / "linked").symlink_to("rules")

@@ -12,7 +12,7 @@ from recorded import DATA, recorded
 from bylaw.hosts.hooks.base import Told
 from bylaw.hosts.hooks.closing import BY_WORDS_ALONE, CLOSED_WORDS, SILENCE, closed
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 RECORDED = {one.name + "@" + one.event: one for one in recorded()}
 EXPECTED = json.loads((DATA / "hooks" / "heard.json").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def read(one):
 
 def test_nothing_is_left_out():
     assert RECORDED.keys() == EXPECTED.keys()
-    assert {one.host for one in RECORDED.values()} == SPEECH.keys()
+    assert {one.host for one in RECORDED.values()} == ABILITIES.keys()
 
 
 @each
@@ -76,7 +76,7 @@ def test_fields_that_nobody_knows_are_ignored(one):
 
 @each
 def test_refusal_is_in_the_words_of_the_client(one):
-    if one.heard.moment not in SPEECH[one.host].denies:
+    if one.heard.moment not in ABILITIES[one.host].denies:
         return
     output = one.adapter.answer(one.heard, Told(refused=True, reason=REASON))
     assert (output.stdout, output.stderr, output.exit_code) == closed(one.host, one.event, REASON)
@@ -89,7 +89,7 @@ def test_refusal_is_in_the_words_of_the_client(one):
 def test_context_is_in_the_words_of_the_client(one):
     output = one.adapter.answer(one.heard, Told(for_model=TEXTS))
     assert (output.stderr, output.exit_code) == ("", 0)
-    if one.heard.moment in SPEECH[one.host].for_model:
+    if one.heard.moment in ABILITIES[one.host].for_model:
         assert json.loads(output.stdout) == in_context(one)
     else:
         assert output.stdout == SILENCE.get(one.host, "")

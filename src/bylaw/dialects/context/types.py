@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bylaw.model.visible import brief
+from bylaw.model.visible import brief, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -131,10 +131,9 @@ def resolved(written: TypeText, enum: Callable[[TypeText], EnumType | None]) -> 
     return enum(written)
 
 
-def listed(values: Sequence[str]) -> str:
+def listed_values(values: Sequence[str]) -> str:
     """The values of an enum for a message."""
-    more = f" and {len(values) - MAX_LISTED:,} more" if len(values) > MAX_LISTED else ""
-    return ", ".join(map(brief, values[:MAX_LISTED])) + more
+    return listed(values, MAX_LISTED, brief)
 
 
 def implicit_default(type_: Type) -> JSON:
@@ -161,7 +160,7 @@ def mismatch(value: object, type_: Type) -> str:
         case EnumType(values=values):
             if isinstance(value, str) and value in values:
                 return ""
-            return f"it is no {type_}: {listed(values)}"
+            return f"it is no {type_}: {listed_values(values)}"
         case Container(name="Map", of=of):
             return _map_mismatch(value, of)
         case Container(name=name, of=of):

@@ -20,7 +20,7 @@ from bylaw.dialects.context.types import (
     EnumType,
     Primitive,
     implicit_default,
-    listed,
+    listed_values,
     mismatch,
 )
 from bylaw.dialects.context.values import (
@@ -90,7 +90,7 @@ class Typing:
                 self._wrong(f"the default of `{symbol.name}` does not fit: {why}", place)
         elif isinstance(type_, EnumType):
             message = f"`{symbol.name}` is of an enum and needs a `default`"
-            self._wrong(message, state.place, f"write one of {listed(type_.values)}")
+            self._wrong(message, state.place, f"write one of {listed_values(type_.values)}")
         return Symbol(symbol.module, symbol.name, StateForm(type_, default))
 
     def _command(self, symbol: Symbol[LinkedCommand]) -> Symbol[CommandForm]:

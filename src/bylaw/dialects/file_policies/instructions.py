@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bylaw.model.fact_paths import shown_path
+from bylaw.model.visible import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,5 +34,4 @@ def instructions(
 
 def named(paths: Sequence[str], most: int) -> str:
     """Some paths for people, each on one line whatever its name is, and how many more."""
-    more = f" and {len(paths) - most} more" if len(paths) > most else ""
-    return ", ".join(shown_path(path) for path in paths[:most]) + more
+    return listed(paths, most, shown_path)

@@ -3,9 +3,10 @@
 Nobody writes this language: its one text is empty, and it stands in no listing. The host puts its
 book beside the others and stamps the facts that these rules read.
 
-    protect   a call would change a file that is protected         deny
-    changed   a protected file was changed while a call ran        warn
-    output    the output of the turn should have been withheld     deny (of the stop)
+    protect    a call would change a file that is protected              deny
+    changed    a protected file was changed during a call, or since      warn
+    unjudged   not all changes of files could be judged                  deny (of the stop)
+    output     the output of the turn should have been withheld          deny (of the stop)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, S
 from bylaw.model.rule import Judgement, Origin, Rule, Trigger
 from bylaw.model.uid import BUILT_IN, built_in_uid
 from bylaw.model.verdict import Verdict
-from bylaw.model.visible import visible
+from bylaw.model.visible import listed, visible
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
@@ -51,29 +52,37 @@ def _protected(view: View) -> str:
 
 def _changed(view: View) -> str:
     event = view.event
-    if not isinstance(event, ToolAfter) or not event.facts.changed:
+    if not isinstance(event, ToolBefore | ToolAfter | AgentStop) or not event.facts.changed:
         return ""
-    named = _named(event.facts.changed)
-    return f"changed while `{visible(event.tool)}` ran, though it is protected: {named}"
+    when = "since the last call"
+    if isinstance(event, ToolAfter):
+        when = f"while `{visible(event.tool)}` ran"
+    return f"changed {when}, though it is protected: {_named(event.facts.changed)}"
 
 
 def _named(found: Sequence[Protected]) -> str:
-    named = ", ".join(f"`{visible(one.path)}` ({one.why})" for one in found[:MAX_NAMED])
-    return f"{named} and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else named
+    return listed(found, MAX_NAMED, lambda one: f"`{visible(one.path)}` ({one.why})")
 
 
 def _withheld(view: View) -> str:
     return view.event.facts.withheld if isinstance(view.event, AgentStop) else ""
 
 
+def _unjudged(view: View) -> str:
+    return view.event.facts.unjudged if isinstance(view.event, AgentStop) else ""
+
+
 def _rule(
-    rule_id: str, kind: Kind, ask: Callable[[View], str], verdict: Verdict = Verdict.DENY
+    rule_id: str,
+    kinds: tuple[Kind, ...],
+    ask: Callable[[View], str],
+    verdict: Verdict = Verdict.DENY,
 ) -> Rule:
     return Rule(
         uid=built_in_uid(name, rule_id),
         id=rule_id,
         origin=Origin(BUILT_IN, 1, 1, ""),
-        on=Trigger(kinds=(kind,)),
+        on=Trigger(kinds=kinds),
         guard=Question(ask),
         judgement=Judgement(verdict, Said()),
         free=True,
@@ -88,9 +97,10 @@ _PROCEDURE = Procedure(
     failed_step=StepFault.RECORD,
 )
 _RULES = (
-    _rule("protect", Kind.TOOL_BEFORE, _protected),
-    _rule("changed", Kind.TOOL_AFTER, _changed, Verdict.WARN),
-    _rule("output", Kind.AGENT_STOP, _withheld),
+    _rule("protect", (Kind.TOOL_BEFORE,), _protected),
+    _rule("changed", (Kind.TOOL_BEFORE, Kind.TOOL_AFTER, Kind.AGENT_STOP), _changed, Verdict.WARN),
+    _rule("unjudged", (Kind.AGENT_STOP,), _unjudged),
+    _rule("output", (Kind.AGENT_STOP,), _withheld),
 )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.dialects.law.shadows import shadowed
 from bylaw.model.codes import law as codes
 from bylaw.model.diagnostic import error, warning
-from bylaw.model.visible import brief
+from bylaw.model.visible import brief, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,10 +51,8 @@ def _order(one: RuleOfFile) -> tuple[int, str, int, int]:
 
 def _duplicate(one: RuleOfFile, others: Sequence[RuleOfFile]) -> Diagnostic:
     file, rule = one
-    shown = ", ".join(islice((_place(other, file) for other in others), _MAX_OTHERS_SHOWN))
-    more = len(others) - _MAX_OTHERS_SHOWN
+    shown = listed(others, _MAX_OTHERS_SHOWN, lambda other: _place(other, file))
     headline = f"`{brief(rule.rule_id)}` is also the id of the rule in {shown}"
-    headline += f" and {more} more" if more > 0 else ""
     help_ = "give each rule an id of its own"
     return error(codes.LAW_DUPLICATE_RULE_ID, headline, file.source, rule.id_span, help=help_)
 

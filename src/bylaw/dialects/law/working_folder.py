@@ -13,7 +13,7 @@ from bylaw.expr.paths import normalise
 from bylaw.model.codes.law_actions import LAW_FOLDER_NOT_ALLOWED
 from bylaw.model.errors import RenderError
 from bylaw.model.facts import LawFacts
-from bylaw.model.visible import brief, visible
+from bylaw.model.visible import brief, listed, visible
 
 if TYPE_CHECKING:
     from bylaw.model.rule import View
@@ -32,9 +32,8 @@ def allowed_folder(cwd: str, view: View) -> str:
     folder = _folder(cwd)
     if folder and any(_is_within(folder, root) for root in roots):
         return folder
-    listed = ", ".join(f"`{visible(brief(root))}`" for root in roots[:_MAX_SHOWN])
-    more = f" and {len(roots) - _MAX_SHOWN} more" if len(roots) > _MAX_SHOWN else ""
-    raise _refused(f"`{visible(brief(cwd))}` is not within the allowed folders: {listed}{more}")
+    allowed = listed(roots, _MAX_SHOWN, lambda root: f"`{visible(brief(root))}`")
+    raise _refused(f"`{visible(brief(cwd))}` is not within the allowed folders: {allowed}")
 
 
 def _folder(path: str) -> str | None:

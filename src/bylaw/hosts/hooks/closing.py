@@ -70,8 +70,9 @@ STOP_NAMES = frozenset(
 ENDS = frozenset({"SessionEnd", "sessionEnd"})
 
 
-# Clients that load what is installed for Claude Code, by a variable that they set for hooks.
-_GUESTS = (("COPILOT_CLI", "copilot"), ("CURSOR_VERSION", "cursor"))
+# Clients that load what is installed for Claude Code, by a variable that they set for hooks; the
+# same stands in `install/clients.py`, which is heavy here.
+GUESTS = (("COPILOT_CLI", "copilot"), ("CURSOR_VERSION", "cursor"))
 _HOST = "CLAUDECODE"
 _ESCAPES = {
     "\\": "\\\\",
@@ -93,7 +94,7 @@ def client_behind(host: str, variables: Mapping[str, str]) -> str:
     """
     if host != "claude" or variables.get(_HOST):
         return host
-    return next((guest for name, guest in _GUESTS if variables.get(name)), host)
+    return next((guest for name, guest in GUESTS if variables.get(name)), host)
 
 
 def patience_s(event: str) -> float:

@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Heard
     from bylaw.hosts.hooks.hook_host import HookHost
     from bylaw.hosts.hooks.notes import SessionNotes
-    from bylaw.runtime.effects import Speech
+    from bylaw.runtime.effects import ClientAbilities
 
 
 def delivered(
-    heard: Heard, told: Told, host: HookHost, speech: Speech, notes: SessionNotes
+    heard: Heard, told: Told, host: HookHost, abilities: ClientAbilities, notes: SessionNotes
 ) -> Told:
     """What is told now."""
     asked = told.asked and heard.moment is Moment.BEFORE_TOOL
     objects = told.refused or (told.asked and not asked)
-    refused = objects and heard.moment in speech.denies
+    refused = objects and heard.moment in abilities.denies
     for_model = [*notes.take(), *host.for_model]
     for_person = [shown(text) for text in host.for_person]
     if objects and not refused:
         for_model.append(told.reason)
         for_person.append(told.reason)
-    if heard.moment not in speech.for_person:
+    if heard.moment not in abilities.for_person:
         for_model += (text for text in for_person if text not in for_model)
         for_person = []
     decided = Told(refused=refused, asked=asked, reason=told.reason)
-    return _carried(heard.moment, decided, for_model, for_person, speech, notes)
+    return _carried(heard.moment, decided, for_model, for_person, abilities, notes)
 
 
 def _carried(
@@ -46,7 +46,7 @@ def _carried(
     decided: Told,
     for_model: list[str],
     for_person: list[str],
-    speech: Speech,
+    abilities: ClientAbilities,
     notes: SessionNotes,
 ) -> Told:
     """With the texts that this answer has room for; those for the model wait if it has none."""
@@ -54,7 +54,7 @@ def _carried(
         # What blocks a stop is the only text that reaches the model there.
         reason = "\n\n".join([decided.reason, *for_model])
         return replace(decided, reason=reason, for_person=tuple(for_person))
-    if decided.refused or moment not in speech.for_model:
+    if decided.refused or moment not in abilities.for_model:
         if dropped := notes.wait(for_model):
             for_person.append(f"{number_of(dropped, 'text')} for the model dropped: too many wait")
         for_model = []

@@ -29,7 +29,7 @@ from bylaw.hosts.hooks.notes import (
     read_notes,
 )
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
-from bylaw.hosts.hooks.protect.guard import Guard
+from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.worktree.demands import demands
 from bylaw.hosts.worktree.policy_host import FilePolicies
@@ -37,7 +37,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Moment
-from bylaw.runtime.effects import SPEECH, Ask
+from bylaw.runtime.effects import ABILITIES, Ask
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_root
@@ -70,10 +70,10 @@ class Desk:
         books = (*library.in_force(), (own := built_in_book(root)).book)
         trust = partial(trust_of, root, library, configuration)
         self.settings = trust().in_force(configuration.settings)
-        self._guard = Guard(root, library, self.settings.protect)
         self._host = HookHost(host)
-        self._speech = SPEECH[host]
+        self._abilities = ABILITIES[host]
         self._noted: list[str] = []
+        self._protected = ProtectedFiles(root, library, self.settings.protect, self._noted.append)
         self._policies = FilePolicies(root, self._noted.append)
         self._switches = Switchboard(books, read_switches(root).disabled)
         journal = stack.enter_context(open_journal(root, configuration))
@@ -85,7 +85,7 @@ class Desk:
         self._loop = Loop(self._host, rules, texts, journal, scripts, offer)
         self._disk = self._watched(root, rules, configuration)
         bus = self.settings.law.bus
-        self._approvals = ApprovalCalls(root, bus) if self._guard.has_law else None
+        self._approvals = ApprovalCalls(root, bus) if self._protected.has_law else None
 
     def hear(self, heard: Heard, session: str) -> Told:
         """Submit what an event of the client means; what the client is to be told."""
@@ -93,11 +93,18 @@ class Desk:
         with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
             notes = read_notes(self._root, session)
             event = _without_echo(heard, notes)
-            if self._approvals and self.settings.protect.enabled:
-                self._noted += self._approvals.hear(event, session)
+            if event.moment is Moment.PROMPT and event.text and not event.agent:
+                self._protected.changed(session)  # by the person who speaks, so nobody is told
+            approvals = self._approvals if self.settings.protect.enabled else None
+            if approvals:
+                # Also of a call that is refused below: what fails in between may let it run.
+                self._noted += approvals.hear(event, session)
             told = self._judged(event, session, notes.in_a_row)
             with changing_notes(self._root, session) as notes:
-                return self._told(event, told, notes)
+                now = self._told(event, told, notes)
+            if approvals and now.refused:
+                approvals.denied(event, session)
+            return now
 
     def _told(self, heard: Heard, told: Told, notes: SessionNotes) -> Told:
         if heard.moment is Moment.PROMPT and heard.text:
@@ -105,7 +112,7 @@ class Desk:
         if heard.moment in STOPS and told.refused:
             notes.in_a_row += 1
         self._host.for_person += notes.once(self._noted)
-        now = delivered(heard, told, self._host, self._speech, notes)
+        now = delivered(heard, told, self._host, self._abilities, notes)
         if heard.moment is Moment.STOP:
             notes.blocked_with = digest_of(now.reason) if now.refused else ""
         return now
@@ -146,7 +153,7 @@ class Desk:
             if isinstance(stamped, AgentStop):
                 return self._stopped(stamped, withheld, in_a_row, heard)
             answer = self._submit(stamped)
-            if isinstance(stamped, ToolAfter) and stamped.facts.changed:
+            if isinstance(stamped, ToolBefore | ToolAfter) and stamped.facts.changed:
                 self._host.for_model += warnings(answer.deciding.reasons)
             if isinstance(stamped, TurnEnd):
                 withheld = objections(answer.deciding.reasons)
@@ -157,14 +164,17 @@ class Desk:
     def _refusal(self, answer: Answer) -> Told:
         reason = objections(answer.deciding.reasons) or "a rule refuses it"
         asks = answer.verdict is Verdict.ASK
-        if asks and self._speech.ask is Ask.PERSON:
+        if asks and self._abilities.ask is Ask.PERSON:
             return Told(asked=True, reason=reason)
         return Told(refused=True, reason=f"{reason}\n{ASKED}" if asks else reason)
 
     def _stopped(self, event: AgentStop, withheld: str, in_a_row: int, heard: Heard) -> Told:
         """A stop goes through, is blocked, or is let through with a warning to the person."""
-        facts = replace(event.facts, withheld=withheld)
+        unjudged = self._disk.unjudged if self._disk else ""
+        facts = replace(event.facts, withheld=withheld, unjudged=unjudged)
         answer = self._submit(replace(event, facts=facts))
+        if facts.changed:
+            self._host.for_model += warnings(answer.deciding.reasons)
         before = max(in_a_row, int(heard.again))
         stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, before)
         prompts = self._policies.take_shown()
@@ -188,20 +198,24 @@ class Desk:
         return answer
 
     def _stamped(self, event: Event, session: str, heard: Heard) -> Event:
-        named = replace(self._guarded(event, heard), session=session, agent=heard.agent)
+        named = replace(self._guarded(event, heard, session), session=session, agent=heard.agent)
         if heard.tokens is not None:
             named = replace(named, tokens=heard.tokens)
         return with_model_facts(self._switches.stamp(named), self.settings.model)
 
-    def _guarded(self, event: Event, heard: Heard) -> Event:
-        """With the protected files that a call would change, or that were changed meanwhile."""
-        if isinstance(event, ToolBefore) and heard.call is not None:
-            found = self._guard.before(heard.call, heard.cwd or ".")
-            return replace(event, facts=replace(event.facts, protected=found))
-        if isinstance(event, ToolAfter) and heard.call is not None:
-            changed = self._guard.after(heard.call)
-            return replace(event, facts=replace(event.facts, changed=changed))
-        return event
+    def _guarded(self, event: Event, heard: Heard, session: str) -> Event:
+        """With the protected files that a call would change, and that were changed."""
+        call = heard.call
+        if not isinstance(event, ToolBefore | ToolAfter | AgentStop):
+            return event
+        if call is not None and not may_change_files(call):
+            return event
+        if isinstance(event, ToolBefore) and call is not None:
+            found = self._protected.before(call, heard.cwd or ".")
+            event = replace(event, facts=replace(event.facts, protected=found))
+        if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
+            return event  # whoever comes next is told
+        return replace(event, facts=replace(event.facts, changed=self._protected.changed(session)))
 
 
 def _touches_protected(event: Event) -> bool:

@@ -4,6 +4,9 @@ A shell can do anything, and so can a tool that nobody knows. So git is asked wh
 every call that may change files, at a prompt and at a stop. Files that git passes over count where
 a tool names them. Where no rule is about changes of files nobody looks, and git is not started.
 
+Of very many changes the first are judged and the others wait for the next look; a stop that would
+leave some behind is objected to.
+
 These events are judged and recorded; what rules want done about them does the watcher of the bus.
 """
 
@@ -17,9 +20,10 @@ from msgspec import Struct
 
 from bylaw.hosts.bus.bus_host import LOCKS
 from bylaw.hosts.bus.events import leads_out
+from bylaw.hosts.hooks.base import STOPS
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
-from bylaw.hosts.hooks.protect.guard import may_change_files
+from bylaw.hosts.hooks.protect.protected_files import may_change_files
 from bylaw.hosts.worktree.git.look_back import LookBack, SeenTree
 from bylaw.model.errors import BylawError
 from bylaw.model.event import File
@@ -31,6 +35,7 @@ from bylaw.runtime.file_digests import FileDigests
 from bylaw.runtime.paths import lies_in, name_from, real_path
 from bylaw.runtime.shared_files import SharedFiles
 from bylaw.runtime.state_folder import STATE, state_folder
+from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,7 +48,11 @@ if TYPE_CHECKING:
 MAX_KEPT_BYTES = 64 << 20
 MAX_NAMED = 1_000  # files that git passes over
 LOOK_PATIENCE_S = 30  # git may take a while in a large work tree
-MAX_EVENTS = 500  # of one look; all of them are recorded before the client is answered
+# Events of one look: all of them are recorded before the client is answered, and at a stop it waits
+# longer.
+MAX_EVENTS = 500
+MAX_AT_STOP = 5_000
+MAX_WAITING = 100_000
 
 # Only these have a name of their own among the hints (LD-014).
 _ACTORS = {CLAUDE: ActorHint.CLAUDE, CURSOR: ActorHint.CURSOR}
@@ -57,19 +66,26 @@ _CHANGES = {
 }
 
 
-class Kept(Struct, frozen=True, omit_defaults=True):
-    """The last look: `tree` is what git saw, `named` the digests of files that tools named."""
-
-    tree: SeenTree | None = None
-    named: dict[str, str] = {}
-
-
 class Changed(NamedTuple):
-    """What happened to a file; paths are those from the root."""
+    """What happened to a file, and who may have done it; paths are those from the root."""
 
     change: Change
     path: str
     old_path: str = ""
+    actor: ActorHint = ActorHint.UNKNOWN
+
+
+class LastLook(Struct, frozen=True, omit_defaults=True):
+    """The last look: `tree` is what git saw, `named` the digests of files that tools named.
+
+    `waiting` are changes that are still to be judged; `lost` counts those since a person last spoke
+    that never will be.
+    """
+
+    tree: SeenTree | None = None
+    named: dict[str, str] = {}
+    waiting: list[Changed] = []
+    lost: int = 0
 
 
 class Disk:
@@ -96,6 +112,20 @@ class Disk:
         self._law = law
         self._note = note
         self._excluded = (law.bus, LOCKS, STATE)
+        self._blind = ""  # why git could tell before, and cannot now
+        self._left: LastLook | None = None
+
+    @property
+    def unjudged(self) -> str:
+        """Why the last look did not judge every change, empty if it did."""
+        found = [self._blind] if self._blind else []
+        if self._left and self._left.waiting:
+            count = number_of(len(self._left.waiting), "change")
+            found.append(f"{count} of files still to be judged: stop again for the next ones")
+        if self._left and self._left.lost:
+            count = number_of(self._left.lost, "change")
+            found.append(f"{count} of files too many to be judged at all: look yourself")
+        return "; ".join(found)
 
     def events(self, heard: Heard, session: str) -> Iterator[File]:
         """What happened since the last look; who takes all of it is not told again."""
@@ -105,22 +135,40 @@ class Disk:
         # What one call changed must not be told by two that end at the same time.
         with state_folder(self._root) as folder, folder.locked(name, LOOK_PATIENCE_S):
             before = _decoded(folder.read(name, MAX_KEPT_BYTES))
-            now, changes = self._looked(heard, before)
-            yield from self._told(changes, heard)
+            look, changes = self._looked(heard, before)
+            wanted = self._wanted([*look.waiting, *changes])
+            most = MAX_AT_STOP if heard.moment in STOPS else MAX_EVENTS
+            yield from wanted[:most]
+            now = self._left = self._leaving(look, wanted[most:], heard)
             if now != before:
                 folder.write(name, msgspec.json.encode(now), lasting=False)
 
-    def _looked(self, heard: Heard, before: Kept | None) -> tuple[Kept, list[Changed]]:
+    def _leaving(self, look: LastLook, left: list[File], heard: Heard) -> LastLook:
+        """With what is still to be judged."""
+        if left:
+            self._note(f"{number_of(len(left), 'change')} of files wait to be judged")
+        known = 0 if heard.moment is Moment.PROMPT and heard.text else look.lost
+        lost = known + len(left[MAX_WAITING:])
+        waiting = [
+            Changed(one.change, one.path, one.old_path, one.actor) for one in left[:MAX_WAITING]
+        ]
+        return msgspec.structs.replace(look, waiting=waiting, lost=lost)
+
+    def _looked(self, heard: Heard, before: LastLook | None) -> tuple[LastLook, list[Changed]]:
         named = list(self._named(heard))
         if heard.moment is Moment.BEFORE_TOOL and before is not None:
             return self._noted(before, named), []
-        kept = before or Kept()
+        kept = before or LastLook()
         # If nobody looked before the agent began, what differs from HEAD counts as its work.
         begins = before is None and heard.moment not in _AT_WORK
         tree, by_git, known = self._by_git(kept.tree, begins=begins)
         others = [path for path in dict.fromkeys([*kept.named, *named]) if path not in known]
         by_name = [] if begins else list(self._by_name(kept, others, heard))
-        return self._noted(Kept(tree, {}), [*kept.named, *named]), [*by_git, *by_name]
+        actor = self._actor if heard.moment in _AT_WORK else ActorHint.UNKNOWN
+        found = sorted((*by_git, *by_name), key=lambda one: one.path)
+        look = msgspec.structs.replace(kept, tree=tree, named={})
+        now = self._noted(look, [*kept.named, *named])
+        return now, [one._replace(actor=actor) for one in found]
 
     def _by_git(
         self, earlier: SeenTree | None, *, begins: bool
@@ -133,6 +181,8 @@ class Disk:
             changes = look.since(then)
         except BylawError as problem:
             self._note(f"{problem}: changes of files are judged only where a tool names them")
+            if earlier is not None:
+                self._blind = f"{problem}: nobody can tell which files changed since"
             return earlier, [], set()
         below = fact_path(name_from(look.repository.root, self._top))
         inside = [
@@ -143,7 +193,7 @@ class Disk:
         told = [one for either in inside for one in _at_home(either)]
         return now, told, known.union(*((one.path, one.old_path) for one in told))
 
-    def _by_name(self, kept: Kept, paths: Iterable[str], heard: Heard) -> Iterator[Changed]:
+    def _by_name(self, kept: LastLook, paths: Iterable[str], heard: Heard) -> Iterator[Changed]:
         digests = FileDigests(self._root)
         for path in paths:
             now = digests.of(file_path(path))
@@ -153,12 +203,12 @@ class Disk:
                 change = Change.MODIFIED if now and then else Change.CREATED
                 yield Changed(change if now else Change.DELETED, path)
 
-    def _noted(self, kept: Kept, paths: list[str]) -> Kept:
+    def _noted(self, kept: LastLook, paths: list[str]) -> LastLook:
         """With the files as they are now; what was noted before stands until the next look."""
         digests = FileDigests(self._root)
         new = [path for path in dict.fromkeys(paths) if path not in kept.named][-MAX_NAMED:]
         named = {**kept.named, **{path: digests.of(file_path(path)) for path in new}}
-        return Kept(kept.tree, dict(list(named.items())[-MAX_NAMED:]))
+        return msgspec.structs.replace(kept, named=dict(list(named.items())[-MAX_NAMED:]))
 
     def _named(self, heard: Heard) -> Iterator[str]:
         """The files below the root that a file tool names."""
@@ -169,19 +219,18 @@ class Disk:
             if inside and name not in {"", ".", ".."} and "\0" not in inside:
                 yield fact_path(inside)
 
-    def _told(self, changes: list[Changed], heard: Heard) -> Iterator[File]:
+    def _wanted(self, changes: list[Changed]) -> list[File]:
+        """The events that concern a rule."""
         facts = self._facts() if changes else LawFacts()
-        events = [self._event(one, heard, facts) for one in changes if not self._is_ours(one.path)]
-        wanted = [one for one in events if one.facts.outside or self._concerns_a_rule(one)]
-        if len(wanted) > MAX_EVENTS:
-            self._note(f"{len(wanted):,} files changed at once: {MAX_EVENTS} of them are judged")
-        yield from sorted(wanted, key=lambda one: one.path)[:MAX_EVENTS]
+        each = dict.fromkeys(changes)
+        events = [self._event(one, facts) for one in each if not self._is_ours(one.path)]
+        return [one for one in events if one.facts.outside or self._concerns_a_rule(one)]
 
-    def _event(self, changed: Changed, heard: Heard, facts: LawFacts) -> File:
+    def _event(self, changed: Changed, facts: LawFacts) -> File:
         path = changed.path
         is_outside = changed.change is not Change.DELETED and leads_out(self._root, file_path(path))
         return File(
-            actor=self._actor if heard.moment in _AT_WORK else ActorHint.UNKNOWN,
+            actor=changed.actor,
             change=changed.change,
             path=path,
             old_path=changed.old_path,
@@ -219,8 +268,8 @@ def _at_home(changed: Changed) -> Iterator[Changed]:
         yield Changed(Change.DELETED, changed.old_path)
 
 
-def _decoded(data: bytes | None) -> Kept | None:
+def _decoded(data: bytes | None) -> LastLook | None:
     try:
-        return None if data is None else msgspec.json.decode(data, type=Kept)
+        return None if data is None else msgspec.json.decode(data, type=LastLook)
     except msgspec.MsgspecError:
         return None  # as if nobody had looked

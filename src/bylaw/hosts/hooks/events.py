@@ -1,9 +1,4 @@
-"""A client's event → events of ours, in the order in which they are submitted.
-
-    prompt        prompt, and if it passes: message (user), turn.start
-    before tool   tool.before
-    after tool    tool.after, message (tool)
-    stop          message (assistant), turn.end, agent.stop
+"""A client's event → events of ours, in the order in which they are submitted: see `KINDS_AT`.
 
 A stage that is refused ends the row: what it would have led to does not happen.
 """
@@ -24,9 +19,12 @@ from bylaw.model.event import (
     TurnStart,
 )
 from bylaw.model.values import as_text
-from bylaw.model.vocabulary import Moment, Role
+from bylaw.model.vocabulary import Kind, Moment, Role
+from bylaw.runtime.effects import KINDS_AT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from bylaw.hosts.hooks.base import Call, Heard
     from bylaw.model.event import Event
 
@@ -35,35 +33,31 @@ GATE_EVENTS = (Prompt, TurnStart, ToolBefore)
 
 def events_of(heard: Heard) -> tuple[Event, ...]:
     """What one event of a client means."""
-    match heard.moment:
-        case Moment.SESSION_START:
-            return (SessionStart(),)
-        case Moment.PROMPT:
-            return _prompt(heard.text or "")
-        case Moment.BEFORE_TOOL | Moment.AFTER_TOOL:
-            assert heard.call is not None
-            return _before(heard.call) if heard.call.status is None else _after(heard.call)
-        case Moment.STOP | Moment.SUBAGENT_STOP:
-            return _stop(heard.text or "")
-        case Moment.SESSION_END:
-            return (SessionEnd(),)
-    return ()
-
-
-def _prompt(text: str) -> tuple[Event, ...]:
     # A client may say again that a turn goes on, with a prompt that nobody wrote.
-    if not text:
+    if heard.moment is Moment.PROMPT and not heard.text:
         return ()
-    return Prompt(text=text), Message(role=Role.USER, text=text), TurnStart()
+    made = (_MAKE[kind](heard) for kind in KINDS_AT[heard.moment])
+    return tuple(one for one in made if one is not None)
 
 
-def _before(call: Call) -> tuple[Event, ...]:
-    return (ToolBefore(tool=call.tool, also=call.also, args=call.args, call=call.id),)
+def _message(heard: Heard) -> Event | None:
+    """What was said: by the person, by a tool, or by the agent, if it said something."""
+    if heard.call is not None:
+        text = as_text(heard.call.result) or heard.call.error
+        return Message(role=Role.TOOL, text=text)
+    role = Role.USER if heard.moment is Moment.PROMPT else Role.ASSISTANT
+    return Message(role=role, text=heard.text) if heard.text else None
 
 
-def _after(call: Call) -> tuple[Event, ...]:
+def _before(heard: Heard) -> Event:
+    call = _call(heard)
+    return ToolBefore(tool=call.tool, also=call.also, args=call.args, call=call.id)
+
+
+def _after(heard: Heard) -> Event:
+    call = _call(heard)
     assert call.status is not None
-    after = ToolAfter(
+    return ToolAfter(
         tool=call.tool,
         also=call.also,
         args=call.args,
@@ -73,9 +67,21 @@ def _after(call: Call) -> tuple[Event, ...]:
         error=call.error,
         ms=call.ms,
     )
-    return after, Message(role=Role.TOOL, text=as_text(call.result) or call.error)
 
 
-def _stop(text: str) -> tuple[Event, ...]:
-    said = (Message(role=Role.ASSISTANT, text=text),) if text else ()
-    return *said, TurnEnd(text=text), AgentStop(text=text, each=True)
+def _call(heard: Heard) -> Call:
+    assert heard.call is not None
+    return heard.call
+
+
+_MAKE: Mapping[Kind, Callable[[Heard], Event | None]] = {
+    Kind.SESSION_START: lambda _: SessionStart(),
+    Kind.PROMPT: lambda heard: Prompt(text=heard.text or ""),
+    Kind.MESSAGE: _message,
+    Kind.TURN_START: lambda _: TurnStart(),
+    Kind.TOOL_BEFORE: _before,
+    Kind.TOOL_AFTER: _after,
+    Kind.TURN_END: lambda heard: TurnEnd(text=heard.text or ""),
+    Kind.AGENT_STOP: lambda heard: AgentStop(text=heard.text or "", each=True),
+    Kind.SESSION_END: lambda _: SessionEnd(),
+}

@@ -25,7 +25,7 @@ from bylaw.hosts.hooks.closing import patience_s
 from bylaw.hosts.hooks.front import MAX_PAYLOAD
 from bylaw.hosts.hooks.judging import judge
 from bylaw.hosts.hooks.line import GO, LOCK, SOCKET, TAKEN, Request, address, length_of
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 from bylaw.runtime.own_place import is_own, state_home
 from bylaw.runtime.paths import as_bytes
 from bylaw.version import __version__
@@ -65,7 +65,7 @@ def _made(folder: str) -> bool:
 def _import_all() -> None:
     """Everything that a hook may need, so that no child has to."""
     import_module("bylaw.hosts.hooks.worker")
-    for host in SPEECH:
+    for host in ABILITIES:
         import_module(f"bylaw.hosts.hooks.adapters.{host}")
     for module in (*BUILT_IN.values(), *OF_HOSTS.values()):
         import_module(module)

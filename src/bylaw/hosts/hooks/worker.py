@@ -9,7 +9,7 @@ from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.handling import heard_from, opens_on_failure, put_to_rules
 from bylaw.hosts.hooks.session_root import root_of
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Output
@@ -22,8 +22,8 @@ def judge_payload(host: str, event: str, data: bytes, reply: Reply, linger_s: fl
     For `linger_s` the journal stays open then: as long as somebody has it open, its log need not
     be made anew, which costs more than all the rest.
     """
-    if host not in SPEECH:
-        reply.fail(f"there is no host `{host}`; known: {', '.join(SPEECH)}")
+    if host not in ABILITIES:
+        reply.fail(f"there is no host `{host}`; known: {', '.join(ABILITIES)}")
         return
 
     def send(output: Output) -> None:

@@ -60,6 +60,6 @@ def _check_folder(root: str, path: str) -> None:
         with state_folder(root):
             pass
     except LoadError as refused:
-        raise unusable_journal(path, refused.diagnostics[0].headline) from None
+        raise unusable_journal(path, refused.headline) from None
     except OSError as wrong:
         raise unusable_journal(folder_of(path), in_plain_words(wrong)) from None

@@ -140,7 +140,7 @@ class _Converting:
         try:
             return self._read(path)
         except LoadError as refused:
-            why = refused.diagnostics[0].headline
+            why = refused.headline
             span = fields.span("instructions_file")
             self._findings.refuse(LEGACY_ENTRY, why, span, "it is read from the root")
             return None

@@ -17,6 +17,11 @@ def local_clock(at: int) -> str:
     return _local(at)[11:19]
 
 
+def local_minute(at: int) -> str:
+    """Such as `2026-07-28 10:00`."""
+    return _local(at)[:16]
+
+
 def local_time(at: int) -> str:
     """Day and time."""
     return _local(at)

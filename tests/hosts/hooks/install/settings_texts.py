@@ -47,15 +47,15 @@ def plain(text, form):
     return document.plain(document.root)
 
 
-def without(value, shape, before):
+def without(value, wanted, before):
     """Settings without our entries, worked out on values: texts have no part in it.
 
     Lists and objects that are empty now, and were not there before, go.
     """
     left = {**value}
-    for entry in shape.wanted:
+    for entry in wanted.entries:
         _take(left, entry.list, entry.value, before)
-    for key, one in shape.top.items():
+    for key, one in wanted.top.items():
         if key not in before and left.get(key) == one:
             del left[key]
     return left

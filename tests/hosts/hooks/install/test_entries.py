@@ -23,13 +23,13 @@ FEW = settings(max_examples=15, deadline=None)  # reading a text again and again
 @given(data=st.data())
 def test_what_is_installed_leaves_no_trace(host, data):
     before = data.draw(settings_of(host))
-    shape = CLIENTS[host].shape(PYTHON)
-    after = with_entries(source(before), shape)
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    after = with_entries(source(before), wanted)
 
-    assert is_installed(source(after), shape)
-    value, old = plain(after, shape.form), plain(before, shape.form)
-    assert without(value, shape, old) == old
-    assert without_entries(source(after), shape, before) == before
+    assert is_installed(source(after), wanted)
+    value, old = plain(after, wanted.form), plain(before, wanted.form)
+    assert without(value, wanted, old) == old
+    assert without_entries(source(after), wanted, before) == before
 
 
 @every_form
@@ -37,7 +37,7 @@ def test_what_is_installed_leaves_no_trace(host, data):
 @given(data=st.data())
 def test_another_interpreter_replaces_ours(host, data):
     before = data.draw(settings_of(host))
-    old, new = (CLIENTS[host].shape(python) for python in (OTHER_PYTHON, PYTHON))
+    old, new = (CLIENTS[host].wanted_entries(python) for python in (OTHER_PYTHON, PYTHON))
     installed = with_entries(source(before), old)
 
     assert not is_installed(source(installed), new)
@@ -51,15 +51,15 @@ def test_another_interpreter_replaces_ours(host, data):
 def test_without_a_memory_only_ours_go(host, data):
     """Then nobody knows which empty lists were there before: those that held ours go."""
     before = data.draw(settings_of(host))
-    shape = CLIENTS[host].shape(PYTHON)
-    after = with_entries(source(before), shape)
-    left = without_entries(source(after), shape)
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    after = with_entries(source(before), wanted)
+    left = without_entries(source(after), wanted)
 
-    assert not has_ours(source(left), shape)
-    kept = plain(left, shape.form)
-    for key in shape.top:
+    assert not has_ours(source(left), wanted)
+    kept = plain(left, wanted.form)
+    for key in wanted.top:
         kept.pop(key, None)
-    assert filled(kept) == filled({k: v for k, v in plain(before, shape.form).items() if k not in shape.top})  # fmt: skip
+    assert filled(kept) == filled({k: v for k, v in plain(before, wanted.form).items() if k not in wanted.top})  # fmt: skip
 
 
 def filled(value):
@@ -75,54 +75,54 @@ def filled(value):
 @given(data=st.data())
 def test_what_a_person_changed_since_stays(host, data):
     before = data.draw(settings_of(host))
-    shape = CLIENTS[host].shape(PYTHON)
-    after = with_entries(source(before), shape)
-    edited = data.draw(edits(after, shape))
-    left = without_entries(source(edited), shape, before)
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    after = with_entries(source(before), wanted)
+    edited = data.draw(edits(after, wanted))
+    left = without_entries(source(edited), wanted, before)
 
-    assert not has_ours(source(left), shape)
-    old = plain(before, shape.form)
-    assert plain(left, shape.form) == without(plain(edited, shape.form), shape, old)
+    assert not has_ours(source(left), wanted)
+    old = plain(before, wanted.form)
+    assert plain(left, wanted.form) == without(plain(edited, wanted.form), wanted, old)
 
 
 @st.composite
-def edits(draw, text, shape):
+def edits(draw, text, wanted):
     """A member of the person's own is put in, another taken out, and a hook stands beside ours."""
-    document = read_text(text, shape.form)
-    theirs = [i for i, one in enumerate(document.root.children) if one.key not in {"hooks", "plugin", *shape.top}]  # fmt: skip
+    document = read_text(text, wanted.form)
+    theirs = [i for i, one in enumerate(document.root.children) if one.key not in {"hooks", "plugin", *wanted.top}]  # fmt: skip
     if theirs and draw(st.booleans()):
-        document = read_text(take_out(document, document.root, draw(st.sampled_from(theirs))), shape.form)  # fmt: skip
+        document = read_text(take_out(document, document.root, draw(st.sampled_from(theirs))), wanted.form)  # fmt: skip
     if draw(st.booleans()):
-        document = read_text(put_in(document, document.root, [1, {"x": 2}], "mine"), shape.form)
+        document = read_text(put_in(document, document.root, [1, {"x": 2}], "mine"), wanted.form)
     if draw(st.booleans()):
-        place = document.at(draw(st.sampled_from(shape.wanted)).list)
-        theirs = {"command": "mine"} if shape.wanted[0].list[0] == "hooks" else "mine"
-        document = read_text(put_in(document, place, theirs), shape.form)
+        place = document.at(draw(st.sampled_from(wanted.entries)).list)
+        theirs = {"command": "mine"} if wanted.entries[0].list[0] == "hooks" else "mine"
+        document = read_text(put_in(document, place, theirs), wanted.form)
     return document.text
 
 
 @pytest.mark.parametrize("host", ["claude", "codex", "gemini", "qwen", "droid"])
 def test_a_hook_that_a_person_put_into_our_group_stays(host):
-    shape = CLIENTS[host].shape(PYTHON)
-    document = read_text(with_entries(source("{}"), shape), shape.form)
-    list_ = shape.wanted[0].list
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    document = read_text(with_entries(source("{}"), wanted), wanted.form)
+    list_ = wanted.entries[0].list
     group = document.at((*list_, 0, "hooks"))
     edited = put_in(document, group, {"type": "command", "command": "mine"})
-    left = without_entries(source(edited), shape, "{}")
+    left = without_entries(source(edited), wanted, "{}")
 
     mine = {list_[1]: [{"hooks": [{"type": "command", "command": "mine"}]}]}
-    assert plain(left, shape.form) == {"hooks": mine}
+    assert plain(left, wanted.form) == {"hooks": mine}
 
 
 @every_client
 def test_each_event_has_one_entry_that_names_client_and_event(host):
-    shape = CLIENTS[host].shape(PYTHON)
-    said = [str(entry) for entry in shape.wanted]
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    said = [str(entry) for entry in wanted.entries]
 
     if host == "opencode":  # the plugin tells each event itself
         assert len(said) == 1
         return
-    events = [entry.list[1] for entry in shape.wanted]
+    events = [entry.list[1] for entry in wanted.entries]
     assert events == list(adapter_named(host).moments)
     assert all(f" hook {host} {event}" in one for event, one in zip(events, said, strict=True))
 
@@ -132,8 +132,8 @@ def test_each_event_has_one_entry_that_names_client_and_event(host):
     "text", ["[]", "1", '{"hooks": 1, "plugin": 1}', '{"hooks": [], "plugin": {}}']
 )
 def test_what_has_no_room_is_refused_with_the_place(host, text):
-    shape = CLIENTS[host].shape(PYTHON)
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
     with pytest.raises(LoadError) as refused:
-        with_entries(source(text), shape)
+        with_entries(source(text), wanted)
 
     assert refused.value.diagnostics[0].help == "mend it, and call again; nothing was changed"

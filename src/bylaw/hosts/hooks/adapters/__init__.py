@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Adapter
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def adapter_named(host: str) -> Adapter:
     """The adapter of a client; KeyError if there is none."""
-    if host not in SPEECH:
+    if host not in ABILITIES:
         raise KeyError(host)
     adapter: Adapter = import_module(f"bylaw.hosts.hooks.adapters.{host}").ADAPTER
     return adapter

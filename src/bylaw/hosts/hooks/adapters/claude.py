@@ -5,7 +5,7 @@ from __future__ import annotations
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import MOMENTS, ClaudeForm
 from bylaw.hosts.hooks.base import Adapter
-from bylaw.runtime.effects import CLAUDE, SPEECH
+from bylaw.runtime.effects import ABILITIES, CLAUDE
 
 _FORM = ClaudeForm(
     moments=MOMENTS,
@@ -17,7 +17,7 @@ _FORM = ClaudeForm(
         "WebSearch": tools.SEARCH,
         **dict.fromkeys(("Agent", "Task"), tools.AGENT),
     },
-    context=SPEECH[CLAUDE].for_model,
+    context=ABILITIES[CLAUDE].for_model,
 )
 
 ADAPTER = Adapter(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import KNOWN, WITHOUT_FAILURES, ClaudeForm
 from bylaw.hosts.hooks.base import Adapter
-from bylaw.runtime.effects import CODEX, SPEECH
+from bylaw.runtime.effects import ABILITIES, CODEX
 
 _FORM = ClaudeForm(
     moments=WITHOUT_FAILURES,
@@ -21,7 +21,7 @@ _FORM = ClaudeForm(
         "web_search": tools.SEARCH,
         **dict.fromkeys(("spawn_agent", "multi_agent_v1spawn_agent"), tools.AGENT),
     },
-    context=SPEECH[CODEX].for_model,
+    context=ABILITIES[CODEX].for_model,
     known=KNOWN | {"turn_id"},
 )
 

@@ -25,7 +25,7 @@ from bylaw.hosts.hooks.saying import context, in_json, refusal
 from bylaw.model.strict_json import JsonError, read_json
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Moment
-from bylaw.runtime.effects import COPILOT, SPEECH
+from bylaw.runtime.effects import ABILITIES, COPILOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,7 +103,7 @@ def answer(heard: Heard, told: Told) -> Output:
     if told.refused:
         return refusal(_decided("deny", told.reason), told.reason)
     words = _decided("ask", told.reason) if told.asked else {}
-    if told.for_model and heard.moment in SPEECH[COPILOT].for_model:
+    if told.for_model and heard.moment in ABILITIES[COPILOT].for_model:
         words["additionalContext"] = context(told)
     return Output(in_json(words) if words else "")
 

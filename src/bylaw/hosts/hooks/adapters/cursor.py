@@ -29,7 +29,7 @@ from bylaw.hosts.hooks.base import STOPS, Adapter, Heard, Output
 from bylaw.hosts.hooks.fields import said, text, unknown, whole
 from bylaw.hosts.hooks.saying import NOTHING, context, in_json, refusal
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.effects import CURSOR, SPEECH
+from bylaw.runtime.effects import ABILITIES, CURSOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ def answer(heard: Heard, told: Told) -> Output:
     """What the client takes; an empty object where there is nothing to say."""
     if told.refused:
         return refusal(_refusal(heard, told.reason), told.reason, exit_code=0)
-    if told.for_model and heard.moment in SPEECH[CURSOR].for_model:
+    if told.for_model and heard.moment in ABILITIES[CURSOR].for_model:
         return Output(in_json({"additional_context": context(told)}))
     return NOTHING
 

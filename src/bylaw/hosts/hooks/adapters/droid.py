@@ -9,7 +9,7 @@ from __future__ import annotations
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import KNOWN, WITHOUT_FAILURES, ClaudeForm
 from bylaw.hosts.hooks.base import Adapter
-from bylaw.runtime.effects import DROID, SPEECH
+from bylaw.runtime.effects import ABILITIES, DROID
 
 _FORM = ClaudeForm(
     moments=WITHOUT_FAILURES,
@@ -22,7 +22,7 @@ _FORM = ClaudeForm(
         "WebSearch": tools.SEARCH,
         "Task": tools.AGENT,
     },
-    context=SPEECH[DROID].for_model,
+    context=ABILITIES[DROID].for_model,
     known=KNOWN
     | {
         *("message_id", "tool_execution_count", "elapsed_time", "CLAUDE_ENV_FILE"),

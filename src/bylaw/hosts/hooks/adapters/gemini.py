@@ -16,7 +16,7 @@ from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown
 from bylaw.hosts.hooks.saying import context, in_json, refusal
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Moment
-from bylaw.runtime.effects import GEMINI, SPEECH
+from bylaw.runtime.effects import ABILITIES, GEMINI
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ def answer(heard: Heard, told: Told) -> Output:
         words["systemMessage"] = "\n".join(told.for_person)
     if told.refused:
         return refusal({**words, "decision": "deny", "reason": told.reason}, told.reason)
-    if told.for_model and heard.moment in SPEECH[GEMINI].for_model:
+    if told.for_model and heard.moment in ABILITIES[GEMINI].for_model:
         own: dict[str, JSON] = {"hookEventName": heard.name, "additionalContext": context(told)}
         words["hookSpecificOutput"] = own
     return Output(in_json(words) if words else "")

@@ -31,7 +31,7 @@ from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
 from bylaw.hosts.hooks.fields import mapping, needed, said, text, unknown
 from bylaw.hosts.hooks.saying import NOTHING, in_json, refusal
 from bylaw.model.vocabulary import CallStatus, Moment
-from bylaw.runtime.effects import OPENCODE, SPEECH
+from bylaw.runtime.effects import ABILITIES, OPENCODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def answer(heard: Heard, told: Told) -> Output:
     """What the plugin takes."""
     if told.refused:
         return refusal({"decision": "block", "reason": told.reason}, told.reason, exit_code=0)
-    if told.for_model and heard.moment in SPEECH[OPENCODE].for_model:
+    if told.for_model and heard.moment in ABILITIES[OPENCODE].for_model:
         return Output(in_json({"context": [*told.for_model]}))
     return NOTHING
 

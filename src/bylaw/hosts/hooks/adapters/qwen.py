@@ -9,7 +9,7 @@ from __future__ import annotations
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import KNOWN, MOMENTS, ClaudeForm
 from bylaw.hosts.hooks.base import Adapter
-from bylaw.runtime.effects import QWEN, SPEECH
+from bylaw.runtime.effects import ABILITIES, QWEN
 
 _FORM = ClaudeForm(
     moments=MOMENTS,
@@ -23,7 +23,7 @@ _FORM = ClaudeForm(
         "web_search": tools.SEARCH,
         **dict.fromkeys(("agent", "task"), tools.AGENT),
     },
-    context=SPEECH[QWEN].for_model,
+    context=ABILITIES[QWEN].for_model,
     known=KNOWN
     | {
         *("timestamp", "tool_call_id", "submitted_prompt", "crons"),

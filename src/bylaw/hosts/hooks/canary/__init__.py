@@ -1,4 +1,4 @@
 """Real clients tried out on this machine alone: a model that speaks a script, and who talks to it.
 
-Only `bylaw doctor --canary` and tests import this.
+`bylaw doctor --canary` starts it, and so do tests; nothing else needs it.
 """

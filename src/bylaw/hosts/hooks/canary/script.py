@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the client is to call; `raw` is for tools that take a text instead of JSON."""
+    """A tool that the client is to call."""
 
     name: str
     args: dict[str, JSON] = field(default_factory=dict)
-    raw: str = ""
 
 
 @dataclass(frozen=True, slots=True)

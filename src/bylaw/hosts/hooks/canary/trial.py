@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.canary.base import TrialPlace
 from bylaw.hosts.hooks.canary.fake_model import fake_model
 from bylaw.hosts.hooks.canary.running import run_client
 from bylaw.hosts.hooks.canary.script import Turn
-from bylaw.hosts.hooks.canary.shape import Place
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.entries import with_entries
 from bylaw.hosts.hooks.install.interpreter import interpreter
@@ -28,8 +28,8 @@ from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.settings.tables import JournalSettings
 
 if TYPE_CHECKING:
+    from bylaw.hosts.hooks.canary.base import TrialClient
     from bylaw.hosts.hooks.canary.running import Ran
-    from bylaw.hosts.hooks.canary.shape import Client
 
 REASON = "the canary stays in its cage"
 _FLOWN = "canary-has-flown"
@@ -59,7 +59,7 @@ class Trial:
         return self.fired and self.obeyed and self.reached
 
 
-def try_client(client: Client) -> Trial:
+def try_client(client: TrialClient) -> Trial:
     """Start the real client; NoProgramError if it is not installed."""
     with TemporaryDirectory(prefix="bylaw-canary-", ignore_cleanup_errors=True) as folder:
         home, root = Path(folder, "home"), Path(folder, "repository")
@@ -70,7 +70,7 @@ def try_client(client: Client) -> Trial:
         lay_hooks(client.host, str(root))
         wanted = Turn("", (client.shell(f"touch {_FLOWN}"),))
         with fake_model([wanted]) as model:
-            place = Place(home=str(home), repository=str(root), url=model.url)
+            place = TrialPlace(home=str(home), repository=str(root), url=model.url)
             ran = run_client(client, place, _PROMPT, {})
         flown = Path(root, _FLOWN).exists()
         # A client that never had the call run it did not obey anybody.
@@ -82,7 +82,7 @@ def lay_hooks(host: str, root: str) -> None:
     """Our hooks in the configuration of an empty project."""
     client = CLIENTS[host]
     file = file_of(client, Scope.PROJECT, root)
-    text = with_entries(SourceFile(file.shown, "{}\n"), client.shape(interpreter()))
+    text = with_entries(SourceFile(file.shown, "{}\n"), client.wanted_entries(interpreter()))
     place = Path(file.location)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(text)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.canary.clients import TRIED, client_named
-from bylaw.hosts.hooks.canary.running import NoProgramError
 from bylaw.hosts.hooks.canary.trial import try_client
-from bylaw.hosts.hooks.doctor.programs import programs_of
+from bylaw.hosts.hooks.client_programs import NoProgramError, programs_of
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.runtime.effects import TITLES
 from bylaw.runtime.reading import in_plain_words

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.client_programs import NODE, Program, major, programs_of
 from bylaw.hosts.hooks.doctor.finding import Level, note, wrong
 from bylaw.hosts.hooks.doctor.hooks_there import HooksThere
-from bylaw.hosts.hooks.doctor.programs import NODE, Program, major, programs_of
 from bylaw.hosts.hooks.doctor.surroundings import surroundings
 from bylaw.hosts.hooks.doctor.trusted_by_client import still_needed
 from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.hook_switches import switched_off
 from bylaw.hosts.hooks.install.interpreter import interpreter
 from bylaw.hosts.hooks.install.places import Scope
 from bylaw.hosts.hooks.install.steps import judged_twice, switch_step
-from bylaw.hosts.hooks.install.switches import switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -68,8 +68,11 @@ def _of_client(
         step = f"`bylaw install {client.host}` puts them there"
         yield note(client.host, "no hooks of Bylaw: no rule governs it", step)
     if found:
-        for step in judged_twice(client, found[0], root, python):
-            yield wrong(client.host, "every event is judged twice", step)
+        for twice in judged_twice(client, found[0], root, python):
+            if twice.certain:
+                yield wrong(client.host, "every event is judged twice", twice.step)
+            else:
+                yield note(client.host, "events may be judged twice", twice.step)
         for off in switched_off(client, root):
             yield wrong(client.host, "its hooks are switched off", switch_step(off))
     for scope in found:

@@ -49,15 +49,15 @@ class HooksThere:
             if data is not None:
                 yield from self._judged(file.source(data))
         except LoadError as refused:
-            yield wrong(about, refused.diagnostics[0].headline, f"mend `{self.shown}`")
+            yield wrong(about, refused.headline, f"mend `{self.shown}`")
         except BylawError:
             return  # there is no such scope: a home is no project, and who has none, no user
 
     def _judged(self, source: SourceFile) -> Iterator[Finding]:
         client, about = self._client, self._client.host
         document = read(source, client.form)
-        shape = client.shape(self._python)
-        ours = [document.at(path) for path in shape.ours(document)]
+        wanted = client.wanted_entries(self._python)
+        ours = [document.at(path) for path in wanted.ours(document)]
         self.found = bool(ours)
         if not ours:
             return
@@ -67,7 +67,7 @@ class HooksThere:
         if gone:
             text = f"hooks in {self.shown} name `{visible(gone[0])}`, which is not there"
             yield wrong(about, text, again)
-        elif not any(is_installed(source, client.shape(one)) for one in named):
+        elif not any(is_installed(source, client.wanted_entries(one)) for one in named):
             text = f"hooks in {self.shown} are not complete, or of another version of Bylaw"
             yield wrong(about, text, again)
         elif self._python not in named:

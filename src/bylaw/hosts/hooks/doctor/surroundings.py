@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from time import localtime, strftime
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import fine, note, wrong
@@ -12,7 +11,7 @@ from bylaw.hosts.hooks.open_gates import released_until
 from bylaw.hosts.hooks.unknown_fields import unknown_fields
 from bylaw.model.diagnostic import Severity
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.model.visible import visible
+from bylaw.model.visible import listed, visible
 from bylaw.runtime.effects import TITLES
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import NO_RULES
@@ -23,6 +22,8 @@ from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.root import absolute, read_configuration
 from bylaw.runtime.settings.tables import OnFailure
 from bylaw.runtime.trust import trust_of
+from bylaw.tools.printers.moments import local_minute
+from bylaw.tools.printers.wording import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,7 @@ def _rules(library: Library) -> Iterator[Finding]:
     if errors:
         return
     if files:
-        yield fine(RULES, f"{_counted(files, 'rule file')} in force for coding agents")
+        yield fine(RULES, f"{number_of(files, 'rule file')} in force for coding agents")
     else:
         step = "write rules, or name a ChatMD file in a `[[book]]` of `bylaw.toml`"
         yield note(RULES, "no rule file is in force for coding agents", step)
@@ -110,7 +111,8 @@ def _room_for_journal(shown: str, place: str) -> Finding:
 def _gates(root: str, library: Library, configuration: Configuration | None) -> Iterator[Finding]:
     until = released_until()
     if until:
-        text = f"a person has opened them until {clock(until)}: a failure of Bylaw closes nothing"
+        when = local_minute(until * 1_000)
+        text = f"a person has opened them until {when}: a failure of Bylaw closes nothing"
         yield note(GATES, text, "`bylaw doctor --release 0` closes them")
         return
     if configuration is not None:
@@ -144,16 +146,5 @@ def _payloads(root: str) -> Iterator[Finding]:
     except (BylawError, OSError):
         return  # a journal that cannot be written tells of that folder
     for host, fields in noted.items():
-        shown = ", ".join(fields[:MAX_SHOWN])
-        more = f" and {len(fields) - MAX_SHOWN} more" if len(fields) > MAX_SHOWN else ""
-        title = TITLES.get(host, visible(host))
-        yield note(PAYLOADS, f"{title} sends what Bylaw does not know: {visible(shown)}{more}")
-
-
-def clock(seconds: int) -> str:
-    """A time for people, as this machine tells it."""
-    return strftime("%Y-%m-%d %H:%M", localtime(seconds))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"
+        title, shown = TITLES.get(host, visible(host)), visible(listed(fields, MAX_SHOWN))
+        yield note(PAYLOADS, f"{title} sends what Bylaw does not know: {shown}")

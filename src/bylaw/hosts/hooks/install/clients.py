@@ -1,4 +1,7 @@
-"""The clients as data: where their configuration lies, in which form, what a person has to do."""
+"""The clients as data: the form of their configuration, and what a person has to do.
+
+Where it lies says `runtime/client_places.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.install import forms
-from bylaw.hosts.hooks.install.entries import Shape
+from bylaw.hosts.hooks.install.entries import WantedEntries
 from bylaw.hosts.hooks.install.json_text import STRICT, Form
 from bylaw.runtime import effects
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.client_places import PLACES
+from bylaw.runtime.effects import ABILITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from bylaw.hosts.hooks.install.entries import Entry
+    from bylaw.hosts.hooks.install.entries import HookEntry
     from bylaw.hosts.hooks.install.json_text import Document, Path
     from bylaw.model.values import JSON
+    from bylaw.runtime.client_places import ClientPlaces
 
 # Seen with real clients, where they run here; one that is not known takes nothing more than JSON.
 MARKED = Form(mark=True)
@@ -24,52 +29,60 @@ COMMENTS = Form(comments=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """That a client also runs the hooks for Claude Code: always, or if a person lets it.
+
+    `variable` is one that it sets for hooks, by which it is told apart; `way` is how a person ends
+    it, in which `{scope}` may stand.
+    """
+
+    variable: str
+    always: bool
+    way: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """One client.
 
-    `project` are files from the root, of which the first that exists is meant, else the last one.
-    `user` are the same below `home`, a folder of the user's home, unless one of `variables` is set:
-    each has its own folder below the one that it names.
     `entries` make our hooks and `ours` finds them. `traces` in a root tell that the client is used
     there, as do `programs` on the path. `steps` are for a person; those `in_project` only there.
     `node` is the version of node that the client needs, 0 if it brings its own or takes any.
     """
 
     host: str
-    project: tuple[str, ...]
-    home: str
-    user: tuple[str, ...]
-    entries: Callable[[str, str], Sequence[Entry]]
+    entries: Callable[[str, str], Sequence[HookEntry]]
     ours: Callable[[str], Callable[[Document], list[Path]]]
     traces: tuple[str, ...]
     programs: tuple[str, ...]
-    variables: tuple[tuple[str, str], ...] = ()
     form: Form = STRICT
     top: tuple[tuple[str, JSON], ...] = ()
     steps: tuple[str, ...] = ()
     in_project: tuple[str, ...] = ()
     node: int = 0
+    guest: Guest | None = None
 
     @property
     def title(self) -> str:
         """The name that people know."""
-        return SPEECH[self.host].title
+        return ABILITIES[self.host].title
 
-    def shape(self, python: str) -> Shape:
+    @property
+    def places(self) -> ClientPlaces:
+        """Where its configuration lies."""
+        return PLACES[self.host]
+
+    def wanted_entries(self, python: str) -> WantedEntries:
         """What its file looks like with hooks that this interpreter runs."""
         entries = self.entries(self.host, python)
-        return Shape(self.form, entries, self.ours(self.host), dict(self.top))
+        return WantedEntries(self.form, entries, self.ours(self.host), dict(self.top))
 
 
-CLIENTS = {
+CLIENTS: Mapping[str, Client] = {
     one.host: one
     for one in (
         Client(
             host=effects.CLAUDE,
-            project=(".claude/settings.json",),
-            home=".claude",
-            user=("settings.json",),
-            variables=(("CLAUDE_CONFIG_DIR", ""),),
             form=MARKED,
             entries=forms.grouped,
             ours=forms.in_groups,
@@ -84,10 +97,6 @@ CLIENTS = {
         ),
         Client(
             host=effects.CODEX,
-            project=(".codex/hooks.json",),
-            home=".codex",
-            user=("hooks.json",),
-            variables=(("CODEX_HOME", ""),),
             entries=forms.grouped,
             ours=forms.in_groups,
             traces=(".codex",),
@@ -102,10 +111,6 @@ CLIENTS = {
         ),
         Client(
             host=effects.GEMINI,
-            project=(".gemini/settings.json",),
-            home=".gemini",
-            user=("settings.json",),
-            variables=(("GEMINI_CLI_HOME", ".gemini"),),
             form=COMMENTS,
             entries=forms.grouped_ms,
             ours=forms.in_groups,
@@ -120,10 +125,6 @@ CLIENTS = {
         ),
         Client(
             host=effects.QWEN,
-            project=(".qwen/settings.json",),
-            home=".qwen",
-            user=("settings.json",),
-            variables=(("QWEN_HOME", ""),),
             form=Form(comments=True, mark=True),
             entries=forms.grouped_ms,
             ours=forms.in_groups,
@@ -133,14 +134,15 @@ CLIENTS = {
         ),
         Client(
             host=effects.COPILOT,
-            project=(".github/hooks/bylaw.json",),
-            home=".copilot",
-            user=("hooks/bylaw.json",),
-            variables=(("COPILOT_HOME", ""),),
             entries=forms.for_copilot,
             ours=forms.by_event,
             traces=(".github/hooks", ".github/copilot", ".github/copilot-instructions.md"),
             programs=("copilot",),
+            guest=Guest(
+                variable="COPILOT_CLI",
+                always=True,
+                way="call `bylaw uninstall copilot --{scope}`",
+            ),
             top=(("version", 1),),
             in_project=(
                 (
@@ -152,9 +154,6 @@ CLIENTS = {
         ),
         Client(
             host=effects.DROID,
-            project=(".factory/settings.json",),
-            home=".factory",
-            user=("settings.json",),
             form=COMMENTS,
             entries=forms.grouped,
             ours=forms.in_groups,
@@ -163,10 +162,6 @@ CLIENTS = {
         ),
         Client(
             host=effects.OPENCODE,
-            project=("opencode.jsonc", "opencode.json"),
-            home=".config/opencode",
-            user=("opencode.jsonc", "opencode.json"),
-            variables=(("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")),
             form=Form(comments=True, last_commas=True, mark=True),
             entries=forms.for_opencode,
             ours=forms.as_plugin,
@@ -175,15 +170,21 @@ CLIENTS = {
         ),
         Client(
             host=effects.CURSOR,
-            project=(".cursor/hooks.json",),
-            home=".cursor",
-            user=("hooks.json",),
             entries=forms.for_cursor,
             ours=forms.by_event,
             traces=(".cursor", ".cursorrules"),
             programs=("cursor", "cursor-agent"),
+            guest=Guest(
+                variable="CURSOR_VERSION",
+                always=False,  # only where third-party configurations are switched on
+                way="have its settings leave out what is configured for other programs",
+            ),
             top=(("version", 1),),
             in_project=("open this folder in Cursor as a workspace that you trust",),
         ),
     )
+}
+# Those that run hooks for Claude Code, too.
+GUESTS: Mapping[str, Guest] = {
+    host: client.guest for host, client in CLIENTS.items() if client.guest is not None
 }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 
-class Entry(NamedTuple):
+class HookEntry(NamedTuple):
     """A value of ours and the list that holds it."""
 
     list: tuple[str, ...]
@@ -33,66 +33,66 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WantedEntries:
     """A client's file: which entries are wanted, and how those of ours are found in any version.
 
     `top` are members that the file must have beside them.
     """
 
     form: Form
-    wanted: Sequence[Entry]
+    entries: Sequence[HookEntry]
     ours: Callable[[Document], list[Path]]
     top: Mapping[str, JSON]
 
 
-def is_installed(source: SourceFile, shape: Shape) -> bool:
+def is_installed(source: SourceFile, wanted: WantedEntries) -> bool:
     """Whether exactly the wanted entries are there."""
-    document = read(source, shape.form)
-    found = [_entry(document, path) for path in shape.ours(document)]
-    complete = all(one in found for one in shape.wanted)
-    topped = all(document.root.child(key) is not None for key in shape.top)
-    return complete and topped and len(found) == len(shape.wanted)
+    document = read(source, wanted.form)
+    found = [_entry(document, path) for path in wanted.ours(document)]
+    complete = all(one in found for one in wanted.entries)
+    topped = all(document.root.child(key) is not None for key in wanted.top)
+    return complete and topped and len(found) == len(wanted.entries)
 
 
-def has_ours(source: SourceFile, shape: Shape) -> bool:
+def has_ours(source: SourceFile, wanted: WantedEntries) -> bool:
     """Whether an entry of ours is there, also an old one."""
-    return bool(shape.ours(read(source, shape.form)))
+    return bool(wanted.ours(read(source, wanted.form)))
 
 
-def is_bare(source: SourceFile, shape: Shape) -> bool:
+def is_bare(source: SourceFile, wanted: WantedEntries) -> bool:
     """Whether nothing is left but what a file of ours begins with."""
-    document = read(source, shape.form)
+    document = read(source, wanted.form)
     rest = document.plain(document.root)
-    return isinstance(rest, dict) and all(shape.top.get(key) == one for key, one in rest.items())
+    return isinstance(rest, dict) and all(wanted.top.get(key) == one for key, one in rest.items())
 
 
-def with_entries(source: SourceFile, shape: Shape) -> str:
+def with_entries(source: SourceFile, wanted: WantedEntries) -> str:
     """The text with the wanted entries at the ends of their lists; LoadError if it has no room."""
-    document = read(source, shape.form)
-    for entry in shape.wanted:
+    document = read(source, wanted.form)
+    for entry in wanted.entries:
         _refuse_shape(source, document, entry.list)
-    for key, value in shape.top.items():
+    for key, value in wanted.top.items():
         if document.root.child(key) is None:
-            document = read_text(put_in(document, document.root, value, key), shape.form)
-    for entry in shape.wanted:
-        document = read_text(_with_entry(document, entry), shape.form)
-    left = without_entries(SourceFile(source.path, document.text), shape, source.text)
+            document = read_text(put_in(document, document.root, value, key), wanted.form)
+    for entry in wanted.entries:
+        document = read_text(_with_entry(document, entry), wanted.form)
+    left = without_entries(SourceFile(source.path, document.text), wanted, source.text)
     if left != source.text:
         raise BylawError(f"`{visible(source.path)}` cannot be edited without losing something")
     return document.text
 
 
-def without_entries(source: SourceFile, shape: Shape, before: str | None = None) -> str:
+def without_entries(source: SourceFile, wanted: WantedEntries, before: str | None = None) -> str:
     """The text without entries of ours, and without what we made for them."""
-    document = read(source, shape.form)
-    old = None if before is None else read_text(before, shape.form)
-    for path in reversed(shape.ours(document)):
-        document = _without(document, path, shape.form, old)
-    for key, value in reversed(list(shape.top.items())):
+    document = read(source, wanted.form)
+    old = None if before is None else read_text(before, wanted.form)
+    for path in reversed(wanted.ours(document)):
+        document = _without(document, path, wanted.form, old)
+    for key, value in reversed(list(wanted.top.items())):
         made = old is not None and old.root.child(key) is None
         found = document.root.child(key)
         if made and found is not None and document.plain(found) == value:
-            document = _without(document, (key,), shape.form, old)
+            document = _without(document, (key,), wanted.form, old)
     return document.text
 
 
@@ -106,7 +106,7 @@ def read(source: SourceFile, form: Form) -> Document:
         raise load_error(CLIENT_SETTINGS, headline, source, flaw.span, help=help_) from None
 
 
-def _with_entry(document: Document, entry: Entry) -> str:
+def _with_entry(document: Document, entry: HookEntry) -> str:
     node = document.root
     for index, key in enumerate(entry.list):
         child = node.child(key)
@@ -152,8 +152,8 @@ def _blank_inside(before: Document | None, path: Path) -> str:
     return inside if inside.isspace() else ""
 
 
-def _entry(document: Document, path: Path) -> Entry:
+def _entry(document: Document, path: Path) -> HookEntry:
     node = document.at(path)
     assert node is not None, "the path was found in this document"
     keys = tuple(str(step) for step in path[:-1])
-    return Entry(keys, document.plain(node))
+    return HookEntry(keys, document.plain(node))

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.closing import ENDS, is_gate, patience_s
-from bylaw.hosts.hooks.install.entries import Entry
+from bylaw.hosts.hooks.install.entries import HookEntry
 from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def command(host: str, event: str, python: str) -> str:
     return shlex.join([python, "-I", "-m", "bylaw", "hook", host, event])
 
 
-def grouped(host: str, python: str, *, unit: int = 1) -> Sequence[Entry]:
+def grouped(host: str, python: str, *, unit: int = 1) -> Sequence[HookEntry]:
     """Groups of hooks by event, as Claude Code began it; a group without a matcher is for all."""
     entries = []
     for event in adapter_named(host).moments:
@@ -43,19 +43,19 @@ def grouped(host: str, python: str, *, unit: int = 1) -> Sequence[Entry]:
         hook["timeout"] = _wait_s(event) * unit
         if host == CLAUDE and is_gate(host, event):
             hook["onFailure"] = "block"
-        entries.append(Entry((HOOKS, event), {HOOKS: [hook]}))
+        entries.append(HookEntry((HOOKS, event), {HOOKS: [hook]}))
     return entries
 
 
-def grouped_ms(host: str, python: str) -> Sequence[Entry]:
+def grouped_ms(host: str, python: str) -> Sequence[HookEntry]:
     """The same with milliseconds."""
     return grouped(host, python, unit=_MS)
 
 
-def for_copilot(host: str, python: str) -> Sequence[Entry]:
+def for_copilot(host: str, python: str) -> Sequence[HookEntry]:
     """Hooks by event, each for itself."""
     return [
-        Entry(
+        HookEntry(
             (HOOKS, event),
             {
                 "type": "command",
@@ -67,7 +67,7 @@ def for_copilot(host: str, python: str) -> Sequence[Entry]:
     ]
 
 
-def for_cursor(host: str, python: str) -> Sequence[Entry]:
+def for_cursor(host: str, python: str) -> Sequence[HookEntry]:
     """Hooks by event; a gate is closed when ours fails."""
     entries = []
     for event in adapter_named(host).moments:
@@ -75,14 +75,14 @@ def for_cursor(host: str, python: str) -> Sequence[Entry]:
         hook["timeout"] = _wait_s(event)
         if is_gate(host, event):
             hook["failClosed"] = True
-        entries.append(Entry((HOOKS, event), hook))
+        entries.append(HookEntry((HOOKS, event), hook))
     return entries
 
 
-def for_opencode(_host: str, python: str) -> Sequence[Entry]:
+def for_opencode(_host: str, python: str) -> Sequence[HookEntry]:
     """Our plugin, which is told the interpreter that runs us."""
     where = quote(str(files("bylaw.hosts.hooks.install") / PLUGIN_FILE))
-    return [Entry((PLUGIN,), [f"file://{where}", {PLUGIN_PYTHON: python}])]
+    return [HookEntry((PLUGIN,), [f"file://{where}", {PLUGIN_PYTHON: python}])]
 
 
 def _wait_s(event: str) -> int:

@@ -1,6 +1,6 @@
 """A client and a scope → what would become of its configuration, and that carried out.
 
-to_install, to_remove → Change → a person sees its diff → carry_out
+to_install, to_remove → ConfigChange → a person sees its diff → carry_out
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from bylaw.runtime.paths import folder_of
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.clients import Client
     from bylaw.hosts.hooks.install.config_file import ConfigFile
-    from bylaw.hosts.hooks.install.entries import Shape
+    from bylaw.hosts.hooks.install.entries import WantedEntries
     from bylaw.hosts.hooks.install.memory import Record
 
 _NEW = b"{}\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ConfigChange:
     """What becomes of a file; None is no file.
 
     `restored` is what the file is without hooks of ours, `folders` those that we make or made for
@@ -67,25 +67,25 @@ class Change:
         return "".join(f"{visible(line)}\n" for line in lines)
 
 
-def to_install(client: Client, scope: Scope, root: str, python: str) -> Change:
+def to_install(client: Client, scope: Scope, root: str, python: str) -> ConfigChange:
     """Hooks that this interpreter runs, in the place of those of any other; LoadError."""
     found = _found(client, scope, root, python)
-    if found.before is not None and is_installed(found.source(found.before), found.shape):
+    if found.before is not None and is_installed(found.source(found.before), found.wanted):
         return found.change(after=found.before)
     restored = found.restored()
     started = _NEW if restored is None else restored
-    after = with_entries(found.source(started), found.shape).encode()
+    after = with_entries(found.source(started), found.wanted).encode()
     return found.change(after=after, restored=restored, replaces=restored != found.before)
 
 
-def to_remove(client: Client, scope: Scope, root: str, python: str) -> Change:
+def to_remove(client: Client, scope: Scope, root: str, python: str) -> ConfigChange:
     """The file as it was, or without hooks of ours if somebody else changed it since; LoadError."""
     found = _found(client, scope, root, python)
     restored = found.restored()
     return replace(found.change(after=restored, restored=restored), is_removal=True)
 
 
-def carry_out(change: Change) -> None:
+def carry_out(change: ConfigChange) -> None:
     """Write what was shown; BylawError if that cannot be, or if somebody was quicker."""
     if change.is_removal or change.replaces:
         refuse_agents("removing hooks" if change.is_removal else "replacing hooks")
@@ -99,7 +99,7 @@ def carry_out(change: Change) -> None:
         _carry_out(change)
 
 
-def _carry_out(change: Change) -> None:
+def _carry_out(change: ConfigChange) -> None:
     folders = list(change.folders)
     if change.after is None:
         assert change.before is not None, "there is something to do"
@@ -120,7 +120,7 @@ class _Found:
     client: Client
     scope: Scope
     file: ConfigFile
-    shape: Shape
+    wanted: WantedEntries
     memory: Memory
     record: Record | None
     before: bytes | None
@@ -131,8 +131,8 @@ class _Found:
 
     def change(
         self, *, after: bytes | None, restored: bytes | None = None, replaces: bool = False
-    ) -> Change:
-        return Change(
+    ) -> ConfigChange:
+        return ConfigChange(
             client=self.client,
             scope=self.scope,
             file=self.file,
@@ -161,12 +161,12 @@ class _Found:
         if self.record and digest(self.before) == self.record.after and (is_new or was is not None):
             return was
         source = self.source(self.before)
-        if not has_ours(source, self.shape):
+        if not has_ours(source, self.wanted):
             return self.before
         old = _NEW if is_new else was
         before = None if old is None else self.source(old).text
-        left = without_entries(source, self.shape, before)
-        is_empty = is_new and is_bare(SourceFile(source.path, left), self.shape)
+        left = without_entries(source, self.wanted, before)
+        is_empty = is_new and is_bare(SourceFile(source.path, left), self.wanted)
         return None if is_empty else left.encode()
 
 
@@ -174,8 +174,8 @@ def _found(client: Client, scope: Scope, root: str, python: str) -> _Found:
     file = file_of(client, scope, root)
     # What is remembered must not lie where the file does: a repository could bring its own.
     memory = Memory(file, root if scope is Scope.PROJECT else folder_of(file.location))
-    shape = client.shape(python)
-    return _Found(client, scope, file, shape, memory, memory.record(), file.content())
+    wanted = client.wanted_entries(python)
+    return _Found(client, scope, file, wanted, memory, memory.record(), file.content())
 
 
 def _lines(data: bytes | None) -> list[str]:

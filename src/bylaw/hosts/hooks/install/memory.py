@@ -9,7 +9,7 @@ our entries are taken out.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
@@ -87,11 +87,12 @@ class Memory:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """While this lasts no other process of ours changes the file; BylawError if one does."""
-        try:
-            with locked_folder(self._folder, self._shown):
-                yield
-        except OSError as wrong:
-            raise _unremembered(wrong) from None
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked_folder(self._folder, self._shown))
+            except OSError as wrong:
+                raise _unremembered(wrong) from None
+            yield  # what fails in there is no failure of the memory
 
     def _read(self, ending: str) -> bytes:
         return read_own(self._folder, f"{self._name}.{ending}", MAX_INPUT_BYTES)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
 from bylaw.hosts.hooks.install.looking import clients_of
 from bylaw.hosts.hooks.install.places import Scope, file_of
 from bylaw.hosts.hooks.install.steps import hooks_in, steps
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime.effects import CLAUDE, COPILOT
+from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.clients import Client
-    from bylaw.hosts.hooks.install.installing import Change
+    from bylaw.hosts.hooks.install.installing import ConfigChange
 
 
 @dataclass(slots=True)
-class Offer:
+class HookOffer:
     """A client, what tells of it, and what would become of its file; `problem`: why nothing can.
 
     Without a change or a problem, the hooks in that file are enough.
@@ -29,7 +29,7 @@ class Offer:
     found: str
     path: str
     scope: Scope = Scope.PROJECT
-    change: Change | None = None
+    change: ConfigChange | None = None
     problem: str = ""
 
     @property
@@ -50,19 +50,21 @@ class Offer:
         return steps(self.client, self.scope, root, python)
 
 
-def offers(root: str, python: str) -> list[Offer]:
+def offers(root: str, python: str) -> list[HookOffer]:
     """One for each client that is found; BylawError if hooks can be installed for none."""
     found = clients_of(root)
     if CLAUDE in found:
-        found.pop(COPILOT, None)  # it runs hooks for Claude Code, and others would judge twice
+        for host, guest in GUESTS.items():
+            if guest.always:  # it runs hooks for Claude Code, and others would judge twice
+                found.pop(host, None)
     return [_offer(CLIENTS[host], why, root, python) for host, why in found.items()]
 
 
-def _offer(client: Client, found: str, root: str, python: str) -> Offer:
+def _offer(client: Client, found: str, root: str, python: str) -> HookOffer:
     there = hooks_in(client, Scope.USER, root, python)
     if there:
-        return Offer(client, found, there, Scope.USER)
-    offer = Offer(client, found, file_of(client, Scope.PROJECT, root).shown)
+        return HookOffer(client, found, there, Scope.USER)
+    offer = HookOffer(client, found, file_of(client, Scope.PROJECT, root).shown)
     try:
         offer.change = to_install(client, Scope.PROJECT, root, python)
     except BylawError as wrong:
@@ -71,4 +73,4 @@ def _offer(client: Client, found: str, root: str, python: str) -> Offer:
 
 
 def _words(wrong: BylawError) -> str:
-    return wrong.diagnostics[0].headline if isinstance(wrong, LoadError) else str(wrong)
+    return wrong.headline if isinstance(wrong, LoadError) else str(wrong)

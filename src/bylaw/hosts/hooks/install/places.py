@@ -26,10 +26,10 @@ def file_of(client: Client, scope: Scope, root: str) -> ConfigFile:
     """The configuration of a client; BylawError if nobody can tell where it lies."""
     if scope is Scope.PROJECT:
         _refuse_home(root)
-        files = [ConfigFile(root, name, name) for name in client.project]
+        files = [ConfigFile(root, name, name) for name in client.places.project]
     else:
         folder, below = user_folder(client)
-        names = [f"{below}{name}" for name in client.user]
+        names = [f"{below}{name}" for name in client.places.user]
         files = [ConfigFile(folder, name, f"{folder}/{name}") for name in names]
     there = (one for one in files if os.path.lexists(as_bytes(one.location)))
     return next(there, files[-1])
@@ -44,11 +44,11 @@ def _refuse_home(root: str) -> None:
 
 def user_folder(client: Client) -> tuple[str, str]:
     """A folder that is there, and what lies between it and the files; BylawError as above."""
-    for variable, below in client.variables:
+    for variable, below in client.places.variables:
         named = _variable(variable)
         if named:
             return _absolute(variable, named), below and f"{below}/"
-    return _absolute("HOME", _variable("HOME")), f"{client.home}/"
+    return _absolute("HOME", _variable("HOME")), f"{client.places.home}/"
 
 
 def _variable(name: str) -> str:

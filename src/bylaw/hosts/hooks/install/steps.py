@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
 from bylaw.hosts.hooks.install.entries import has_ours
+from bylaw.hosts.hooks.install.hook_switches import switched_off
 from bylaw.hosts.hooks.install.places import Scope, file_of
-from bylaw.hosts.hooks.install.switches import switched_off
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
-from bylaw.runtime.effects import CLAUDE, COPILOT, CURSOR
+from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.install.clients import Client
-    from bylaw.hosts.hooks.install.switches import SwitchedOff
+    from bylaw.hosts.hooks.install.clients import Client, Guest
+    from bylaw.hosts.hooks.install.hook_switches import SwitchedOff
+
+
+class Twice(NamedTuple):
+    """What a person does lest events are judged twice; whether they certainly are."""
+
+    step: str
+    certain: bool = True
 
 
 def steps(client: Client, scope: Scope, root: str, python: str) -> list[str]:
@@ -33,7 +40,7 @@ def steps(client: Client, scope: Scope, root: str, python: str) -> list[str]:
             f"keep `{shown}` out of commits, or tell others: it names the interpreter of this "
             f"machine, so everybody calls `bylaw install {client.host}` for themselves"
         )
-    return [*found, *judged_twice(client, scope, root, python)]
+    return [*found, *(one.step for one in judged_twice(client, scope, root, python))]
 
 
 def node_step(client: Client) -> str:
@@ -50,38 +57,30 @@ def switch_step(off: SwitchedOff) -> str:
     )
 
 
-def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[str]:
+def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[Twice]:
     """What to do where an event would come to us in more than one way."""
     other = Scope.USER if scope is Scope.PROJECT else Scope.PROJECT
     found = []
     there = hooks_in(client, other, root, python)
     if there:
         why = f"hooks are in `{visible(there)}` too, and every event would be judged twice"
-        found.append(f"call `bylaw uninstall {client.host} --{other}`: {why}")
-    if client.host in _GUESTS:
+        found.append(Twice(f"call `bylaw uninstall {client.host} --{other}`: {why}"))
+    if client.guest is not None:
         places = (hooks_in(CLIENTS[CLAUDE], one, root, python) for one in Scope)
-        found += [_guest_step(client, scope, one) for one in places if one][:1]
+        found += [_guest_step(client, client.guest, scope, one) for one in places if one][:1]
     if client.host == CLAUDE:
         here = visible(file_of(client, scope, root).shown)
-        for guest in (CLIENTS[host] for host in _GUESTS):
-            scopes = (one for one in Scope if hooks_in(guest, one, root, python))
-            found += [_guest_step(guest, one, here) for one in scopes]
+        for host, guest in GUESTS.items():
+            scopes = (one for one in Scope if hooks_in(CLIENTS[host], one, root, python))
+            found += [_guest_step(CLIENTS[host], guest, one, here) for one in scopes]
     return found
 
 
-# Clients that run hooks for Claude Code as well, and how that ends.
-_GUESTS = {
-    COPILOT: "call `bylaw uninstall copilot --{scope}`",
-    CURSOR: "have its settings leave out what is configured for other programs",
-}
-
-
-def _guest_step(guest: Client, scope: Scope, file: str) -> str:
-    way = _GUESTS[guest.host].format(scope=scope)
-    return (
-        f"{way}: {guest.title} also runs the hooks for Claude Code in `{visible(file)}`, "
-        "and every event of it would be judged twice"
-    )
+def _guest_step(client: Client, guest: Guest, scope: Scope, file: str) -> Twice:
+    way = guest.way.format(scope=scope)
+    runs = f"{client.title} also runs the hooks for Claude Code in `{visible(file)}`"
+    why = f"{runs if guest.always else f'else {runs}'}, and every event of it would be judged twice"
+    return Twice(f"{way}: {why}", certain=guest.always)
 
 
 def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
@@ -89,6 +88,6 @@ def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
     with suppress(BylawError):
         file = file_of(client, scope, root)
         data = file.content()
-        if data is not None and has_ours(file.source(data), client.shape(python)):
+        if data is not None and has_ours(file.source(data), client.wanted_entries(python)):
             return file.shown
     return ""

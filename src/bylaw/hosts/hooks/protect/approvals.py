@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.protect.guard import may_change_files
+from bylaw.hosts.hooks.protect.protected_files import may_change_files
 from bylaw.model.visible import brief, visible
 from bylaw.model.vocabulary import Moment
-from bylaw.runtime.approval_watch import call_began, calls_ended
+from bylaw.runtime.approval_watch import call_began, call_denied, call_ended, calls_ended
 from bylaw.runtime.shared_files import SharedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bylaw.hosts.hooks.base import Heard
+    from bylaw.hosts.hooks.base import Call, Heard
     from bylaw.runtime.approval_watch import Mark
 
 MAX_TOLD = 5
@@ -29,20 +29,38 @@ class ApprovalCalls:
     def hear(self, heard: Heard, session: str) -> Iterator[str]:
         """Take note of an event; what the person should know."""
         call = heard.call
+        if heard.moment is Moment.PROMPT and not heard.text:
+            return  # nobody spoke: calls may still run
         if call is None:
-            yield from self._ended(f"{session}\n")  # the agent rests, so no call of it runs
+            # Who rests has no call that runs; others of the session may.
+            everybody = heard.moment is Moment.SESSION_END
+            start = f"{session}\n" if everybody else _of_agent(heard, session)
+            yield from self._told(calls_ended(self._root, start, self._files.grants()))
         elif may_change_files(call):
-            name = f"{session}\n{call.id}\n"
+            name = _named(call, heard, session)
             if heard.moment is Moment.BEFORE_TOOL:
                 call_began(self._root, name, self._files.grants())
             else:
-                yield from self._ended(name)
+                yield from self._told(call_ended(self._root, name, self._files.grants()))
 
-    def _ended(self, start: str) -> Iterator[str]:
-        came = calls_ended(self._root, start, self._files.grants())
+    def denied(self, heard: Heard, session: str) -> None:
+        """A call that was to begin never runs."""
+        if heard.call is not None and may_change_files(heard.call):
+            call_denied(self._root, _named(heard.call, heard, session))
+
+    def _told(self, came: list[Mark]) -> Iterator[str]:
         yield from (_told(one) for one in came[:MAX_TOLD])
         if len(came) > MAX_TOLD:
             yield f"{len(came) - MAX_TOLD:,} more approvals came while the agent worked"
+
+
+def _of_agent(heard: Heard, session: str) -> str:
+    """How the names of all calls of an agent begin."""
+    return f"{session}\n{heard.agent}\n"
+
+
+def _named(call: Call, heard: Heard, session: str) -> str:
+    return f"{_of_agent(heard, session)}{call.id}\n"
 
 
 def _told(mark: Mark) -> str:

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.patch import diffed_paths
-from bylaw.hosts.hooks.protect.shell_targets import Place, shell_targets
+from bylaw.hosts.hooks.protect.archives import members
+from bylaw.hosts.hooks.protect.shell_targets import ShellStart, shell_targets
 from bylaw.hosts.hooks.protect.shell_values import UNKNOWN
 from bylaw.hosts.hooks.protect.shell_word import ShellTextError
 from bylaw.model.facts import Protected
 from bylaw.runtime.configuration import PROJECT
 from bylaw.runtime.paths import as_text, folder_of, is_folder
 from bylaw.runtime.protected_names import HOLDS_SETTINGS
-from bylaw.runtime.protection import MAX_DEEP, Kept, files_in
+from bylaw.runtime.protection import MAX_DEEP, ProtectedPath, files_in
 from bylaw.runtime.reading import regular_bytes
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class _Looking:
         self._protection = protection
         self._folder = folder
 
-    def found(self) -> Iterator[Kept]:
+    def found(self) -> Iterator[ProtectedPath]:
         also = self._call.also
         if SHELL in also:
             yield from self._in_shell(_COMMANDS)
@@ -77,7 +79,7 @@ class _Looking:
             yield from self._at(_paths_in(self._call.args))
             yield from self._in_shell(_LIKE_COMMAND)
 
-    def _in_shell(self, keys: Iterable[str]) -> Iterator[Kept]:
+    def _in_shell(self, keys: Iterable[str]) -> Iterator[ProtectedPath]:
         args = self._call.args
         folders = [args[key] for key in _FOLDERS if isinstance(args.get(key), str)]
         base = next((str(one) for one in folders if one), "")
@@ -87,10 +89,10 @@ class _Looking:
             if text:
                 yield from self._in_text(text, folder)
 
-    def _in_text(self, text: str, folder: str) -> Iterator[Kept]:
+    def _in_text(self, text: str, folder: str) -> Iterator[ProtectedPath]:
         protection = self._protection
         try:
-            targets, folders = shell_targets(text, Place(folder, protection.root, os.environ))
+            targets, folders = shell_targets(text, ShellStart(folder, protection.root, os.environ))
         except ShellTextError:
             mentioned = protection.mentioned(text)
             if mentioned is not None:
@@ -105,9 +107,11 @@ class _Looking:
             if _is_anybodys_guess(target, folders) and (named := protection.mentioned(text)):
                 yield named
 
-    def _target(self, target: Target, folders: Iterable[str], *, speaks: bool) -> Iterator[Kept]:
+    def _target(
+        self, target: Target, folders: Iterable[str], *, speaks: bool
+    ) -> Iterator[ProtectedPath]:
         if target.why:
-            yield Kept(target.path, target.why)
+            yield ProtectedPath(target.path, target.why)
         if not target.path or "\n" in target.path:
             return
         for folder in folders:
@@ -120,19 +124,29 @@ class _Looking:
             if target.source:
                 yield from self._copied(path, os.path.join(folder, target.source))  # noqa: PTH118 - a text
                 continue
+            if target.archive:
+                yield from self._unpacked(path, target, folder)
+                continue
             yield from self._one(path, speaks=speaks)
             for named in _diffed(path) if target.patch else ():
                 yield from self._one(os.path.join(folder, named), speaks=False)  # noqa: PTH118 - same
-            below = self._protection.found_below(path, target.names) if target.whole else None
+            below = self._protection.found_below(path, target.sought.fits) if target.whole else None
             if below is not None:
                 yield below
 
-    def _copied(self, path: str, source: str) -> Iterator[Kept]:
+    def _copied(self, path: str, source: str) -> Iterator[ProtectedPath]:
         """What comes out of a folder to where a path is."""
         for file in islice(files_in(source, MAX_DEEP), MAX_COPIED) if is_folder(source) else ():
             yield from self._one(f"{path}/{file[len(source) :].lstrip('/')}", speaks=False)
 
-    def _partly_known(self, path: str) -> Iterator[Kept]:
+    def _unpacked(self, path: str, target: Target, folder: str) -> Iterator[ProtectedPath]:
+        """What is in an archive, where it is put."""
+        archive = os.path.join(folder, target.archive)  # noqa: PTH118 - a text
+        for name in members(archive) or ():
+            inside = name.split("/")[target.stripped :]
+            yield from self._one("/".join([path, *inside]), speaks=False)
+
+    def _partly_known(self, path: str) -> Iterator[ProtectedPath]:
         """The end of it, and the folder in which it lies for certain."""
         ending = path.rpartition(UNKNOWN)[2].lstrip("/")
         kept = self._protection.found_ending(f"/{ending}") if ending else None
@@ -142,7 +156,7 @@ class _Looking:
         if start.endswith("/"):
             yield from self._one(start, speaks=False)
 
-    def _at(self, paths: Iterable[str]) -> Iterator[Kept]:
+    def _at(self, paths: Iterable[str]) -> Iterator[ProtectedPath]:
         """Paths that a tool names itself."""
         speaks = _US in repr(self._call.args).casefold()
         for path in paths:
@@ -150,7 +164,7 @@ class _Looking:
             full = os.path.join(self._folder, os.path.expanduser(plain))  # noqa: PTH111, PTH118 - same
             yield from self._one(full, speaks=speaks)
 
-    def _one(self, path: str, *, speaks: bool) -> Iterator[Kept]:
+    def _one(self, path: str, *, speaks: bool) -> Iterator[ProtectedPath]:
         if "\0" in path:
             return
         kept = self._protection.found(path)
@@ -158,7 +172,7 @@ class _Looking:
             yield kept
         elif speaks and path.rpartition("/")[2].casefold() == PROJECT:
             # It would hold settings of ours, and so be the root of the folder in which it lies.
-            yield Kept(self._protection.shown(path), HOLDS_SETTINGS)
+            yield ProtectedPath(self._protection.shown(path), HOLDS_SETTINGS)
 
 
 def _is_anybodys_guess(target: Target, folders: Iterable[str]) -> bool:
@@ -179,13 +193,8 @@ def _diffed(path: str) -> list[str]:
 
 def _text(value: JSON) -> str:
     if isinstance(value, list):
-        words = [one for one in value if isinstance(one, str)]
-        return " ".join(_quoted(one) for one in words)
+        return shlex.join(one for one in value if isinstance(one, str))
     return value if isinstance(value, str) else ""
-
-
-def _quoted(word: str) -> str:
-    return "'" + word.replace("'", "'\\''") + "'"
 
 
 def _paths_in(args: dict[str, JSON]) -> Iterator[str]:

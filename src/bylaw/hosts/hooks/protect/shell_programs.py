@@ -19,8 +19,8 @@ READS = frozenset(
         *("export", "local", "declare", "typeset", "readonly", "unset", "set", "shopt", "read"),
         *("for", "case", "select", "esac", "fi", "done", "return", "exit", "break", "continue"),
         *("sleep", "wait", "jobs", "ps", "uname", "id", "whoami", "hostname", "tput"),
-        *("date", "seq", "expr", "help", "history", "umask", "ulimit", "ack"),
-        *("tokei", "cloc", "scc", "exa", "eza", "lsd", "getfacl"),
+        *("date", "seq", "expr", "help", "umask", "ulimit", "ack"),
+        *("tokei", "exa", "eza", "lsd", "getfacl"),
     }
 )
 # They only read, unless one of these stands behind them.
@@ -39,9 +39,26 @@ READS_WITHOUT = {
     "awk": re.compile(r"-i|-i.+|--include(?:=.*)?|-f.*|--file(?:=.*)?|(?s:.*(?:>|\||system).*)"),
     "gh": re.compile(r"-[OD].*|--(?:output|dir)(?:=.*)?|download|clone|alias|extension"),
     "man": re.compile(r"-[a-zA-Z]*[PH].*|--(?:pager|html)(?:=.*)?"),
-    "uniq": re.compile(r"[^-+].*"),
-    "xxd": re.compile(r"-[a-zA-Z]*r.*"),
+    "history": re.compile(r"-[a-z]*[aw].*"),
+    "cloc": re.compile(
+        r"--(?:out|report[-_]file|sql|ignored|counted|categorized|found|write-lang-def"
+        r"|extract-with)(?:=.*)?"
+    ),
+    "scc": re.compile(r"-o.*|--output(?:=.*)?|--format-multi(?:=.*)?"),
 }
+# They read the first file and write to the second; options of theirs whose value is the next word.
+WRITES_SECOND = {
+    "uniq": re.compile(r"-[a-zA-Z]*[fsw]|--(?:skip-fields|skip-chars|check-chars)"),
+    "xxd": re.compile(r"-(?:[slcgonR]|seek|len|cols|groupsize|offset|name)"),
+}
+# Options whose value is the text of a command.
+RUNS_OPTION = {
+    **dict.fromkeys(("bat", "batcat", "ag"), re.compile(r"--pager(?:=(?P<text>.*))?", re.DOTALL)),
+    **dict.fromkeys(("make", "gmake"), re.compile(r"(?:-E|--eval)(?:=(?P<text>.*))?", re.DOTALL)),
+}
+# That `make` reads its rules from standard input, and what stands before a command in them.
+MAKE_READS = re.compile(r"(?:^|\s)(?:-[a-zA-Z]*f|--(?:make)?file)[ =]?(?:-|/dev/stdin)(?:\s|$)")
+MAKE_PREFIX = re.compile(r"^[\t ]*[@+-]+", re.MULTILINE)
 READS_WITHOUT |= dict.fromkeys(("gawk", "mawk", "nawk"), READS_WITHOUT["awk"])
 READS_WITHOUT |= {"gsed": READS_WITHOUT["sed"]}
 
@@ -60,6 +77,13 @@ LINKING = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--(?:link|symbolic-link)")
 REMOVES_SOURCES = re.compile(r"--remove-source-files|--delete.*|--del")
 COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
 INTO = re.compile(r"(?:-[a-zA-Z]*t|--target-directory)(?:=?(?P<folder>.+))?")
+
+# They take files out of archives, where they are told to.
+UNPACKS = frozenset({"tar", "gtar", "bsdtar", "unzip"})
+TAR_EXTRACTS = re.compile(r"-?[a-zA-Z]*x[a-zA-Z]*(?:=?.*)?|--(?:extract|get)")
+UNZIP_READS = re.compile(r"-[a-zA-Z]*[lptvzZ].*")
+UNPACK_FOLDER = re.compile(r"(?:-[a-zA-Z]*[Cd]|--(?:directory|cd))(?:=?(?P<folder>.+))?")
+UNPACK_STRIPPED = re.compile(r"--strip(?:-components)?=(?P<number>[0-9]{1,3})")
 
 # They start what stands behind them.
 STARTS = frozenset(
@@ -88,6 +112,9 @@ SHELLS = frozenset(
 )
 # Options of programs that start others: a text that is run, a folder in which that is done.
 TEXT_OPTION = re.compile(r"(?:-c|-S|--command|--split-string)(?:=(?P<text>.+))?", re.DOTALL)
+# A file to which such a program writes what it finds out; of some it is what follows the options.
+OUTPUT_OPTION = re.compile(r"(?:-[a-zA-Z]*o|--output)(?:=?(?P<file>.+))?")
+WRITES_FIRST = frozenset({"script"})
 FOLDER_OPTION = re.compile(r"(?:-C|-D|--chdir|--working-directory|--wd)(?:=?(?P<folder>.+))?")
 RUNS_CODE = re.compile(
     r"(?:python|pypy)[0-9.]*|node(?:js)?|deno|bun|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*"
@@ -115,6 +142,17 @@ GIT_READS = frozenset(
     }
 )
 # Options of git before its verb that have a value.
+GIT_VALUED = re.compile(
+    r"-[Cc]|--(?:git-dir|work-tree|exec-path|namespace|super-prefix|config-env|attr-source)"
+)
+# Options behind its verb whose value is the text of a command.
+GIT_RUNS = {
+    "rebase": re.compile(r"(?:-[a-z]*x|--exec)(?:=?(?P<text>.+))?", re.DOTALL),
+    "filter-branch": re.compile(r"--[a-z-]+-filter(?:=(?P<text>.+))?", re.DOTALL),
+    "difftool": re.compile(r"(?:-x|--extcmd)(?:=?(?P<text>.+))?", re.DOTALL),
+    "grep": re.compile(r"(?:-O|--open-files-in-pager)(?:=?(?P<text>.+))?", re.DOTALL),
+}
+# They print to a file, or start a program of their own.
 GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--open-files-in-pager.*|-O.*")
 GIT_WHOLE = frozenset({"checkout", "restore", "reset", "clean", "stash", "rm", "mv", "switch"})
 # Without a path they are about everything.

@@ -16,17 +16,22 @@ from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_arguments import (
     Target,
     base_name,
-    git_targets,
+    given_to,
+    is_known,
     module_words,
     words_of,
 )
+from bylaw.hosts.hooks.protect.shell_git import called, git_targets, run_by_git
+from bylaw.hosts.hooks.protect.shell_listing import listing
+from bylaw.hosts.hooks.protect.shell_pipe import FOUND, NOTHING, PRINTS, done_to, spread
 from bylaw.hosts.hooks.protect.shell_text import read_shell
 from bylaw.hosts.hooks.protect.shell_values import RESERVED, UNKNOWN, Values
 from bylaw.hosts.hooks.protect.shell_word import PieceKind, ShellTextError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from bylaw.hosts.hooks.protect.shell_pipe import Piped
     from bylaw.hosts.hooks.protect.shell_text import Command
     from bylaw.hosts.hooks.protect.shell_word import Word
 
@@ -37,13 +42,10 @@ MAX_TARGETS = 200_000
 
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
 _TOKEN = re.compile(r"[^\s'\"`()\[\]{},;<>|&=+:]+")
-_LINE_END = re.compile(r"\\(?:[nrt0]|x0[aA])")
-_FOUND = "{}"
-_PRINTS = frozenset({"echo", "printf"})
 _TOP_LEVEL = ("git", "rev-parse", "--show-toplevel")
 
 
-class Place(NamedTuple):
+class ShellStart(NamedTuple):
     """Where a text is run: the folder, the root, and the variables."""
 
     folder: str
@@ -51,11 +53,11 @@ class Place(NamedTuple):
     environment: Mapping[str, str]
 
 
-def shell_targets(text: str, place: Place) -> tuple[list[Target], list[str]]:
+def shell_targets(text: str, start: ShellStart) -> tuple[list[Target], list[str]]:
     """What a text may change, and the folders in which it may do so; ShellTextError."""
     if len(text) > MAX_TEXT:
         raise ShellTextError(f"it is longer than {MAX_TEXT:,} characters")
-    look = _Look(place)
+    look = _Look(start)
     found = list(islice(look.at(RESERVED.sub("?", text), 0), MAX_TARGETS))
     if len(found) == MAX_TARGETS:
         raise ShellTextError("it names too many files")
@@ -63,31 +65,12 @@ def shell_targets(text: str, place: Place) -> tuple[list[Target], list[str]]:
     return found, look.values.folders
 
 
-class _Piped(NamedTuple):
-    """What comes through a pipe: the command before it, and of all that lead there the texts that
-    they print or read, and the words behind them, which may be files."""
-
-    words: list[str]
-    texts: list[str]
-    files: list[str]
-
-    def through(self, words: list[str], here: list[str], reads: list[str]) -> _Piped:
-        """What comes out of a command into which this goes."""
-        prints = bool(words) and base_name(words[0]) in _PRINTS
-        printed = [" ".join(_spread(words))] if prints else []
-        files = [one for one in words[1:] if not one.startswith("-")]
-        return _Piped(words, [*self.texts, *here, *printed], [*self.files, *files, *reads])
-
-
-_NOTHING = _Piped([], [], [])
-
-
 class _Look:
     """What is known of a text while it is looked through."""
 
-    def __init__(self, place: Place) -> None:
-        self.values = Values(place.folder, place.environment)
-        self._place = place
+    def __init__(self, start: ShellStart) -> None:
+        self.values = Values(start.folder, start.environment)
+        self._start = start
         self._looked = 0
         self._run_later: list[str] = []  # values of variables that are commands
 
@@ -96,7 +79,7 @@ class _Look:
         self._looked += 1
         if depth > MAX_DEPTH or self._looked > MAX_LOOKED:
             raise ShellTextError("there are too many texts inside of it")
-        before = _NOTHING
+        before = everything = NOTHING
         for command in read_shell(text):
             for word in (*command.words, *command.writes, *command.reads, *command.here):
                 for piece in word:
@@ -104,13 +87,15 @@ class _Look:
                         yield from self.at(piece.text, depth + 1)
             yield from (Target(one) for word in command.writes for one in self._of(word))
             words = self._words(command)
-            piped = before if command.piped else _NOTHING
+            # Who can tell where a group began?
+            piped = everything if command.after_group else before if command.piped else NOTHING
             yield from self._command(words, command, piped, depth)
             while self._run_later:
                 yield from self.at(self._run_later.pop(), depth + 1)
             if words or command.here:  # what ends a group is no command: what it prints goes on
                 here, reads = self._all(command.here), self._all(command.reads)
                 before = piped.through(words, here, reads)
+                everything = everything.beside(before)
 
     def _of(self, word: Word) -> list[str]:
         return self.values.of(word, self._printed)
@@ -126,14 +111,13 @@ class _Look:
             return UNKNOWN
         if len(commands) != 1:
             return UNKNOWN
-        plain = [[one.text for one in word] for word in commands[0].words]
-        words = ["".join(one) for one in plain]
+        words = ["".join(one.text for one in word) for word in commands[0].words]
         if words == ["pwd"]:
             return self.values.folders[-1]
         if tuple(words) == _TOP_LEVEL:
-            return self._place.root
-        if words[:1] and words[0] in _PRINTS:
-            return " ".join(one for one in _spread(words) if not one.startswith(("-", "%")))
+            return self._start.root
+        if words[:1] and words[0] in PRINTS:
+            return " ".join(one for one in spread(words) if not one.startswith(("-", "%")))
         return UNKNOWN
 
     def _words(self, command: Command) -> list[str]:
@@ -152,7 +136,7 @@ class _Look:
         if found and found[0] in {"export", "declare", "local", "readonly", "typeset"}:
             self._assigns([one for one in found[1:] if _ASSIGNMENT.match(one)])
         if found and found[0] in {"cd", "pushd"}:
-            self._enter(found[1:])
+            self.values.go_to(found[1:])
         return found
 
     def _is_assignment(self, word: Word, values: list[str]) -> bool:
@@ -164,16 +148,12 @@ class _Look:
             self.values.assign(found["name"], [one[found.end() :]])
             if programs.RUN_VARIABLE.fullmatch(found["name"]):
                 self._run_later.append(one[found.end() :])
+            elif found["name"] == "GIT_WORK_TREE":
+                self.values.go_to([one[found.end() :]])
         return bool(matched)
 
-    def _enter(self, words: list[str]) -> None:
-        named = [one for one in words if not one.startswith("-")]
-        for name in named or [self._place.environment.get("HOME", "/")]:
-            for folder in list(self.values.folders):
-                self.values.enter(name if name.startswith("/") else f"{folder}/{name}")
-
     def _command(
-        self, words: list[str], command: Command, piped: _Piped, depth: int
+        self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         program = base_name(words[0]) if words else ""
         here = self._all(command.here)
@@ -192,15 +172,37 @@ class _Look:
             yield from self._find(words, command, depth)
         elif programs.RUNS_CODE.fullmatch(program):
             yield from self._code(words, [*here, *piped.words, *piped.texts], command, depth)
-        elif program == "git":
-            yield from git_targets(words[1:])
-            if programs.GIT_PATCHES.intersection(words):
-                yield from self._patched(piped.files, command, [*here, *piped.texts])
+        else:
+            yield from self._plain(words, command, piped, [*here, *piped.texts], depth)
+
+    def _plain(
+        self, words: list[str], command: Command, piped: Piped, heard: list[str], depth: int
+    ) -> Iterator[Target]:
+        """A program that is not there to start others."""
+        program = base_name(words[0]) if words else ""
+        if program == "git":
+            call = called(words[1:])
+            yield from git_targets(call)
+            for text in run_by_git(call):
+                yield from self.at(text, depth + 1)
+            if call.verb in programs.GIT_PATCHES:
+                yield from self._patched(piped.files, command, heard)
         elif program == "patch":
-            files = [*words[1:], *piped.files]
-            yield from self._patched(files, command, [*here, *piped.texts])
+            yield from self._patched([*words[1:], *piped.files], command, heard)
         else:
             yield from words_of(program, words[1:])
+            yield from self._run_options(program, words, heard, depth)
+
+    def _run_options(
+        self, program: str, words: list[str], heard: list[str], depth: int
+    ) -> Iterator[Target]:
+        """The texts that a program runs because an option says so."""
+        option = programs.RUNS_OPTION.get(program)
+        for text in given_to(option, words) if option else ():
+            yield from self.at(text, depth + 1)
+        if program in {"make", "gmake"} and programs.MAKE_READS.search(" ".join(words[1:])):
+            for text in heard:
+                yield from self.at(programs.MAKE_PREFIX.sub("", text), depth + 1)
 
     def _patched(self, files: list[str], command: Command, texts: list[str]) -> Iterator[Target]:
         """What the patches name that a command reads."""
@@ -208,7 +210,7 @@ class _Look:
         yield from (Target(one) for text in texts for one in diffed_paths(text))
 
     def _started(
-        self, words: list[str], command: Command, piped: _Piped, depth: int
+        self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         """What a program starts that starts others: what its options mean is not asked."""
         rest = words[1:]
@@ -217,7 +219,11 @@ class _Look:
             rest[0].startswith("-") or _ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()
         ):
             self._assigns([rest.pop(0)])
-        known = [at for at, one in enumerate(rest) if _is_known(base_name(one))]
+        if rest and " " in rest[0]:  # `watch 'TEXT'`
+            yield from self.at(rest[0], depth + 1)
+        if base_name(words[0]) in programs.WRITES_FIRST:
+            yield from (Target(one) for one in rest if " " not in one)
+        known = [at for at, one in enumerate(rest) if is_known(base_name(one))]
         yield from self._command(rest, command, piped, depth)
         # `sudo -u NAME rm …`: the name is no program.
         if known and known[0]:
@@ -228,24 +234,26 @@ class _Look:
         for one, two in pairwise([*words, ""]):
             folder = programs.FOLDER_OPTION.fullmatch(one)
             if folder is not None:
-                self._enter([folder["folder"] or two])
+                self.values.go_to([folder["folder"] or two])
+            output = programs.OUTPUT_OPTION.fullmatch(one)
+            if output is not None:
+                yield Target(output["file"] or two)
             text = programs.TEXT_OPTION.fullmatch(one)
             if text is not None:
                 yield from self.at(text["text"] or two, depth + 1)
 
     def _each(
-        self, words: list[str], command: Command, piped: _Piped, depth: int
+        self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         """`xargs`: what came before may be what comes behind, or stands for `{}`."""
-        before = piped.words
-        given = [part for one in (*_spread(before), *piped.texts) for part in one.split()]
-        marks = [two for one, two in pairwise(words) if one == "-I"] or ["{}"]
-        filled = [one.replace(marks[0], " ".join(given)) for one in words]
-        acting = self._started([*filled, *given], command, _NOTHING, depth)
-        if before and base_name(before[0]) == "find":
-            yield from _in_folders(acting, before)
-        else:
-            yield from acting
+        given = [part for one in (*spread(piped.words), *piped.texts) for part in one.split()]
+        marks = [one[2:] or two for one, two in pairwise(words) if one.startswith("-I")]
+        some = [FOUND] if piped.lists else given
+        filled = [one.replace((marks or [FOUND])[0], " ".join(some)) for one in words]
+        acting = list(self._started(filled if marks else filled + some, command, NOTHING, depth))
+        yield from acting
+        if piped.lists:
+            yield from done_to(acting, piped.lists)
 
     def _shell(self, words: list[str], heard: list[str], depth: int) -> Iterator[Target]:
         rest = words[1:]
@@ -262,13 +270,19 @@ class _Look:
             yield from self.at(text, depth + 1)
 
     def _find(self, words: list[str], command: Command, depth: int) -> Iterator[Target]:
-        if "-delete" in words or any(one.startswith("-fprint") for one in words):
-            yield from _in_folders([Target("")], words)
+        found = listing(words)
+        assert found is not None, "`find` lists files"
+        if "-delete" in words:
+            yield from done_to([Target(FOUND)], found)
+        for one, two in pairwise(words):
+            if one in {"-fprint", "-fprint0", "-fprintf", "-fls"}:
+                yield Target(two)
         for at, word in enumerate(words):
             if word in {"-exec", "-execdir", "-ok", "-okdir"}:
                 acting = [one for one in words[at + 1 :] if one not in {";", "+"}]
-                found = self._command([*acting, _FOUND], command, _NOTHING, depth)
-                yield from _in_folders(found, words)
+                done = list(self._command(acting, command, NOTHING, depth))
+                yield from done
+                yield from done_to(done, found)
 
     def _code(
         self, words: list[str], texts: list[str], command: Command, depth: int
@@ -277,37 +291,9 @@ class _Look:
         rest = words[1:]
         module = module_words(rest) if programs.PYTHON.fullmatch(base_name(words[0])) else []
         if module:
-            yield from self._command(module, command, _NOTHING, depth)
+            yield from self._command(module, command, NOTHING, depth)
             return
         whole = any(programs.TAKES_AWAY.search(one) for one in (*rest, *texts))
         for text in (*rest, *texts):
             yield Target(text)
             yield from (Target(one, whole=whole) for one in _TOKEN.findall(text))
-
-
-def _spread(words: list[str]) -> list[str]:
-    """What stands behind a program, with the ends of lines that `printf` would make."""
-    return [_LINE_END.sub("\n", one) for one in words[1:]]
-
-
-def _in_folders(acting: Iterable[Target], words: list[str]) -> Iterator[Target]:
-    """What is done to files that `find` finds, if anything is: to all in its folders."""
-    done = list(acting)
-    yield from done
-    if not done:
-        return
-    options = [at for at, one in enumerate(words) if at and one.startswith(("-", "(", "!"))]
-    folders = words[1 : options[0]] if options else words[1:]
-    names = [two for one, two in pairwise(words) if one in {"-name", "-iname"}]
-    for folder in folders or ["."]:
-        yield Target(folder, whole=True, names=tuple(names))
-
-
-def _is_known(program: str) -> bool:
-    return (
-        program in programs.WHOLE
-        or program in programs.SHELLS
-        or program in programs.COPIES
-        or program in programs.READS_WITHOUT
-        or program in {"git", "find", "xargs", "tee", "dd", "ln", "bylaw"}
-    )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_COMMANDS = 2_000
 MAX_WORDS = 10_000
+CLOSERS = frozenset({"}", "done", "fi", "esac"})
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Command:
 
     `writes` are the files to which its output goes, `reads` those from which its input comes,
     `here` the texts that it reads, with what stands in them. A command with no words has only that.
+    `after_group` tells that a whole group is before it in the pipe.
     """
 
     words: list[Word] = field(default_factory=list)
@@ -39,6 +41,7 @@ class Command:
     reads: list[Word] = field(default_factory=list)
     here: list[Word] = field(default_factory=list)
     piped: bool = False
+    after_group: bool = False
 
 
 def read_shell(text: str) -> list[Command]:
@@ -61,6 +64,7 @@ class _Reader(WordReader):
         self.commands: list[Command] = []
         self._now = Command()
         self._count = 0
+        self._closed = False  # a group has just ended
         # Here-documents whose text comes behind the line: command, where they end, how.
         self._awaited: list[tuple[Command, str, bool, bool]] = []
 
@@ -92,22 +96,29 @@ class _Reader(WordReader):
 
     def _operate(self, operator: str) -> None:
         self.at += len(operator)
-        self._end(piped=operator in {"|", "|&"})
+        piped = operator in {"|", "|&"}
+        self._end(piped=piped, after_group=piped and (self._closed or self._ends_group()))
+        self._closed = operator == ")"
         if operator == "\n":
             self._read_documents()
 
-    def _end(self, *, piped: bool) -> None:
+    def _ends_group(self) -> bool:
+        words = self._now.words
+        return bool(words) and "".join(one.text for one in words[0]) in CLOSERS
+
+    def _end(self, *, piped: bool, after_group: bool = False) -> None:
         if self._now.words or self._now.writes or self._now.reads or self._now.here:
             self.commands.append(self._now)
             if len(self.commands) > MAX_COMMANDS:
                 raise ShellTextError("there are too many commands")
-        self._now = Command(piped=piped)
+        self._now = Command(piped=piped, after_group=after_group)
 
     def _take(self, word: Word) -> None:
         self._count += 1
         if self._count > MAX_WORDS:
             raise ShellTextError("there are too many words")
         self._now.words.append(word)
+        self._closed = False
 
     def _redirect(self, found: re.Match[str]) -> None:
         way = found["both"] or found["way"]

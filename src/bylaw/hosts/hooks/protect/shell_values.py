@@ -56,6 +56,13 @@ class Values:
         if folder not in self.folders and len(self.folders) < MAX_FOLDERS:
             self.folders.append(folder)
 
+    def go_to(self, words: list[str]) -> None:
+        """`cd WORDS`, from every folder in which it may be."""
+        named = [one for one in words if not one.startswith("-")]
+        for name in named or [self._environment.get("HOME", "/")]:
+            for folder in list(self.folders):
+                self.enter(name if name.startswith("/") else f"{folder}/{name}")
+
     def of(self, word: Word, output: Callable[[str], str]) -> list[str]:
         """All values of a word; `output` says what a command prints, if that can be known."""
         written = self._joined(word, output)

@@ -211,23 +211,11 @@ class WordReader:
         start, depth = self.at + 1, 0
         ends: list[str] = []  # of here-documents that begin behind the line
         # In a calculation, `<<` is none.
-        has_documents = brackets == "()" and not self.text.startswith("((", self.at)
+        documents = ends if brackets == "()" and not self.text.startswith("((", self.at) else None
         while self.at < len(self.text):
+            if self._skip_quoted(documents):
+                continue
             one = self.text[self.at]
-            if one == "'":
-                self._until("'", self.at + 1)
-                continue
-            if one == '"':
-                self.at += 1
-                self._double()
-                continue
-            if one == "`":
-                self._backticks()
-                continue
-            if has_documents and (document := _DOCUMENT.match(self.text, self.at)):
-                self.at = document.end()
-                ends += filter(None, [document["end"]])
-                continue
             if one == "\n":
                 self._skip_documents(ends)
             self.at += 2 if one == "\\" else 1
@@ -236,6 +224,23 @@ class WordReader:
                 self._depth -= 1
                 return self.text[start : self.at - 1]
         raise ShellTextError(f"`{brackets[0]}` is never closed")
+
+    def _skip_quoted(self, ends: list[str] | None) -> bool:
+        """Behind what is quoted; what begins a here-document is noted, if there can be one."""
+        one = self.text[self.at]
+        if one == "'":
+            self._until("'", self.at + 1)
+        elif one == '"':
+            self.at += 1
+            self._double()
+        elif one == "`":
+            self._backticks()
+        elif ends is not None and (document := _DOCUMENT.match(self.text, self.at)):
+            self.at = document.end()
+            ends += filter(None, [document["end"]])
+        else:
+            return False
+        return True
 
     def _skip_documents(self, ends: list[str]) -> None:
         """To the last line of here-documents: a quote or a bracket in them closes nothing."""

@@ -1,7 +1,8 @@
-"""Protected files → which of them were changed since somebody last looked.
+"""Protected files → which of them were changed since a session last looked.
 
-What they were is kept in the state folder of the root from one hook to the next. A file whose size
-and times are the same is the same: only others are read.
+What they were is kept in the state folder of the root from one hook to the next, for each session:
+what one has heard of must not be lost on others. A file whose size and times are the same is the
+same: only others are read.
 """
 
 from __future__ import annotations
@@ -14,18 +15,23 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from bylaw.runtime.paths import as_bytes
+from bylaw.hosts.hooks.notes import notes_file
+from bylaw.runtime.paths import as_bytes, is_folder
 from bylaw.runtime.protection import MAX_DEEP, files_in
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.state_folder import state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-FILE = "hook-protected.json"
+NOTES = "hook-protected"
 MAX_BYTES = 4 << 20
 MAX_WATCHED = 2_000
 MAX_READ = 16 << 20
+TOO_MANY = (
+    f"more than {MAX_WATCHED:,} files are protected: changes of the others are not looked for "
+    "after a call; name fewer in `[protect] paths`"
+)
 
 
 class Seen(Struct, frozen=True, array_like=True):
@@ -35,13 +41,22 @@ class Seen(Struct, frozen=True, array_like=True):
     digest: str
 
 
-def changed_since_last_look(root: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """The files that came, went or hold something else; from now on they are as they are now."""
-    with state_folder(root) as folder, folder.locked(FILE):
-        before = _decoded(folder.read(FILE, MAX_BYTES))
-        now = dict(_seen(paths, before or {}))
+def changed_since_last_look(
+    root: str, session: str, paths: Iterable[str], note: Callable[[str], None]
+) -> tuple[str, ...]:
+    """The files that came, went or hold something else; from now on they are as they are now.
+
+    `note` is told if there are too many of them.
+    """
+    name = notes_file(NOTES, session)
+    files = list(islice(_files(paths), MAX_WATCHED + 1))
+    if len(files) > MAX_WATCHED:
+        note(TOO_MANY)
+    with state_folder(root) as folder, folder.locked(name):
+        before = _decoded(folder.read(name, MAX_BYTES))
+        now = dict(_seen(files[:MAX_WATCHED], before or {}))
         if now != before:
-            folder.write(FILE, msgspec.json.encode(now), lasting=False)
+            folder.write(name, msgspec.json.encode(now), lasting=False)
     if before is None:
         return ()
     differing = (path for path in before.keys() | now.keys() if _differ(before, now, path))
@@ -60,9 +75,24 @@ def _decoded(data: bytes | None) -> dict[str, Seen] | None:
         return None  # nobody can tell what was
 
 
-def _seen(paths: Iterable[str], before: dict[str, Seen]) -> Iterator[tuple[str, Seen]]:
-    files = (file for path in dict.fromkeys(paths) for file in files_in(path, MAX_DEEP))
-    for path in islice(files, MAX_WATCHED):
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    """Every file; those that are named themselves come before those of folders."""
+    named = dict.fromkeys(paths)
+    folders = [path for path in named if is_folder(path)]
+    found = (
+        file
+        for path in (*(one for one in named if one not in folders), *folders)
+        for file in files_in(path, MAX_DEEP)
+    )
+    seen: set[str] = set()
+    for file in found:
+        if file not in seen:
+            seen.add(file)
+            yield file
+
+
+def _seen(files: Iterable[str], before: dict[str, Seen]) -> Iterator[tuple[str, Seen]]:
+    for path in files:
         try:
             found = os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
         except (OSError, ValueError):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from bylaw.runtime.effects import CLAUDE, CODEX, COPILOT, DROID, GEMINI, OPENCODE, QWEN
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Client
+    from bylaw.hosts.hooks.canary.base import TrialClient
 
 # Cursor's agent needs a server of its own.
 TRIED = (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, DROID, OPENCODE)
 
 
-def client_named(host: str) -> Client:
+def client_named(host: str) -> TrialClient:
     """A client; KeyError if it cannot be tried."""
     if host not in TRIED:
         raise KeyError(host)
-    client: Client = import_module(f"bylaw.hosts.hooks.canary.clients.{host}").CLIENT
+    client: TrialClient = import_module(f"bylaw.hosts.hooks.canary.clients.{host}").CLIENT
     return client

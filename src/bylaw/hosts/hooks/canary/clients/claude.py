@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
 
 _TOOLS = "Bash,Read,Write,Edit"
 
 
-def _variables(place: Place) -> dict[str, str]:
+def _variables(place: TrialPlace) -> dict[str, str]:
     return {
         "ANTHROPIC_BASE_URL": place.url,
         "ANTHROPIC_API_KEY": "none",
@@ -28,7 +28,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("Bash", {"command": command, "description": "canary"})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=CLAUDE,
     program="claude",
     files=lambda _: {},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import CODEX
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
 
 _SETTINGS = """\
 model = "gpt-5.5"
@@ -31,7 +31,7 @@ trust_level = "trusted"
 """
 
 
-def _files(place: Place) -> dict[str, str]:
+def _files(place: TrialPlace) -> dict[str, str]:
     repository = place.repository.replace("\\", "\\\\").replace('"', '\\"')
     return {".codex/config.toml": _SETTINGS.format(url=place.url, repository=repository)}
 
@@ -40,7 +40,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("exec_command", {"cmd": command})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=CODEX,
     program="codex",
     files=_files,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.fake_model import MODEL
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import COPILOT
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
 
 
-def _variables(place: Place) -> dict[str, str]:
+def _variables(place: TrialPlace) -> dict[str, str]:
     return {
         "COPILOT_OFFLINE": "true",
         "COPILOT_AUTO_UPDATE": "false",
@@ -29,7 +29,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("bash", {"command": command, "description": "canary"})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=COPILOT,
     program="copilot",
     files=lambda _: {},

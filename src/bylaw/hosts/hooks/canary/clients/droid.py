@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.fake_model import MODEL
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import DROID
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
 
 
-def _files(place: Place) -> dict[str, str]:
+def _files(place: TrialPlace) -> dict[str, str]:
     model = {
         "model": MODEL,
         "displayName": "Canary",
@@ -32,7 +32,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("Execute", {"command": command, **why})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=DROID,
     program="droid",
     files=_files,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import GEMINI
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
 
 _SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -20,7 +20,7 @@ _SETTINGS = {
 }
 
 
-def _variables(place: Place) -> dict[str, str]:
+def _variables(place: TrialPlace) -> dict[str, str]:
     return {
         "GEMINI_API_KEY": "none",
         "GOOGLE_GEMINI_BASE_URL": place.url,
@@ -32,7 +32,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("run_shell_command", {"command": command, "description": "canary"})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=GEMINI,
     program="gemini",
     files=lambda _: {".gemini/settings.json": msgspec.json.encode(_SETTINGS).decode()},

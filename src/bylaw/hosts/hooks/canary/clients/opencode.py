@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.fake_model import MODEL
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import OPENCODE
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
 
 _NAMED = f"canary/{MODEL}"
 _NEEDED = {"dependencies": {"@opencode-ai/plugin": "*"}}
@@ -26,7 +26,7 @@ _PACKAGES = {
 }
 
 
-def _variables(place: Place) -> dict[str, str]:
+def _variables(place: TrialPlace) -> dict[str, str]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "canary",
@@ -53,7 +53,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("bash", {"command": command, "description": "canary"})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=OPENCODE,
     program="opencode",
     files=lambda _: _PACKAGES,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bylaw.hosts.hooks.canary.base import TrialClient
 from bylaw.hosts.hooks.canary.fake_model import MODEL
 from bylaw.hosts.hooks.canary.script import ToolCall
-from bylaw.hosts.hooks.canary.shape import Client
 from bylaw.runtime.effects import QWEN
 
 if TYPE_CHECKING:
-    from bylaw.hosts.hooks.canary.shape import Place
+    from bylaw.hosts.hooks.canary.base import TrialPlace
     from bylaw.model.values import JSON
 
 _SETTINGS = {
@@ -23,7 +23,7 @@ _SETTINGS = {
 }
 
 
-def _variables(place: Place) -> dict[str, str]:
+def _variables(place: TrialPlace) -> dict[str, str]:
     return {
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": f"{place.url}/v1",
@@ -36,7 +36,7 @@ def _shell(command: str) -> ToolCall:
     return ToolCall("run_shell_command", {"command": command, **how})
 
 
-CLIENT = Client(
+CLIENT = TrialClient(
     host=QWEN,
     program="qwen",
     files=lambda _: {".qwen/settings.json": msgspec.json.encode(_SETTINGS).decode()},

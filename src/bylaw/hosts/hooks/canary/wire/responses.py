@@ -54,8 +54,6 @@ def _items(turn: Turn) -> Iterator[dict[str, JSON]]:
 
 def _called(call: ToolCall) -> dict[str, JSON]:
     about: dict[str, JSON] = {"call_id": new_id("call_"), "name": call.name}
-    if call.raw:
-        return _item("custom_tool_call", **about, input=call.raw)
     return _item("function_call", **about, arguments=arguments_text(call.args))
 
 

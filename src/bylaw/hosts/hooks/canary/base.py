@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TrialPlace:
     """Where a client is tried: a home of its own, a folder to work in, the model's address."""
 
     home: str
@@ -24,7 +24,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class TrialClient:
     """One client.
 
     `program` is its name on the search path; `files` are private settings, by path below its home;
@@ -34,8 +34,8 @@ class Client:
 
     host: str
     program: str
-    files: Callable[[Place], Mapping[str, str]]
-    variables: Callable[[Place], Mapping[str, str]]
+    files: Callable[[TrialPlace], Mapping[str, str]]
+    variables: Callable[[TrialPlace], Mapping[str, str]]
     verb: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     options: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A folder → the repository of the tour: its rules in five languages, a little code, one commit."""
+"""A folder → the repository of the demo: its rules in five languages, a little code, one commit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bylaw.runtime.reading import in_plain_words
 _COMMANDS = (
     ("init", "-q", "-b", "main"),
     ("config", "user.name", "Bylaw"),
-    ("config", "user.email", "tour@localhost"),
+    ("config", "user.email", "demo@localhost"),
     ("config", "commit.gpgSign", "false"),
     ("add", "-A"),
     ("commit", "-q", "-m", "The first day"),
@@ -23,7 +23,7 @@ _COMMANDS = (
 def set_up(root: str) -> None:
     """Write everything and commit it; BylawError if that cannot be."""
     try:
-        for path, data in packaged_files("bylaw.hosts.tour", "repository"):
+        for path, data in packaged_files("bylaw.hosts.demo", "repository"):
             file = Path(root, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)

@@ -7,17 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.base import Call, Heard
 from bylaw.hosts.hooks.desk import Desk
 from bylaw.model.vocabulary import CallStatus, Moment
+from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.hosts.hooks.base import Told
 
-CLIENT = "claude"  # whose hooks it has
-SESSION = "tour"
+CLIENT = CLAUDE  # whose hooks it has
+SESSION = "demo"
 
 
 class ScriptedAgent:
@@ -33,7 +35,7 @@ class ScriptedAgent:
 
     def search(self, query: str) -> str:
         """Look something up; it would find nothing, as there is no network."""
-        call = Call(tool="WebSearch", also=("web.search", "web.run"), args={"query": query})
+        call = Call(tool="WebSearch", also=tools.SEARCH.also, args={"query": query})
         return self._call(call, lambda: None)
 
     def patch(self, path: str, text: str) -> str:
@@ -49,18 +51,18 @@ class ScriptedAgent:
         return self._told(Heard(name="", moment=Moment.STOP, text=text))
 
     def _write(self, tool: str, path: str, text: str) -> str:
-        call = Call(tool=tool, also=("file.write",), args={"paths": [path]})
+        call = Call(tool=tool, also=tools.WRITE.also, args={"paths": [path]})
         return self._call(call, lambda: Path(self._root, path).write_text(text, encoding="utf-8"))
 
     def _call(self, call: Call, run: Callable[[], object]) -> str:
         """What it is told before and after; a call that is denied does not run."""
         self._calls += 1
-        asked = replace(call, id=f"call-{self._calls}")
-        before = self._ask(Heard(name="", moment=Moment.BEFORE_TOOL, call=asked))
+        named = replace(call, id=f"call-{self._calls}")
+        before = self._ask(Heard(name="", moment=Moment.BEFORE_TOOL, call=named))
         if before.refused:
             return before.reason
         run()
-        done = replace(asked, status=CallStatus.OK)
+        done = replace(named, status=CallStatus.OK)
         return self._told(Heard(name="", moment=Moment.AFTER_TOOL, call=done))
 
     def _told(self, heard: Heard) -> str:

@@ -1,28 +1,37 @@
-"""Clients → their programs on the search path, and the versions that these say they are.
+"""Clients → their programs on the search path, what those see, and the versions that they say.
 
 They are asked with a home that goes away: some write files whatever they are asked.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.canary.running import environment_for, followed, program_named
-from bylaw.runtime.command import ERRORS_ARE_OUTPUT, Process
+from bylaw.hosts.hooks.line import OFF, SWITCH
+from bylaw.model.errors import BylawError
+from bylaw.runtime.command import ERRORS_ARE_OUTPUT, PATH, Process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bylaw.hosts.hooks.install.clients import Client
 
+MAX_KEPT = 256 << 10
 _PATIENCE_S = 20.0
+_LOOK_S = 0.2
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 NODE = "node"
+
+
+class NoProgramError(BylawError):
+    """The client is not installed here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,14 @@ class Program:
 
     path: str
     version: str
+
+
+def program_named(name: str) -> str:
+    """The absolute path of a program; NoProgramError if it is not there."""
+    found = which(name)
+    if not found:
+        raise NoProgramError(f"there is no `{name}` on the search path")
+    return str(Path(found).absolute())
 
 
 def programs_of(clients: Iterable[Client]) -> dict[str, Program]:
@@ -80,3 +97,39 @@ def _said(process: Process | None, until: float) -> str:
         process.kill()
     found = _VERSION.search(output.decode("utf-8", "replace"))
     return found[0] if found and code == 0 else ""
+
+
+def environment_for(program: str, home: str) -> dict[str, str]:
+    """What a client sees; its own folder and node's come first: some are scripts for node."""
+    node = which("node")
+    folders = [os.path.dirname(one) for one in (program, node) if one]  # noqa: PTH120 - a PATH
+    return {
+        "HOME": home,
+        "PATH": ":".join([*folders, PATH]),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        SWITCH: OFF,  # nothing of this place is needed any more when it is gone
+    }
+
+
+def followed(process: Process, deadline: float) -> tuple[bytes, int | None]:
+    """What it prints until it ends; what it started may hold its output open longer."""
+    kept = b""
+    while time.monotonic() < deadline:
+        try:
+            kept = (kept + process.receive(time.monotonic() + _LOOK_S))[-MAX_KEPT:]
+        except TimeoutError:
+            ended = _ended(process, 0.0)
+            if ended is not None:
+                return kept, ended
+        except ConnectionError:
+            return kept, _ended(process, deadline)
+    return kept, None
+
+
+def _ended(process: Process, deadline: float) -> int | None:
+    try:
+        return process.exit_code(deadline)
+    except TimeoutError:
+        return None

@@ -1,4 +1,4 @@
-"""What is protected in a root, at work: asked before a call, looked at again after it."""
+"""What is protected in a root, at work: asked before a call, looked at now and again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from bylaw.runtime.protection import Protection
 from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, is_confirmed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.hosts.hooks.base import Call
     from bylaw.runtime.loading import Library
     from bylaw.runtime.settings.tables import ProtectSettings
@@ -24,12 +26,18 @@ def may_change_files(call: Call) -> bool:
     return not call.also or not CHANGES_NOTHING.issuperset(call.also)
 
 
-class Guard:
-    """The protected files of one root; `has_law` tells that people approve messages in some."""
+class ProtectedFiles:
+    """The protected files of one root; `has_law` tells that people approve messages in some.
 
-    def __init__(self, root: str, library: Library, settings: ProtectSettings) -> None:
+    `note` is told what a person should know.
+    """
+
+    def __init__(
+        self, root: str, library: Library, settings: ProtectSettings, note: Callable[[str], None]
+    ) -> None:
         self.has_law = any(book.dialect.name == law.name for book in library.books)
         self._root = root
+        self._note = note
         self._protection = Protection(
             root,
             settings,
@@ -40,23 +48,18 @@ class Guard:
 
     def before(self, call: Call, folder: str) -> tuple[Protected, ...]:
         """The protected files that a call would change."""
-        if not self._protection.settings.enabled or not may_change_files(call):
+        if not self._protection.settings.enabled:
             return ()
-        found = protected_by(call, folder, self._protection)
-        if not found:
-            self._changed()
-        return found
+        return protected_by(call, folder, self._protection)
 
-    def after(self, call: Call) -> tuple[Protected, ...]:
-        """The protected files that were changed while a call ran."""
-        if not self._protection.settings.enabled or not may_change_files(call):
+    def changed(self, session: str) -> tuple[Protected, ...]:
+        """The protected files that were changed since a session last looked."""
+        if not self._protection.settings.enabled:
             return ()
         protection = self._protection
+        found = changed_since_last_look(self._root, session, protection.watched(), self._note)
         return tuple(
             Protected(path=protection.shown(path), why=protection.why(path) or UNTOLD)
-            for path in self._changed()
+            for path in found
             if not is_confirmed(self._root, path)
         )
-
-    def _changed(self) -> tuple[str, ...]:
-        return changed_since_last_look(self._root, self._protection.watched())

@@ -1,4 +1,4 @@
-"""The bus of the tour: a message that is held, a person's token, and the command that then runs."""
+"""The bus of the demo: a message that is held, a person's token, and the command that then runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Office:
         return self._handled()
 
     def approve(self) -> str:
-        """A person approves it: the tour plays the person."""
+        """A person approves it: the demo plays the person."""
         tokens = Path(self._root, TOKENS)
         tokens.mkdir(parents=True)
         (tokens / f"{self._msg_id}.human").write_text("Approved\n", encoding="utf-8")

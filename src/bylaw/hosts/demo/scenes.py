@@ -1,12 +1,12 @@
-"""The story of the tour: what a person and an agent do, scene by scene, and what they are told."""
+"""The story of the demo: what a person and an agent do, scene by scene, and what they are told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.tour.office import Office
-from bylaw.hosts.tour.scripted_agent import ScriptedAgent
+from bylaw.hosts.demo.office import Office
+from bylaw.hosts.demo.scripted_agent import ScriptedAgent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

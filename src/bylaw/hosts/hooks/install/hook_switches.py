@@ -26,12 +26,10 @@ _TOML = ".toml"
 
 
 class Switch(NamedTuple):
-    """The keys that lead to it, what it says when hooks are off, and where it may stand."""
+    """The keys that lead to it, and what it says when hooks are off."""
 
     keys: tuple[str, ...]
     off: bool
-    project: tuple[str, ...]
-    user: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -46,23 +44,11 @@ class SwitchedOff(NamedTuple):
     file: str
 
 
-_SETTINGS = ("settings.json",)
 SWITCHES = {
-    effects.CLAUDE: Switch(
-        ("disableAllHooks",),
-        off=True,
-        project=(".claude/settings.json", ".claude/settings.local.json"),
-        user=_SETTINGS,
-    ),
-    effects.CODEX: Switch(
-        ("features", "hooks"), off=False, project=(".codex/config.toml",), user=("config.toml",)
-    ),
-    effects.GEMINI: Switch(
-        ("hooksConfig", "enabled"), off=False, project=(".gemini/settings.json",), user=_SETTINGS
-    ),
-    effects.QWEN: Switch(
-        ("disableAllHooks",), off=True, project=(".qwen/settings.json",), user=_SETTINGS
-    ),
+    effects.CLAUDE: Switch(("disableAllHooks",), off=True),
+    effects.CODEX: Switch(("features", "hooks"), off=False),
+    effects.GEMINI: Switch(("hooksConfig", "enabled"), off=False),
+    effects.QWEN: Switch(("disableAllHooks",), off=True),
 }
 
 
@@ -71,16 +57,16 @@ def switched_off(client: Client, root: str) -> list[SwitchedOff]:
     switch = SWITCHES.get(client.host)
     if switch is None:
         return []
-    files = _files(client, switch, root)
+    files = _files(client, root)
     return [SwitchedOff(switch, file.shown) for file in files if _value(file, switch) is switch.off]
 
 
-def _files(client: Client, switch: Switch, root: str) -> Iterator[ConfigFile]:
-    for name in switch.project:
+def _files(client: Client, root: str) -> Iterator[ConfigFile]:
+    for name in client.places.project_settings:
         yield ConfigFile(root, name, name)
     with suppress(BylawError):
         folder, below = user_folder(client)
-        for name in switch.user:
+        for name in client.places.user_settings:
             yield ConfigFile(folder, f"{below}{name}", f"{folder}/{below}{name}")
 
 

@@ -1,0 +1,79 @@
+"""What `install`, `uninstall` and `init` have in common: options, questions, what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bylaw.cli.asking import agreed
+from bylaw.cli.failure import MISTAKE
+from bylaw.cli.output import emit, text_or_json, write
+from bylaw.cli.root_option import root_option
+from bylaw.hosts.hooks.install.clients import CLIENTS
+from bylaw.hosts.hooks.install.installing import carry_out
+from bylaw.model.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bylaw.hosts.hooks.install.installing import ConfigChange
+
+_COMMON = (
+    click.argument("host", type=click.Choice(list(CLIENTS)), metavar="HOST"),
+    click.option("--project", "scope", flag_value="project", help="In this repository (default)."),
+    click.option("--user", "scope", flag_value="user", help="For whatever you do."),
+    root_option,
+    click.option("--dry-run", is_flag=True, help="Only show what would change."),
+    click.option("--yes", is_flag=True, help="Do not ask: write what is shown."),
+    text_or_json,
+)
+
+
+def common_options(function: Callable[..., int]) -> Callable[..., int]:
+    """What `install` and `uninstall` have in common."""
+    for one in reversed(_COMMON):
+        function = one(function)
+    return function
+
+
+def refuse_both(*, dry_run: bool, yes: bool) -> None:
+    """Usage that contradicts itself."""
+    if dry_run and yes:
+        raise click.UsageError("`--dry-run` writes nothing, so there is nothing to say yes to")
+
+
+def as_json(change: ConfigChange, todo: Sequence[str], *, yes: bool, dry_run: bool) -> int:
+    """Print a change, and carry it out if a person said so before."""
+    if yes:
+        carry_out(change)
+    emit(as_data(change, todo) | {"written": yes and change.changed})
+    return 0 if yes or dry_run or not change.changed else MISTAKE
+
+
+def as_data(change: ConfigChange, todo: Sequence[str]) -> dict[str, object]:
+    """A change for programs."""
+    return {
+        "host": change.client.host,
+        "scope": change.scope.value,
+        "path": visible(change.file.shown),
+        "changed": change.changed,
+        "diff": change.diff,
+        "steps": list(todo),
+    }
+
+
+def shown_and_agreed(change: ConfigChange, question: str, *, yes: bool, dry_run: bool) -> bool:
+    """Show the difference, and ask unless that was answered."""
+    write(f"{change.diff}\n")
+    if dry_run:
+        return False
+    if yes or agreed(f"{question} [y/N] "):
+        return True
+    write("nothing was written\n")
+    return False
+
+
+def numbered(steps: Sequence[str]) -> str:
+    """Steps for a person, one a line."""
+    return "".join(f"  {number}. {step}\n" for number, step in enumerate(steps, 1))

@@ -1,1 +1,0 @@
-"""The tour: a scripted agent in a small repository, under rules of all five languages."""
