@@ -3,8 +3,8 @@
 import pwd
 
 import pytest
-from bylaw.hosts.hooks.doctor.release import release
 
+from bylaw.hosts.hooks.doctor.opening_gates import release
 from bylaw.hosts.hooks.open_gates import released_until
 from bylaw.model.errors import BylawError
 from bylaw.runtime.own_folder import user_cache, user_state
@@ -46,7 +46,7 @@ def test_a_repository_that_is_called_home_is_none(home):
 
 
 def test_gates_that_a_person_opens_at_home_are_open_to_hooks(own_home, monkeypatch):
-    monkeypatch.setattr("bylaw.hosts.hooks.doctor.release.refuse_agents", lambda _: None)
+    monkeypatch.setattr("bylaw.hosts.hooks.doctor.opening_gates.refuse_agents", lambda _: None)
 
     until = release(own_home, 5).until
 

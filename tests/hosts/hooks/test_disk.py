@@ -11,7 +11,7 @@ from bylaw.cli import main
 from bylaw.hosts.hooks import disk
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.handling import heard_from, put_to_rules
-from bylaw.hosts.worktree import look_back
+from bylaw.hosts.worktree.git import look_back
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import STORED, stored
 
