@@ -20,9 +20,10 @@ types: .venv/.ready
 layers: .venv/.ready
 	$(BIN)/python -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
-# Most tests wait for processes and disks, so they run side by side, file by file.
+# Most tests wait for processes and disks, so they run side by side, file by file, the longest
+# files first (tests/conftest.py).
 unit: .venv/.ready
-	$(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile
+	$(BIN)/python -m pytest -q --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-sandbox: .venv/.ready ## commands that mean harm, with bubblewrap if it works, then without
 	$(BIN)/python -m pytest -q tests/sandbox

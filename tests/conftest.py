@@ -27,6 +27,24 @@ for agent in known_agents.AGENTS:
         os.environ.pop(variable, None)
 
 
+# Files that take longest by far, so they begin first and nobody waits for one at the end.
+LONGEST = (
+    "hosts/chat/test_chat_crash.py",
+    "hosts/bus/test_injection.py",
+    "dialects/law/test_law_meaning_properties.py",
+    "hosts/bus/test_orchestrators_killed.py",
+    "hosts/hooks/test_hook_failures.py",
+    "test_spec.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first, the others as they are."""
+    longest = [str(Path(__file__).parent / one) for one in LONGEST]
+    places = {path: place for place, path in enumerate(longest)}
+    items.sort(key=lambda item: places.get(str(item.path), len(places)))
+
+
 @pytest.fixture(autouse=True)
 def _same_folder():
     """Paths of the tests that follow depend on it."""
