@@ -183,6 +183,22 @@ def test_subagents_that_are_left_alone_change_nothing_that_is_protected(tmp_path
     assert "though it is protected" in str(after.answer)
 
 
+def test_what_changed_before_a_subagent_that_is_left_alone_is_told_to_the_next(
+    tmp_path, monkeypatch
+):
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("bylaw.toml", ALONE)
+    repository.trust(monkeypatch)
+    assert repository.shell("python3 tidy.py").code == 0
+    repository.write("bylaw.toml", ALONE + "# changed")
+
+    about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c2"}
+    repository.call("PreToolUse", **SUBAGENT, **about)
+
+    told = repository.shell("python3 tidy.py", call="c3").answer["systemMessage"]
+    assert "changed since the last call, though it is protected: `bylaw.toml`" in told
+
+
 def test_output_that_should_have_been_withheld_blocks_the_stop(tmp_path):
     """A client has shown it by then: a halt of `turn.end` becomes a deny of `agent.stop`."""
     repository = Repository(tmp_path / "root", tmp_path / "home")

@@ -214,7 +214,8 @@ class Desk:
             found = self._protected.before(call, heard.cwd or ".")
             event = replace(event, facts=replace(event.facts, protected=found))
         if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
-            return event  # whoever comes next is told
+            self._protected.look_first(session)
+            return event  # whoever comes next is told of changes
         return replace(event, facts=replace(event.facts, changed=self._protected.changed(session)))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects import law
 from bylaw.hosts.hooks.protect.calls import CHANGES_NOTHING, protected_by
-from bylaw.hosts.hooks.protect.watch import changed_since_last_look
+from bylaw.hosts.hooks.protect.watch import changed_since_last_look, has_looked
 from bylaw.model.facts import Protected
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, is_confirmed
@@ -51,6 +51,11 @@ class ProtectedFiles:
         if not self._protection.settings.enabled:
             return ()
         return protected_by(call, folder, self._protection)
+
+    def look_first(self, session: str) -> None:
+        """Take the files as they are, if the session has not looked yet."""
+        if self._protection.settings.enabled and not has_looked(self._root, session):
+            self.changed(session)
 
     def changed(self, session: str) -> tuple[Protected, ...]:
         """The protected files that were changed since a session last looked."""

@@ -63,6 +63,12 @@ def changed_since_last_look(
     return tuple(sorted(differing))
 
 
+def has_looked(root: str, session: str) -> bool:
+    """Whether there is a look to which the next one can be compared."""
+    with state_folder(root) as folder:
+        return _decoded(folder.read(notes_file(NOTES, session), MAX_BYTES)) is not None
+
+
 def _differ(before: dict[str, Seen], now: dict[str, Seen], path: str) -> bool:
     one, other = before.get(path), now.get(path)
     return one is None or other is None or one.digest != other.digest
