@@ -7,15 +7,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+from site_check import problems
+from site_pages import pages
+
 ROOT = Path(__file__).parent.parent
+STYLE = "docs/site.css"
+COLOURS = [sys.executable, "-m", "pygments", *["-S", "friendly", "-f", "html", "-a", ".codehilite"]]
 SETTINGS = """\
 site_name: Bylaw
 docs_dir: pages
 site_dir: {target}
-theme: readthedocs
+theme:
+  name: readthedocs
+  highlightjs: false # Pygments has done it: nothing is fetched from elsewhere
+  navigation_depth: 3
+extra_css: [docs/site.css]
+exclude_docs: "!.*" # rules lie in such folders
+markdown_extensions:
+  - codehilite: {{guess_lang: false}}
+  - sane_lists
 validation:
   links:
-    unrecognized_links: ignore # folders, which are no pages
+    anchors: warn
 nav:
   - Bylaw: README.md
   - Documentation: docs/README.md
@@ -41,29 +54,47 @@ nav:
       - Context language: docs/context.md
       - RULE_DSL: docs/law.md
       - File policies: docs/policies.md
-  - How a decision is made: docs/decisions.md
-  - Walls and fences: docs/security.md
-  - Machine interface: docs/machine-interface.md
-  - Configuration: docs/configuration.md
-  - Command line: docs/cli.md
-  - Comparison: docs/comparison.md
-  - Architecture: ARCHITECTURE.md
+  - In depth:
+      - How a decision is made: docs/decisions.md
+      - Walls and fences: docs/security.md
+      - Compaction: docs/compaction.md
+      - Comparison: docs/comparison.md
+  - To look up:
+      - Command line: docs/cli.md
+      - Configuration: docs/configuration.md
+      - Machine interface: docs/machine-interface.md
+      - Diagnostics: docs/diagnostics/README.md
+      - Examples: examples/README.md
+      - Cases: spec/README.md
+  - To change it:
+      - Architecture: ARCHITECTURE.md
+      - Contributing: CONTRIBUTING.md
 """
 
 
 def main(work: Path, target: Path) -> int:
-    """Pages link to code and examples, so all that is tracked goes with them, but for tests."""
+    """Build the site, and say what is wrong with it."""
     shutil.rmtree(work, ignore_errors=True)
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)  # noqa: S607 - git of whoever builds
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if not name.startswith("tests/"):
-            page = work / "pages" / name
-            page.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, page)
+    for name, text in pages(tracked(), lambda name: (ROOT / name).read_text("utf-8")).items():
+        page = work / "pages" / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    colours = subprocess.run(COLOURS, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own words
+    (work / "pages" / STYLE).write_text((ROOT / STYLE).read_text("utf-8") + colours, "utf-8")
     settings = work / "mkdocs.yml"
     settings.write_text(SETTINGS.format(target=target.resolve()), encoding="utf-8")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(settings)]
-    return subprocess.run(build, check=False).returncode  # noqa: S603 - our own words
+    if code := subprocess.run(build, check=False).returncode:  # noqa: S603 - our own words
+        return code
+    found = problems(target.resolve())
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+def tracked() -> list[str]:
+    """Every file of the repository, by its path from the root."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)  # noqa: S607 - git of whoever builds
+    return sorted(filter(None, listed.stdout.decode().split("\0")))
 
 
 if __name__ == "__main__":
