@@ -3,12 +3,20 @@
 Their examples are run by `tests/test_spec.py`, their tables of data are written by `make docs`.
 """
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
-from bylaw.dialects.chatmd import rules_reader, written
+from bylaw.dialects.chatmd import (
+    action_reader,
+    declarations,
+    imports,
+    policy_reader,
+    rules_reader,
+    written,
+)
 from bylaw.dialects.chatmd.elements import HOMES
 from bylaw.dialects.chatmd.syntax.names import KNOWN
 from bylaw.dialects.context import declared, framing
@@ -25,20 +33,37 @@ from bylaw.dialects.toml_rules.reader import (
 from bylaw.dialects.toml_rules.written import Hook
 from bylaw.expr.limits import MAX_ITEMS, MAX_OUTPUT_CHARS
 from bylaw.expr.template.filters import FILTERS, TESTS
+from bylaw.hosts.chat import blocks
 from bylaw.hosts.chat.tools.built_in import BUILT_IN_NAMES
 from bylaw.model.codes import Code
 from bylaw.model.codes import context as codes
 from bylaw.model.decision import Reason, TraceLine, TraceResult
 from bylaw.model.event import Common
 from bylaw.model.facts import LawFacts, ToolFacts, WorkFacts
+from bylaw.model.history import NO_ROLE
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import CallStatus, Category, DeliverAt, EffectStatus, Level, Priority
+from bylaw.model.vocabulary import (
+    CallStatus,
+    Category,
+    DeliverAt,
+    EffectStatus,
+    Level,
+    Priority,
+    Role,
+)
 from bylaw.runtime.discovery import CONVENTION
 
 CHATMD_WORDS = [
     *(rules_reader.MAX_ACTIONS, rules_reader.MAX_CALLS, rules_reader.TRACE),
     *(*written.EventName, *written.InsertRole, *written.Mode, *written.Level),
+    *(*Role, NO_ROLE, written.DEFAULT_KEEP, written.DEFAULT_STRATEGY),
 ]
+# The functions that read an element of rules and policy; each closes the list of its attributes.
+CHATMD_READERS = {
+    **action_reader._READERS,
+    **policy_reader._READERS,
+    "check": policy_reader._check,
+}
 CONTEXT_WORDS = [
     *(*declared.CheckType, *CHECK_FIELDS.values(), *declared.StepKind, *declared.ArgumentKind),
     *(*ENABLED_KINDS, *TEXT_KINDS, *declared.Constraints.__struct_fields__, ERROR_RESPONSE),
@@ -62,9 +87,24 @@ def context_codes():
     return [code.name for code in vars(codes).values() if isinstance(code, Code)]
 
 
+def closed(read):
+    """The attributes that a reader of an element lets pass."""
+    [listed] = re.findall(r"\.close\((.*)\)$", inspect.getsource(read), re.MULTILINE)
+    return set(re.findall(r'"(\w+)"', listed))
+
+
+def asked(module):
+    """The attributes that a module asks elements for by name."""
+    form = r'(?:\.value|_value|_has|_number)\("(\w+)"'
+    return set(re.findall(form, inspect.getsource(module)))
+
+
 def named(page):
-    """What stands in backticks, and each part of it."""
-    prose = re.sub(r"^(```+).*?^\1$", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
+    """What stands in backticks outside of blocks, and each part of it."""
+    return parts(re.sub(r"^(```+).*?^\1$", "", text_of(page), flags=re.MULTILINE | re.DOTALL))
+
+
+def parts(prose):
     return {
         part
         for code in re.findall(r"`([^`]+)`", prose)
@@ -78,6 +118,9 @@ def named(page):
         pytest.param("chatmd", [f"<{name}" for name in (*HOMES, *KNOWN)], id="chatmd elements"),
         pytest.param("chatmd", rules_reader.ON_ATTRIBUTES, id="chatmd rules"),
         pytest.param("chatmd", CHATMD_WORDS, id="chatmd words"),
+        pytest.param("chatmd", asked(declarations), id="chatmd declarations"),
+        pytest.param("chatmd", asked(blocks), id="chatmd blocks"),
+        pytest.param("chatmd", imports._TAKEN, id="chatmd imports"),
         pytest.param("chatmd", BUILT_IN_NAMES, id="chatmd tools"),
         pytest.param("context", framing.BLOCK_TYPES, id="context blocks"),
         pytest.param("context", CONTEXT_WORDS, id="context words"),
@@ -94,6 +137,25 @@ def named(page):
 )  # fmt: skip
 def test_every_name_is_explained(page, names):
     assert {str(name) for name in names} - named(page) == set()
+
+
+def needed(read):
+    """The attributes without which a reader refuses an element."""
+    source = inspect.getsource(read)
+    found = re.findall(r'(?:required|tool_name|read_formula)\((?:reader, )?"(\w+)"', source)
+    return {*found, *re.findall(r'choice\("(\w+)".*required=True', source)}
+
+
+@pytest.mark.parametrize("element", CHATMD_READERS)
+def test_every_attribute_stands_in_the_row_of_its_element(element):
+    read = CHATMD_READERS[element]
+    before = text_of("chatmd").partition("## The rest")[0]
+    [row] = re.findall(rf"^\| `<{element}\b.*$", before, re.MULTILINE)
+    first, second = (closed(read) & parts(cell) for cell in row.split("|")[2:4])
+    # One of a quota's two is needed, and the name of a variable is read elsewhere.
+    elsewhere = {"quota": closed(read), "set": {"var"}}.get(element, set())
+
+    assert (first, second) == (needed(read) | elsewhere, closed(read) - needed(read) - elsewhere)
 
 
 @pytest.mark.parametrize(
