@@ -19,7 +19,7 @@ from bylaw.dialects.chatmd import (
 )
 from bylaw.dialects.chatmd.elements import HOMES
 from bylaw.dialects.chatmd.syntax.names import KNOWN
-from bylaw.dialects.context import declared, framing
+from bylaw.dialects.context import declared, framing, schema
 from bylaw.dialects.context.payload import ERROR_RESPONSE
 from bylaw.dialects.context.schema import CHECK_FIELDS, ENABLED_KINDS, TEXT_KINDS
 from bylaw.dialects.context.types import BUILT_IN
@@ -58,6 +58,7 @@ CHATMD_WORDS = [
     *(*written.EventName, *written.InsertRole, *written.Mode, *written.Level),
     *(*Role, NO_ROLE, written.DEFAULT_KEEP, written.DEFAULT_STRATEGY),
 ]
+CONTEXT_READERS = {"MODULE": schema.read_module, **schema.READERS}
 # The functions that read an element of rules and policy; each closes the list of its attributes.
 CHATMD_READERS = {
     **action_reader._READERS,
@@ -156,6 +157,22 @@ def test_every_attribute_stands_in_the_row_of_its_element(element):
     elsewhere = {"quota": closed(read), "set": {"var"}}.get(element, set())
 
     assert (first, second) == (needed(read) | elsewhere, closed(read) - needed(read) - elsewhere)
+
+
+@pytest.mark.parametrize("block", CONTEXT_READERS)
+def test_needed_keys_of_a_block_stand_apart_from_the_others(block):
+    source = inspect.getsource(CONTEXT_READERS[block])
+    lists = re.findall(r"closed\(\(([^)]*)\)(?:, \(([^)]*)\))?\)", source)
+    needed, others = (set(re.findall(r"\w+", " ".join(one))) for one in zip(*lists, strict=True))
+    [row] = re.findall(rf"^\| `{block}` .*$", text_of("context"), re.MULTILINE)
+    first, second = (parts(cell) for cell in row.split("|")[2:4])
+
+    assert (first, second) == (needed, {name.lower() for name in others})
+
+
+def test_a_set_says_that_it_refuses_doubles():
+    [row] = re.findall(r"^\| `Set<T>` .*$", text_of("context"), re.MULTILINE)
+    assert "twice" in row
 
 
 @pytest.mark.parametrize(
