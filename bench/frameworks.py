@@ -10,6 +10,7 @@ Before anything is timed, both sides must refuse the same call and let the same 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 import subprocess
@@ -69,7 +70,7 @@ repos:
       - id: tests
         name: tests change with code
         language: system
-        entry: PYTHON -I -S .git/pairs.py
+        entry: ENTRY
         files: ^(src|tests)/
         require_serial: true
 """
@@ -80,6 +81,8 @@ missing = [path for path in given if path.startswith("src/")
            and f"tests/{path[4:-3]}_test.py" not in given]
 sys.exit(f"without a test: {missing}" if missing else 0)
 """
+# What each side says of `src/f1.py` without its test.
+REFUSALS = {"ours": "src/f1.py → tests/f1_test.py", "theirs": "without a test: ['src/f1.py']"}
 
 
 def run() -> list[Row]:
@@ -135,16 +138,26 @@ def _pairs(root: Path) -> Row:
     }
     variables = {**os.environ, "HOME": str(root.parent), "PATH": f"{BIN}:{os.environ['PATH']}"}
 
+    def outcome(command: list[str]) -> tuple[bool, str]:
+        done = subprocess.run(
+            command, cwd=root, env=variables, capture_output=True, text=True, check=False
+        )
+        return done.returncode == 0, done.stdout
+
     def passes(command: list[str]) -> bool:
-        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, check=False)
-        return done.returncode == 0
+        return outcome(command)[0]
 
     _change(root, "src/f1.py")
-    if any(passes(command) for command in sides.values()):
-        raise SystemExit("somebody lets a change without its test pass")
+    for name, command in sides.items():
+        # A failure alone would be a refusal, too, whatever failed.
+        passed, said = outcome(command)
+        if passed or REFUSALS[name] not in said:
+            raise SystemExit(f"{name}: no refusal of a change without its test:\n{said}")
     _change(root, "tests/f1_test.py")
-    if not all(passes(command) for command in sides.values()):
-        raise SystemExit("somebody refuses a change with its test")
+    for name, command in sides.items():
+        passed, said = outcome(command)
+        if not passed:
+            raise SystemExit(f"{name}: a change with its test is refused:\n{said}")
     laps = {name: Lap(passes, [command]) for name, command in sides.items()}
     times = race(laps, rounds=ROUNDS_OF_PROCESSES, round_seconds=0.001)
     inside = f"tests must change with code, {FILES:,} files, two staged, nothing missing; one "
@@ -244,12 +257,16 @@ def _lay_out(root: Path) -> None:
             (root / path).write_text("x = 1\n")
     (root / ".deepwork/policies").mkdir(parents=True)
     (root / ".deepwork/policies/tests.md").write_text(POLICY)
-    configuration = CONFIGURATION.replace("PYTHON", shlex.quote(sys.executable))
-    (root / ".pre-commit-config.yaml").write_text(configuration)
+    (root / ".pre-commit-config.yaml").write_text(configuration(sys.executable))
     (root / ".git/pairs.py").write_text(PAIRS)
     _git(root, "add", "-A")
     _git(root, "commit", "-q", "-m", "begin")
     _git(root, "switch", "-q", "-c", "work")
+
+
+def configuration(python: str) -> str:
+    """What pre-commit reads: a YAML text that holds a line of a shell, whatever the path."""
+    return CONFIGURATION.replace("ENTRY", json.dumps(f"{shlex.quote(python)} -I -S .git/pairs.py"))
 
 
 def _change(root: Path, path: str) -> None:

@@ -30,6 +30,7 @@ SHELL = ["/bin/sh", "-c", ":"]
 HOOKIFY = [sys.executable, "-I", str(Path(__file__).with_name("hookify.py"))]
 BYLAW = [sys.executable, "-I", "-m", "bylaw", "hook", "claude", "PreToolUse"]
 DEEPWORK = [str(BIN / "deepwork"), "hook", "rules_check"]
+INSTALL = ".venv/bin/python bench/install_peers.py"
 RULES = 20
 STARTS = 40
 AT_MOST = 7
@@ -62,10 +63,12 @@ def _processes(root: Path, home: dict[str, str]) -> Iterator[Row]:
         if b'"deny"' not in _output(command, root, variables, loud):
             raise SystemExit(f"{name} lets a forbidden call run")
     _await_resident(home)
+    installed = {name: side for name, side in sides.items() if Path(side[0][0]).exists()}
+    for name in sides.keys() - installed.keys():
+        print(f"hook, {name}: not installed; `{INSTALL}` brings it")
     laps = {
         name: Lap(lambda _, c=command, v=variables: _output(c, root, v, quiet), [None])
-        for name, (command, variables) in sides.items()
-        if Path(command[0]).exists()
+        for name, (command, variables) in installed.items()
     }
     times = race(laps, rounds=STARTS, round_seconds=0.001)
     inside = f"one process from start to exit, {STARTS} of each in turn; {RULES} rules with a "
