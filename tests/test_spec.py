@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 # What else lies below examples/ is what its pages are about.
 SPEC = [*sorted((ROOT / "spec").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]
 # Pages for readers: a heading may have no example. Others are generated, or tested in tests/docs/.
-OTHERS = ("README", "cli", "configuration", "first-hour", "hooks", "law", "policies", "python")
+OTHERS = ("README", "cli", "configuration", "first-hour", "hooks", "policies", "python")
 DOCS = [page for folder in ("docs", "docs/hosts") for page in sorted((ROOT / folder).glob("*.md"))]
 GUIDES = [page for page in DOCS if page.stem not in OTHERS]
 PAGES = [*SPEC, *GUIDES]

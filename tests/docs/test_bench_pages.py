@@ -28,7 +28,9 @@ def test_pre_commit_is_given_the_interpreter_whatever_its_path(python):
 @pytest.mark.parametrize("side", ["ours", "theirs"])
 def test_a_side_that_fails_for_another_reason_has_refused_nothing(monkeypatch, tmp_path, side):
     """Both programs are shell scripts here, which answer what they are told to."""
-    answers = {name: f"echo {shlex.quote(text)}; exit 1" for name, text in frameworks.REFUSALS.items()}
+    answers = {
+        name: f"echo {shlex.quote(text)}; exit 1" for name, text in frameworks.REFUSALS.items()
+    }
     answers[side] = "echo 'there is an error in the configuration'; exit 1"
     for name, program in (("ours", "bylaw"), ("theirs", "pre-commit")):
         (tmp_path / program).write_text(f"#!/bin/sh\n{answers[name]}\n")

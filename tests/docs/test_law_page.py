@@ -54,7 +54,7 @@ def test_every_name_is_explained(names):
 
 
 def test_its_rule_is_right():
-    [text] = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    [text] = re.findall(r"^```law \S+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     [rule], findings = read_rules(SourceFile("rule.yaml", text))
 
     assert (rule.rule_id, findings) == ("deploy", [])
