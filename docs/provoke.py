@@ -58,6 +58,7 @@ from bylaw.runtime.loading import load_paths, load_root
 from bylaw.runtime.policy_settings import LEGACY
 from bylaw.runtime.rehearsal import Rehearsal
 from bylaw.runtime.switches import read_switches
+from bylaw.tools.check import check
 from bylaw.tools.decide_events import EventDecider
 from bylaw.tools.expression_facts import guard_view
 from bylaw.tools.policies.legacy import read_legacy
@@ -236,6 +237,15 @@ def _rule_folder(example: Example) -> Sequence[Found]:
         return load_paths([example.text]).diagnostics
 
 
+def _overlooked_chat(example: Example) -> Sequence[Found]:
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        path = Path(example.text)
+        path.parent.mkdir()
+        path.write_text("<policy/>\n", encoding="utf-8")
+        Path("bylaw.toml").touch()
+        return check(()).diagnostics
+
+
 def _event(example: Example) -> Sequence[Found]:
     decode_event(example.text.encode())
     return []
@@ -411,6 +421,7 @@ READERS: dict[str, Callable[[Example], Sequence[Found]]] = {
     "reload": _reload,
     "rule-file": _rule_file,
     "rule-folder": _rule_folder,
+    "overlooked-chat": _overlooked_chat,
     "state-link": _state_link,
     "suite": _suite,
     "switches": _switches,

@@ -53,6 +53,16 @@ def test_nothing_is_wrong(root):
     assert done.stderr == ""
 
 
+def test_a_chat_among_the_rules_is_said_and_is_not_wrong(root):
+    (root / "rules").mkdir()
+    (root / "rules/read-first.chatmd").write_text("<policy/>\n")
+    done = call(root, "doctor")
+    said = " ".join(done.stdout.split())
+    assert "note rules `rules/read-first.chatmd` is in no book: it governs its own chat" in said
+    assert '`[[book]]`, `path = "rules/read-first.chatmd"`' in said
+    assert done.returncode == 0
+
+
 def test_something_is_wrong(root):
     break_journal(root)
     done = call(root, "doctor")

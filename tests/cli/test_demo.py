@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 BYLAW = [sys.executable, "-m", "bylaw"]
-RULES = {
-    "halt modes.review.no_browsing": ".bylaw/context/modes.md:12",
-    '"85% of the token budget is': "(token-budget)",
-    "deny policy:apply_patch/quota": "rules/few-patches.chatmd:3",
-    "deny tests": ".deepwork/policies/tests.md:1",
-    "ask held": "`release` needs approval by",
-}
+# What the terminal says of a rule of each language: what it did, itself with file and line, and why.
+RULES = (
+    "halt modes.review.no_browsing (.bylaw/context/modes.md:12): ERROR: ai-context-language",
+    'notify token-budget (.bylaw/rules/token-budget.toml:1): turn_start, normal: "85% of the',
+    "deny policy:apply_patch/quota (rules/few-patches.chatmd:3): Tool apply_patch has used up its",
+    "deny tests (.deepwork/policies/tests.md:1): Source and tests (1 file): src/shapes.py",
+    "gated release (runtime/rules/release.yaml:3): approval",
+    "plan release (runtime/rules/release.yaml:3): command.run, bus.write",
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +34,36 @@ def played(tmp_path_factory):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_language_has_its_say_with_its_place(played, rule):
+def test_every_language_has_its_say_with_file_and_line(played, rule):
     _, said = played
-    block = said[said.index(rule) :][:300]
-    assert RULES[rule] in " ".join(block.split())
+    assert rule in " ".join(said.split())
+
+
+def test_a_place_that_is_named_is_where_the_rule_stands(played):
+    folder, said = played
+    places = set(re.findall(r"\((\S+\.(?:md|toml|chatmd|yaml)):(\d+)\)", said))
+    assert {file for file, _ in places} == {
+        ".bylaw/context/modes.md",
+        ".bylaw/rules/token-budget.toml",
+        ".deepwork/policies/tests.md",
+        "rules/few-patches.chatmd",
+        "runtime/rules/release.yaml",
+    }
+    lines = {file: (folder / file).read_text().splitlines() for file, _ in places}
+    assert {lines[file][int(line) - 1].strip() for file, line in places} == {
+        "---",
+        "- id: no_browsing",
+        "- rule_id: release",
+        '<quota per_session="2"/>',
+        "[rule]",
+        "name: build",
+        "name: review",
+    }
+
+
+def test_a_command_is_shown_as_a_command_line(played):
+    _, said = played
+    assert "command.run ok python release.py in" in said
 
 
 def test_what_was_refused_was_not_done_and_what_was_allowed_was(played):

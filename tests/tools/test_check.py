@@ -5,6 +5,7 @@ import re
 import pytest
 
 from bylaw.tools.check import check
+from bylaw.tools.overlooked import MAX_TOLD
 from bylaw.tools.printers.check import as_data, render
 
 
@@ -98,3 +99,32 @@ def test_hostile_names_are_shown_safely(root):
 
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+@pytest.mark.parametrize("folder", ["rules", ".bylaw", ".bylaw/rules"])
+def test_a_chat_among_rules_that_no_book_names_is_said(root, folder):
+    (root / folder).mkdir(parents=True)
+    (root / f"{folder}/a.chatmd").write_text("<policy/>\n")
+    (finding,) = check([]).diagnostics
+
+    assert (finding.code, finding.source.path) == ("overlooked-chat", f"{folder}/a.chatmd")
+    assert not check([]).has_errors
+    assert not check([f"{folder}/a.chatmd"]).diagnostics
+
+
+def test_a_chat_that_a_book_holds_or_imports_is_not_overlooked(root):
+    (root / "rules").mkdir()
+    for name in ("rules/a.chatmd", "rules/b.chatmd"):
+        (root / name).write_text("<policy/>\n")
+    (root / "main.chatmd").write_text('<import src="rules/a.chatmd"/>\n')
+    (root / "bylaw.toml").write_text('[[book]]\npath = "rules/b.chatmd"\n')
+
+    assert not check([]).diagnostics
+
+
+def test_of_many_overlooked_chats_some_are_told(root):
+    (root / "rules").mkdir()
+    for number in range(MAX_TOLD + 5):
+        (root / f"rules/{number}.chatmd").write_text("")
+
+    assert len(check([]).diagnostics) == MAX_TOLD

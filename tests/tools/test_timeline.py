@@ -175,6 +175,21 @@ class TestPlaces:
         (turn,) = timeline(journal, Wanted(kinds=(Kind.TURN_START,), session="other"))
         assert [(one.rule, one.step.name) for one in turn.changed] == [("line-3", "seen")]
 
+    def test_where_the_rule_of_a_change_stood(self, journal, root):
+        write_rules(root, a_lines="")  # what counts are the rules of then
+        (turn,) = timeline(journal, Wanted(kinds=(Kind.TURN_START,), session="other"))
+        assert turn.places == {"lines:rules/a.lines#line-3": "rules/a.lines:3"}
+
+    def test_of_rules_whose_texts_are_gone_the_file_is_known(self, journal):
+        with Journal(journal) as store:
+            store.query("DELETE FROM rule_sets")
+        (turn,) = timeline(journal, Wanted(kinds=(Kind.TURN_START,), session="other"))
+        assert turn.places == {"lines:rules/a.lines#line-3": "rules/a.lines"}
+
+    def test_programs_that_read_records_load_no_rules(self, journal):
+        (turn, *_) = timeline(journal, Wanted(kinds=(Kind.TURN_START,)), places=False)
+        assert turn.places == {}
+
     def test_plans_that_a_dead_process_left(self, journal):
         with Journal(journal) as store:
             boot = this_process().split("/")[0]
@@ -195,11 +210,12 @@ class TestText:
         lines = shown(journal).splitlines()
         assert lines[0] == "2026-09-21"
         assert lines[1] == "   1  14:13:20  default  session.start   allow"
-        assert lines[3] == (
+        assert lines[3].strip() == "plan line-2 (rules/a.lines:2): message.insert"
+        assert lines[4] == (
             '   3  14:13:21  default  └ effect               message.insert ok developer: "h…'
         )
         assert any(line.strip().startswith("deny ") and "rules/a.lines:1" in line for line in lines)
-        assert "state.set seen = 1" in shown(journal)
+        assert "state.set line-3 (rules/a.lines:3): seen = 1" in shown(journal)
 
     def test_no_line_is_wider_than_the_screen(self, journal):
         for limit in (60, 80, 120):

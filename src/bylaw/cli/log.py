@@ -91,9 +91,9 @@ def command(  # noqa: PLR0913 - one parameter an option
     """Show the records of a journal, oldest first: all sessions, or one.
 
     The journal is that of the root, see [journal] in bylaw.toml. Below a record stand its
-    reasons and what changed at once; what it caused is indented. With --format json each line
-    is {"seq", "session", "at", "time", "kind", "verdict", "event", "decision", "rules",
-    "version", "redacted", "erased", "damaged"}.
+    reasons, what changed at once and what rules plan, with their places; what it caused is
+    indented. With --format json each line is {"seq", "session", "at", "time", "kind",
+    "verdict", "event", "decision", "rules", "version", "redacted", "erased", "damaged"}.
 
     \b
     Examples:
@@ -123,7 +123,12 @@ def command(  # noqa: PLR0913 - one parameter an option
         until=until,
         with_effects=form == "text",
     )
-    entries = followed(path, wanted, last, _tell) if follow else timeline(path, wanted, last)
+    places = form == "text"
+    entries = (
+        followed(path, wanted, last, _tell, places=places)
+        if follow
+        else timeline(path, wanted, last, places=places)
+    )
     _print(entries, path, form, one_session=session is not None, at_once=follow)
 
 

@@ -15,6 +15,7 @@ from bylaw.runtime.root import find_root, read_configuration
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.trust import trust_of
 from bylaw.tools.host_check import check_host
+from bylaw.tools.overlooked import overlooked_chats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,12 +60,12 @@ def check(
     """
     library = load_paths(paths, tell) if paths else load_root(find_root(), tell)
     report = report_on(library)
-    if not host:
-        return report
-    # A switch is about the rules of the root, not about files that somebody names.
-    disabled = () if paths else read_switches(library.search.root).disabled
-    findings = check_host(library, host, disabled)
-    return replace(report, diagnostics=(*report.diagnostics, *findings))
+    findings = [] if paths else overlooked_chats(library)
+    if host:
+        # A switch is about the rules of the root, not about files that somebody names.
+        disabled = () if paths else read_switches(library.search.root).disabled
+        findings += check_host(library, host, disabled)
+    return replace(report, diagnostics=(*report.diagnostics, *findings)) if findings else report
 
 
 def report_on(library: Library) -> Report:

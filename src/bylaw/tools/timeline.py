@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from time import sleep
@@ -19,9 +19,10 @@ from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import read_stored
 from bylaw.runtime.journal.search import Search, session_names
 from bylaw.runtime.owner import is_dead
+from bylaw.tools.rule_places import RulePlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from bylaw.model.decision import Decision
     from bylaw.model.effects import Step
@@ -49,6 +50,7 @@ class Plans(StrEnum):
 class Changed(NamedTuple):
     """A step that took effect together with the decision, and the rule that it is of."""
 
+    uid: str
     rule: str
     step: Step
 
@@ -58,7 +60,7 @@ class Entry:
     """A record in its place.
 
     `depth` says how many others caused it, one through the other. `step` is what an effect is
-    the outcome of.
+    the outcome of. `places` says where the rules stand, by uid.
     """
 
     stored: Stored
@@ -66,6 +68,7 @@ class Entry:
     step: Step | None = None
     changed: tuple[Changed, ...] = ()
     plans: Plans | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 class SessionCount(NamedTuple):
@@ -120,23 +123,30 @@ def session_counts(path: str) -> Iterator[SessionCount]:
                 yield SessionCount(*row)
 
 
-def timeline(path: str, wanted: Wanted, last: int | None = None) -> Iterator[Entry]:
-    """The wanted records, oldest first, or the newest so many of them; JournalError."""
+def timeline(
+    path: str, wanted: Wanted, last: int | None = None, *, places: bool = True
+) -> Iterator[Entry]:
+    """The wanted records, oldest first, or the newest so many of them; JournalError.
+
+    Without `places` no rules are loaded.
+    """
     with JournalReader(path) as reader:
         refuse_unknown(reader, wanted.session)
         search = Search(reader, wanted)
         after = 0 if last is None else search.before_last(last)
-        yield from _Telling(reader).entries(search.records(after))
+        yield from _Telling(reader, places=places).entries(search.records(after))
 
 
-def followed(path: str, wanted: Wanted, last: int | None, tell: Tell) -> Iterator[Entry]:
+def followed(
+    path: str, wanted: Wanted, last: int | None, tell: Tell, *, places: bool = True
+) -> Iterator[Entry]:
     """As `timeline`, and then every record that comes; a new journal is read from its start."""
     if not _may_be_stored(wanted.session):
         raise unknown_session(wanted.session or "", ())
     while True:
         file, reader = _when_there(path, tell)
         with reader:
-            search, telling = Search(reader, wanted), _Telling(reader)
+            search, telling = Search(reader, wanted), _Telling(reader, places=places)
             after = 0 if last is None else search.before_last(last)
             while file_identity(path) == file:
                 newest = reader.newest
@@ -187,8 +197,9 @@ def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalR
 class _Telling:
     """Puts records into their places."""
 
-    def __init__(self, reader: JournalReader) -> None:
+    def __init__(self, reader: JournalReader, *, places: bool) -> None:
         self._reader = reader
+        self._places = RulePlaces(reader) if places else None
         self._chains: OrderedDict[str, list[tuple[str, ...]]] = OrderedDict()
         self._parent: tuple[int, Decision] | None = None
 
@@ -206,6 +217,7 @@ class _Telling:
             self._step(event) if isinstance(event, EffectDone) else None,
             tuple(_changed(decision)),
             open_plans(self._reader, one.header.seq) if decision.plans else None,
+            self._places.of(one.record) if self._places else {},
         )
 
     def _depth(self, session: str, cause: tuple[str, ...]) -> int:
@@ -257,4 +269,4 @@ def _changed(decision: Decision) -> Iterator[Changed]:
     for place, plan in enumerate(decision.plans):
         for number, step in enumerate(plan.steps):
             if (place, number) in now:
-                yield Changed(plan.rule, step)
+                yield Changed(plan.uid, plan.rule, step)

@@ -102,6 +102,51 @@ def test_a_token_that_is_changed_in_place_has_not_the_time_that_it_says(reposito
     assert granted(approvals) == []
 
 
+@pytest.fixture
+def hidden_token(repository):
+    """A token that a call wrote, in a folder that it moved away before it ended."""
+    begin(repository)
+    repository.write(TOKEN, "Approved\n")
+    folder, away = repository.root / "runtime/approvals", repository.root / "build"
+    folder.rename(away)
+    time.sleep(0.1)  # longer than the clock of files may stand still
+    assert b"approves" not in end(repository).stdout
+    return lambda: away.rename(folder)
+
+
+def test_a_token_that_another_call_brings_back_does_not_count(repository, approvals, hidden_token):
+    begin(repository, "c2")
+    hidden_token()
+    assert granted(approvals) == []
+    told = end(repository, "c2").answer["systemMessage"]
+
+    assert f"`{TOKEN}` approves `{ID}` since a call of the agent ran" in told
+    assert granted(approvals) == []
+    begin(repository, "c3")
+    end(repository, "c3")
+    assert granted(approvals) == []
+    approvals.files.write_token(ID, "human", "Approved\n")
+    assert granted(approvals) == [TOKEN]
+
+
+def test_nor_does_one_that_comes_back_between_two_calls(repository, approvals, hidden_token):
+    hidden_token()
+    assert granted(approvals) == []
+    begin(repository, "c2")
+    end(repository, "c2")
+    assert granted(approvals) == []
+
+
+def test_a_token_that_was_seen_before_counts_through_many_calls(repository, approvals):
+    repository.write(TOKEN, "Approved\n")
+    time.sleep(0.1)
+    for call in ("c1", "c2"):
+        begin(repository, call)
+        assert granted(approvals) == [TOKEN]
+        end(repository, call)
+    assert granted(approvals) == [TOKEN]
+
+
 def test_taking_back_counts_whoever_does_it(repository, approvals):
     repository.write("SHARED_CONTEXT.md", f"{CONTEXT}{LINE}")
     begin(repository)

@@ -37,6 +37,16 @@ OUTSIDE_ROOT = Code(
     Example("configuration", '[[book]]\npath = "../rules.chatmd"\n'),
 )
 
+OVERLOOKED_CHAT = Code(
+    "overlooked-chat",
+    "a ChatMD file lies among the rules and is in no book",
+    "A ChatMD file is a conversation, so the convention finds one at the top or in `prompts/` and "
+    "lets it govern itself alone. In `rules/`, `.bylaw/` and `.bylaw/rules/` nobody finds it.",
+    "Name it in a `[[book]]` of `bylaw.toml`: then it governs every session. If it is a "
+    "conversation, put it into `prompts/`.",
+    Example("overlooked-chat", "rules/read-first.chatmd"),
+)
+
 KEPT_OLD_RULES = Code(
     "kept-old-rules",
     "rules that were loaded again and do not load any more stay as they were",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,6 +32,8 @@ from bylaw.model.event import (
     ToolBefore,
     TurnEnd,
 )
+from bylaw.model.visible import clipped
+from bylaw.model.vocabulary import EffectStatus
 from bylaw.tools.printers.wording import in_short
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ def event_words(event: Event) -> str:
         words.append(f"(round {event.round})")
     if event.agent:
         words.append(f"(agent {event.agent})")
-    return " ".join(filter(None, words))[:MAX_WORDS]
+    return clipped(" ".join(filter(None, words)), MAX_WORDS)
 
 
 def _text_of(event: Prompt | TurnEnd | AgentStop) -> str:
@@ -83,7 +86,17 @@ def _custom(event: Custom) -> str:
 
 
 def _effect(event: EffectDone) -> str:
-    return f"{event.op} {event.status}{_took(event.ms)}{_said(event.result)}"
+    return f"{event.op} {event.status}{_took(event.ms)}{_ran(event.result)}"
+
+
+def effect_words(event: EffectDone, step: Step | None) -> str:
+    """How a step ended: first what was done, or why it was not."""
+    if step is None:
+        return event_words(event)
+    if event.status is not EffectStatus.OK:
+        return f"{event_words(event)} {step_words(step)}"
+    came = _said(_printed(event.result))
+    return clipped(f"{event.op} ok {step_words(step)}{_took(event.ms)}{came}", MAX_WORDS)
 
 
 def _history(event: HistoryChanged) -> str:
@@ -134,11 +147,11 @@ def step_words(step: Step) -> str:
         case EventEmit():
             words = f"{step.type} {_short(step.payload)}"
         case CommandRun():
-            words = " ".join(step.argv)
+            words = shlex.join(step.argv)
         case _:
             fields = msgspec.to_builtins(step)
             words = _short({name: fields[name] for name in fields if name != "op"})
-    return words[:MAX_WORDS]
+    return clipped(words, MAX_WORDS)
 
 
 def text_words(text: Text) -> str:
@@ -155,6 +168,24 @@ def _quoted(text: str) -> str:
 
 def _short(value: object) -> str:
     return in_short(value, MAX_WORDS)
+
+
+def _ran(result: JSON) -> str:
+    """The result of an effect; of a command, how it was called and what it printed."""
+    line = _command_line(result)
+    return f": {line}{_said(_printed(result))}" if line else _said(result)
+
+
+def _command_line(result: JSON) -> str:
+    argv = result.get("argv") if isinstance(result, dict) else None
+    return shlex.join(map(str, argv)) if isinstance(argv, list) else ""
+
+
+def _printed(result: JSON) -> JSON:
+    """What a command printed, or what went wrong with it; any other result as it is."""
+    if not isinstance(result, dict) or not _command_line(result):
+        return result
+    return result.get("error") or result.get("result") or None
 
 
 def _said(value: JSON) -> str:

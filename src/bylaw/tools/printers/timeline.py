@@ -18,7 +18,7 @@ from bylaw.model.uid import id_of
 from bylaw.model.verdict import Verdict
 from bylaw.model.visible import width
 from bylaw.model.vocabulary import Kind
-from bylaw.tools.printers.events import event_words, step_words
+from bylaw.tools.printers.events import effect_words, event_words, step_words
 from bylaw.tools.printers.moments import local_clock, local_day, local_time
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import aligned, cut
@@ -27,6 +27,7 @@ from bylaw.tools.printers.wording import MAX_WORDS, number_of, shown, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from bylaw.model.decision import Decision
     from bylaw.model.event import Event
     from bylaw.runtime.journal.reading import Record, Stored
     from bylaw.tools.timeline import Entry, Scale, SessionCount
@@ -154,16 +155,20 @@ class Lines:
 
     def _below(self, entry: Entry, record: Record) -> Iterator[str]:
         for reason in record.decision.reasons:
-            place = f" ({reason.file}:{reason.line})" if reason.file else ""
+            place = f"{reason.file}:{reason.line}" if reason.file else ""
             style = _STYLES.get(reason.verdict.value, Style.PLAIN)
-            words = f"{reason.rule}{place}: {reason.text}"
+            words = _of_rule(reason.rule, place, reason.text)
             yield from self._sub_lines(reason.verdict.value, words, style)
         for change in entry.changed:
-            yield from self._sub_lines(change.step.op, f"{step_words(change.step)} ({change.rule})")
+            place, words = entry.places.get(change.uid, ""), step_words(change.step)
+            yield from self._sub_lines(change.step.op, _of_rule(change.rule, place, words))
+        for uid, (rule, ops) in _plans(entry, record.decision).items():
+            place, words = entry.places[uid], ", ".join(dict.fromkeys(ops))
+            yield from self._sub_lines("plan", _of_rule(rule, place, words))
         for line in record.decision.trace:
             if line.result.value != "fired" and line.detail:
-                name = id_of(line.uid)
-                yield from self._sub_lines(line.result.value, f"{name}: {line.detail}")
+                name, place = id_of(line.uid), entry.places.get(line.uid, "")
+                yield from self._sub_lines(line.result.value, _of_rule(name, place, line.detail))
         if entry.plans is not None:
             yield from self._sub_lines("!", f"its steps are {entry.plans}", Style.WARNING)
 
@@ -188,8 +193,22 @@ def _words(entry: Entry) -> str:
 
 
 def _outcome(effect: EffectDone, entry: Entry) -> str:
-    did = "" if entry.step is None else f" {step_words(entry.step)}"
-    return f"{event_words(effect)}{did} (step {effect.step} of {effect.of})"
+    return f"{effect_words(effect, entry.step)} (step {effect.step} of {effect.of})"
+
+
+def _of_rule(rule: str, place: str, words: str) -> str:
+    return f"{rule} ({place}): {words}" if place else f"{rule}: {words}"
+
+
+def _plans(entry: Entry, decision: Decision) -> dict[str, tuple[str, list[str]]]:
+    """The steps that follow, by rule: of those in a file that are not named above already."""
+    named = {one.uid for one in decision.reasons} | {one.uid for one in entry.changed}
+    found: dict[str, tuple[str, list[str]]] = {}
+    for plan in decision.plans:
+        if plan.steps and plan.uid in entry.places and plan.uid not in named:
+            _, ops = found.setdefault(plan.uid, (plan.rule, []))
+            ops.extend(step.op for step in plan.steps)
+    return found
 
 
 def _by(event: Event) -> str:

@@ -22,6 +22,7 @@ from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.root import absolute, read_configuration
 from bylaw.runtime.settings.tables import OnFailure
 from bylaw.runtime.trust import trust_of
+from bylaw.tools.overlooked import overlooked_chats
 from bylaw.tools.printers.moments import local_minute
 from bylaw.tools.printers.wording import number_of
 
@@ -61,6 +62,8 @@ def _rules(library: Library) -> Iterator[Finding]:
         yield wrong(RULES, f"{_place(one)}: {one.headline}", "`bylaw check` shows what is wrong")
     if len(errors) > MAX_SHOWN:
         yield wrong(RULES, f"{len(errors) - MAX_SHOWN} more errors", "`bylaw check` shows them all")
+    for one in overlooked_chats(library):
+        yield note(RULES, one.headline, one.help)
     files = sum(len(book.files) for book in library.governing)
     if errors:
         return

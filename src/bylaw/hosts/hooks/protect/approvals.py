@@ -39,7 +39,7 @@ class ApprovalCalls:
         elif may_change_files(call):
             name = _named(call, heard, session)
             if heard.moment is Moment.BEFORE_TOOL:
-                call_began(self._root, name, self._files.grants())
+                yield from self._told(call_began(self._root, name, self._files.grants()))
             else:
                 yield from self._told(call_ended(self._root, name, self._files.grants()))
 

@@ -1,0 +1,47 @@
+"""A record of a journal → where the rules stood that had a part in it, from the texts of then."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from bylaw.dialects.base import BUILT_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.model.decision import Decision
+    from bylaw.runtime.journal.reading import Record, Rows
+
+MAX_KEPT = 16  # sets of rules whose places are remembered
+
+
+class RulePlaces:
+    """Looks rules up in one journal; each set of rules is loaded when it is first asked."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._of_set = lru_cache(MAX_KEPT)(partial(_places, rows))
+
+    def of(self, record: Record) -> dict[str, str]:
+        """File and line by uid; of rules that load no more only the file, of built-in ones none."""
+        wanted = {uid for uid in _named(record.decision) if _file(uid) != BUILT_IN}
+        known = self._of_set(record.header.rules) if wanted else {}
+        return {uid: known.get(uid) or _file(uid) for uid in wanted}
+
+
+def _places(rows: Rows, digest: bytes) -> dict[str, str]:
+    from bylaw.runtime.named_rules import named_rules  # noqa: PLC0415 - most records need no rules
+    from bylaw.runtime.stored_rules import stored_rules  # noqa: PLC0415 - same
+
+    books = stored_rules(rows, digest) or ()
+    return {uid: rule.place for uid, rule in named_rules(books).items()}
+
+
+def _named(decision: Decision) -> Iterator[str]:
+    """The rules of plans and trace; a reason tells its place itself."""
+    yield from (plan.uid for plan in decision.plans)
+    yield from (line.uid for line in decision.trace)
+
+
+def _file(uid: str) -> str:
+    return uid.partition(":")[2].rpartition("#")[0]
