@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import StepOutcome
+from bylaw.expr.program_words import unsafe_name
 from bylaw.model.effects import CommandRun
+from bylaw.model.fact_paths import file_path
 from bylaw.model.uid import dialect_of
+from bylaw.model.visible import visible
 from bylaw.model.vocabulary import EffectStatus
 from bylaw.runtime.command import run
 from bylaw.runtime.trust import TrustState
@@ -50,6 +53,10 @@ class Bounds:
 
 
 NO_BOUNDS = Bounds()
+IN_PROGRAM_TEXT = (
+    "the name `{}` would be a part of the program that it reads; let it take the file as an "
+    """argument, as `sh -c '… "$1"' sh {{file}}` does, or rename the file"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,12 @@ class CommandRunner:
 
     def run(self, step: CommandRun, uid: str) -> CommandResult:
         """What becomes of the command of a step when it is run once, for the rule of that uid."""
-        return run_if_trusted(self._command(step, uid), self.trust, self.cancellation)
+        command = self._command(step, uid)
+        unsafe = unsafe_name(command.argv, map(file_path, step.files))
+        if unsafe:
+            why = IN_PROGRAM_TEXT.format(visible(unsafe))
+            return CommandResult.refused(command, Refusal.UNSAFE_NAME, why)
+        return run_if_trusted(command, self.trust, self.cancellation)
 
     def refusals(self, steps: Sequence[CommandRun], uid: str) -> list[CommandResult]:
         """What becomes of commands if nobody trusts them now; nothing if somebody does."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.written import CommandAction, RunFor
 from bylaw.expr.command_words import CommandFault, CommandTextError, split_words
+from bylaw.expr.program_words import program_words, whole_programs
 from bylaw.model.codes import policies as codes
 from bylaw.model.source import Span
 from bylaw.model.visible import brief
@@ -45,11 +46,19 @@ def read_action(policy: Fields) -> CommandAction | None:
     words = _words(fields, node)
     _check_program(fields, node, words)
     for code, headline, piece, help_ in _wrong_placeholders(words, run_for):
-        at = str(node.value).find(piece)
-        # Quotes within a word are gone from it, so that it may not be found as it is.
-        inside = Span(at, at + len(piece)) if at >= 0 else Span(0, len(str(node.value)))
-        fields.findings.refuse(code, headline, fields.findings.place(node, inside), help_)
+        fields.findings.refuse(code, headline, _place(fields, node, piece), help_)
+    if fields.findings.errors == errors_before:
+        for headline, word in _in_program_text(words):
+            span = _place(fields, node, word)
+            fields.findings.doubt(codes.POLICY_PROGRAM_TEXT, headline, span, _AS_ARGUMENT)
     return CommandAction(str(node.value), words, run_for)
+
+
+def _place(fields: Fields, node: Scalar, piece: str) -> Span:
+    at = str(node.value).find(piece)
+    # Quotes within a word are gone from it, so that it may not be found as it is.
+    inside = Span(at, at + len(piece)) if at >= 0 else Span(0, len(str(node.value)))
+    return fields.findings.place(node, inside)
 
 
 def _words(fields: Fields, node: Scalar) -> tuple[str, ...]:
@@ -126,11 +135,26 @@ def _misplaced(
     if FILE in words[0] or FILES in words[0]:
         headline = "a changed file cannot be the program"
         yield codes.POLICY_PLACEHOLDER, headline, words[0], "begin the command with a program"
+    for word in (words[at] for at in sorted(whole_programs(words))):
+        if word in (FILE, FILES):
+            headline = f"`{word}` would be read as a program, and is the name of a file"
+            help_ = f"give the program first, as in `{_EXAMPLE}`"
+            yield codes.POLICY_PLACEHOLDER, headline, word, help_
     for word, name in found:
         if name == FILES == needed and word != FILES:
             headline = f"`{FILES}` must be a word of its own: it becomes several"
             yield codes.POLICY_PLACEHOLDER, headline, word, f"put spaces around `{FILES}`"
 
 
+def _in_program_text(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Headline, and what to underline."""
+    for word in (words[at] for at in sorted(program_words(words))):
+        for name in dict.fromkeys(PLACEHOLDER.findall(word)):
+            program = brief(words[0])
+            yield f"`{name}` stands in a text that `{program}` reads as a program", word
+
+
+_EXAMPLE = """sh -c '… "$1"' sh {file}"""
+_AS_ARGUMENT = f"give it as an argument: `{_EXAMPLE}`"
 _NOWHERE = "\0"  # in no command: all of it is underlined
 _ALL_AT_ONCE = f"`{FILES}` with `run_for: {RunFor.ALL_MATCHES}` to run it once for all"

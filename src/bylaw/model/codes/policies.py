@@ -124,6 +124,16 @@ POLICY_PLACEHOLDER = Code(
     "Use the placeholder that the help line names.",
     _command("ruff format {files}"),
 )
+POLICY_PROGRAM_TEXT = Code(
+    "policy-program-text",
+    "a placeholder stands in a text that a program such as `sh -c` reads as a program",
+    "There a file name is no argument but a part of the program: `x;reboot;.py` would do what its "
+    "name says. A name with other characters than letters, digits and `_./@%+=:,-` is not put into "
+    "such a text: the command is refused for that file, and has failed.",
+    "Give the file as an argument, which the program reads under a name of its own, such as "
+    "`sh -c 'head -1 \"$1\"' sh {file}`.",
+    _command("sh -c 'head -1 {file}'"),
+)
 POLICY_PROGRAM = Code(
     "policy-program",
     "the command of a policy begins with something that is never started",

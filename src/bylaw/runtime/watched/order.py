@@ -34,6 +34,7 @@ class Refusal(StrEnum):
     """Why a command was not started."""
 
     UNTRUSTED = "untrusted"
+    UNSAFE_NAME = "unsafe name"
     EMPTY = "empty"
     NUL = "null byte"
     NOT_TEXT = "not text"

@@ -1,0 +1,168 @@
+"""The words of a command → those that its program reads as a program in turn.
+
+A file name is one argument, whatever is in it; but the word behind `sh -c` is not read as a name, and
+nothing that others choose may stand in it. What programs do with other words is their business.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+# In such a name no language sees anything but a name.
+_HARMLESS = re.compile(r"[A-Za-z0-9_./@%+=:,-]*")
+
+
+class _Reads(NamedTuple):
+    """How an interpreter is told its program: as the value of `letters`, or of `long` options.
+
+    Other options that have a value: the rest of the word for those that are `attached`, else the
+    rest or the next word. `behind_options`: the program comes when all options are through.
+    `is_first`: it is the first word that is no option, unless an option names a file of programs.
+    """
+
+    letters: str = ""
+    long: tuple[str, ...] = ()
+    valued: str = ""
+    attached: str = ""
+    long_valued: tuple[str, ...] = ()
+    behind_options: bool = False
+    is_first: bool = False
+
+
+_SHELL = _Reads(
+    "c", ("--command", "--init-command"), "oO", "", ("--rcfile", "--init-file"), behind_options=True
+)
+_AWK = _Reads("e", ("--source",), "Fvfilo", is_first=True)
+_SCRIPTING = _Reads("eE", ("--eval", "--print"), "rC", "", ("--require", "--import", "--loader"))
+_INTERPRETERS: Mapping[str, _Reads] = {
+    **dict.fromkeys(("ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"), _SHELL),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
+    **dict.fromkeys(("elixir", "julia", "lua", "luajit", "osascript", "R", "Rscript"), _SCRIPTING),
+    **dict.fromkeys(("bun", "node", "nodejs"), _SCRIPTING._replace(letters="ep")),
+    **dict.fromkeys(("python", "pypy"), _Reads("c", (), "WX")),
+    **dict.fromkeys(("runuser", "script", "su"), _Reads("c", ("--command",))),
+    **dict.fromkeys(("ex", "nvim", "vi", "view", "vim"), _Reads("c", ("--cmd",), "Su")),
+    "deno": _Reads("", ("eval",)),
+    "emacs": _Reads("", ("--eval", "-eval", "--execute"), "lf"),
+    "perl": _Reads("eE", (), "I", "0CDFMVimx"),
+    "php": _Reads("BERr", ("--run", "--process-begin", "--process-code", "--process-end"), "Scdz"),
+    "pwsh": _Reads("c", ("-Command", "-command")),
+    "ruby": _Reads("e", (), "CEIr", "0FKTWix"),
+    "sed": _Reads("e", ("--expression",), "fl", "i", is_first=True),
+}
+# These give all their words to a shell, or make a text of them that one reads.
+_ALL_WORDS = frozenset({"eval", "parallel", "ssh", "watch"})
+# A variable that is given on the command line is expanded, functions such as `shell` included.
+_MAKE = frozenset({"gmake", "make"})
+_READERS = frozenset({*_INTERPRETERS, *_ALL_WORDS, *_MAKE})
+# These start the command that is among their words.
+_STARTERS = frozenset(
+    {"busybox", "chroot", "chrt", "command", "doas", "env", "exec", "find", "flock", "ionice",
+     "nice", "nohup", "setsid", "stdbuf", "sudo", "taskset", "time", "timeout", "unshare", "uv",
+     "xargs"}
+)  # fmt: skip
+_PROGRAM_FILE = re.compile(r"-[a-zA-Z]*f|--file\b")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*[:?+!]{0,3}=")
+_VERSION = re.compile(r"[0-9][0-9.]*\Z")
+
+
+def program_words(words: Sequence[str]) -> frozenset[int]:
+    """The positions of words that are program text, or have some in them."""
+    start = _reader(words)
+    if start is None:
+        return frozenset()
+    name, behind = _name(words[start]), range(start + 1, len(words))
+    if name in _ALL_WORDS:
+        return frozenset(behind)
+    if name in _MAKE:
+        return frozenset(at for at in behind if _VARIABLE.match(words[at]))
+    return frozenset(_Arguments(words, _INTERPRETERS[name]).programs(start + 1)) & {*behind}
+
+
+def whole_programs(words: Sequence[str]) -> frozenset[int]:
+    """Those of them each of which is a program by itself, and not only a part of one."""
+    start = _reader(words)
+    is_part = start is not None and _name(words[start]) in _ALL_WORDS | _MAKE
+    return frozenset() if is_part else program_words(words)
+
+
+def unsafe_name(words: Sequence[str], names: Iterable[str]) -> str:
+    """A name in program text that may be more to its language than a name; empty if there is none."""
+    texts = [words[at] for at in sorted(program_words(words))]
+    doubtful = (name for name in names if not _HARMLESS.fullmatch(name))
+    return next((name for name in doubtful if any(name in text for text in texts)), "")
+
+
+def _reader(words: Sequence[str]) -> int | None:
+    """Where the program stands that reads others, behind whatever starts it."""
+    if words and _name(words[0]) in _STARTERS:
+        return next((at for at, word in enumerate(words) if at and _name(word) in _READERS), None)
+    return 0 if words and _name(words[0]) in _READERS else None
+
+
+def _name(word: str) -> str:
+    """Such as `python` for `/usr/bin/python3.12`."""
+    name = word.rpartition("/")[2].removesuffix(".exe")
+    return _VERSION.sub("", name) or name
+
+
+class _Holds(Enum):
+    """What an option has to do with program text."""
+
+    NOTHING = 0
+    TEXT_INSIDE = 1
+    TEXT_NEXT = 2
+    VALUE_NEXT = 3
+
+
+class _Arguments:
+    """The words of a command, and how its interpreter reads those that belong to it."""
+
+    def __init__(self, words: Sequence[str], reads: _Reads) -> None:
+        self._words, self._reads = words, reads
+
+    def programs(self, at: int) -> Iterator[int]:
+        """Where program text is, from the first word behind the interpreter on."""
+        by_option, waits = False, False
+        while at < len(self._words) and self._is_option(self._words[at]):
+            word, holds = self._words[at], self._holds(self._words[at])
+            by_option = by_option or bool(_PROGRAM_FILE.match(word))
+            if holds is _Holds.TEXT_INSIDE or (holds is _Holds.TEXT_NEXT and not self._waits):
+                by_option = True
+                yield at if holds is _Holds.TEXT_INSIDE else at + 1
+            waits = waits or (holds is _Holds.TEXT_NEXT and self._waits)
+            skips = holds is _Holds.VALUE_NEXT or (holds is _Holds.TEXT_NEXT and not self._waits)
+            at += 2 if skips else 1
+        if waits or (self._reads.is_first and not by_option):
+            yield at
+
+    @property
+    def _waits(self) -> bool:
+        return self._reads.behind_options
+
+    def _is_option(self, word: str) -> bool:
+        return word in self._reads.long or (len(word) > 1 and word[0] in "-+")
+
+    def _holds(self, word: str) -> _Holds:
+        reads = self._reads
+        name, sign, _ = word.partition("=")
+        if name in reads.long:
+            return _Holds.TEXT_INSIDE if sign else _Holds.TEXT_NEXT
+        if word.startswith("--"):
+            return _Holds.VALUE_NEXT if word in reads.long_valued else _Holds.NOTHING
+        for position, letter in enumerate(word[1:], start=2):
+            is_last = position == len(word)
+            if letter in reads.letters:
+                # Behind the letter of a shell stand others, elsewhere the text itself.
+                inside = not (is_last or reads.behind_options)
+                return _Holds.TEXT_INSIDE if inside else _Holds.TEXT_NEXT
+            if letter in reads.attached:
+                return _Holds.NOTHING
+            if letter in reads.valued:
+                return _Holds.VALUE_NEXT if is_last else _Holds.NOTHING
+        return _Holds.NOTHING
