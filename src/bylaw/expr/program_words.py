@@ -1,7 +1,7 @@
 """The words of a command → those that its program reads as a program in turn.
 
-A file name is one argument, whatever is in it; but the word behind `sh -c` is not read as a name, and
-nothing that others choose may stand in it. What programs do with other words is their business.
+A file name is one argument, whatever is in it; but the word behind `sh -c` is not read as a name,
+and nothing that others choose may stand in it. What programs do with other words is their business.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def whole_programs(words: Sequence[str]) -> frozenset[int]:
 
 
 def unsafe_name(words: Sequence[str], names: Iterable[str]) -> str:
-    """A name in program text that may be more to its language than a name; empty if there is none."""
+    """A name in program text that may be more than a name to its language; else the empty text."""
     texts = [words[at] for at in sorted(program_words(words))]
     doubtful = (name for name in names if not _HARMLESS.fullmatch(name))
     return next((name for name in doubtful if any(name in text for text in texts)), "")

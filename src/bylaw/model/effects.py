@@ -135,7 +135,11 @@ class EventEmit(StepBase, frozen=True, kw_only=True, tag="event.emit"):
 
 
 class CommandRun(StepBase, frozen=True, kw_only=True, tag="command.run"):
-    """Start a process, never through a shell."""
+    """Start a process, never through a shell.
+
+    `root_at` are the places, each a word and a character in it, where the path of the root comes
+    when it is run: a decision does not know where that is, and has a dot there.
+    """
 
     op: ClassVar[Op] = Op.COMMAND_RUN
     argv: tuple[str, ...]
@@ -143,6 +147,7 @@ class CommandRun(StepBase, frozen=True, kw_only=True, tag="command.run"):
     timeout_s: Count
     check_idempotent: bool = False
     files: tuple[str, ...] = ()
+    root_at: tuple[tuple[Count, Count], ...] = ()
 
 
 class LockAcquire(StepBase, frozen=True, kw_only=True, tag="lock.acquire"):

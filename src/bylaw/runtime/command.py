@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bylaw.runtime.watched.cancellation import Cancellation
     from bylaw.runtime.watched.order import Command
@@ -113,12 +113,19 @@ class Process:
         self._end()
 
 
-def run(command: Command, cancellation: Cancellation | None = None) -> CommandResult:
-    """Run a command to its end; whatever goes wrong stands in the result."""
+def run(
+    command: Command,
+    cancellation: Cancellation | None = None,
+    started: Callable[[], None] | None = None,
+) -> CommandResult:
+    """Run a command to its end; whatever goes wrong stands in the result.
+
+    `started` is called when its program runs.
+    """
     # Most who come here only talk to a process of ours, and need nothing of this.
     from bylaw.runtime.watched.run import run as watched  # noqa: PLC0415 - see above
 
-    return watched(command, cancellation)
+    return watched(command, cancellation, started)
 
 
 def _wait(descriptor: int, what: int, deadline: float) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from bylaw.engine.outcome import StepOutcome
 from bylaw.expr.program_words import unsafe_name
 from bylaw.model.effects import CommandRun
@@ -78,14 +80,19 @@ class CommandRunner:
         result = self.run(due.step, due.plan.uid)
         return StepOutcome(effect_status(result), result.as_json())
 
-    def run(self, step: CommandRun, uid: str) -> CommandResult:
-        """What becomes of the command of a step when it is run once, for the rule of that uid."""
+    def run(
+        self, step: CommandRun, uid: str, started: Callable[[], None] | None = None
+    ) -> CommandResult:
+        """What becomes of the command of a step when it is run once, for the rule of that uid.
+
+        `started` is called when its program runs.
+        """
         command = self._command(step, uid)
-        unsafe = unsafe_name(command.argv, map(file_path, step.files))
+        unsafe = unsafe_name(command.argv, [*map(file_path, step.files), self.root])
         if unsafe:
             why = IN_PROGRAM_TEXT.format(visible(unsafe))
             return CommandResult.refused(command, Refusal.UNSAFE_NAME, why)
-        return run_if_trusted(command, self.trust, self.cancellation)
+        return run_if_trusted(command, self.trust, self.cancellation, started)
 
     def refusals(self, steps: Sequence[CommandRun], uid: str) -> list[CommandResult]:
         """What becomes of commands if nobody trusts them now; nothing if somebody does."""
@@ -95,7 +102,7 @@ class CommandRunner:
 
     def _command(self, step: CommandRun, uid: str) -> Command:
         bounds = self.languages.get(dialect_of(uid), NO_BOUNDS)
-        command = command_in(self.root, self.settings, step.argv)
+        command = command_in(self.root, self.settings, at_root(step, self.root).argv)
         folders = [f"{self.root}/{one}" for one in self.settings.roots]
         return replace(
             command,
@@ -107,6 +114,14 @@ class CommandRunner:
             tidy=bounds.tidy,
             allow=_both(bounds.programs, command.allow),
         )
+
+
+def at_root(step: CommandRun, root: str) -> CommandRun:
+    """The step with the path of the root where it belongs."""
+    words = [*step.argv]
+    for number, at in sorted(step.root_at, reverse=True):
+        words[number] = f"{words[number][:at]}{root}{words[number][at + 1 :]}"
+    return structs.replace(step, argv=tuple(words), root_at=()) if step.root_at else step
 
 
 def command_in(root: str, settings: CommandSettings, argv: tuple[str, ...]) -> Command:
@@ -123,10 +138,13 @@ def command_in(root: str, settings: CommandSettings, argv: tuple[str, ...]) -> C
 
 
 def run_if_trusted(
-    command: Command, trust: Callable[[], Trust], cancellation: Cancellation | None = None
+    command: Command,
+    trust: Callable[[], Trust],
+    cancellation: Cancellation | None = None,
+    started: Callable[[], None] | None = None,
 ) -> CommandResult:
     """Run a command to its end; `trust` finds out whether a person trusts it, as of now."""
-    return refusal(command, trust()) or run(command, cancellation)
+    return refusal(command, trust()) or run(command, cancellation, started)
 
 
 def refusal(command: Command, trust: Trust) -> CommandResult | None:

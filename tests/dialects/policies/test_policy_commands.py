@@ -15,7 +15,7 @@ def action(command, run_for="each_match"):
 
 
 def argv(command, *files, run_for="each_match"):
-    return [words for words, _ in runs(action(command, run_for), files)]
+    return [one.argv for one in runs(action(command, run_for), files)]
 
 
 class TestReading:
@@ -138,13 +138,13 @@ class TestRuns:
     def test_each_file_has_a_run(self):
         made = list(runs(action("ruff format {file}"), ["src/a.py", "src/b.py"]))
         assert made == [
-            (("ruff", "format", "src/a.py"), ("src/a.py",)),
-            (("ruff", "format", "src/b.py"), ("src/b.py",)),
+            (("ruff", "format", "src/a.py"), ("src/a.py",), ()),
+            (("ruff", "format", "src/b.py"), ("src/b.py",), ()),
         ]
 
     def test_all_files_have_one(self):
         made = list(runs(action("fmt {files} --end", "all_matches"), ["a", "b"]))
-        assert made == [(("fmt", "a", "b", "--end"), ("a", "b"))]
+        assert made == [(("fmt", "a", "b", "--end"), ("a", "b"), ())]
         assert list(runs(action("fmt {files}", "all_matches"), [])) == []
 
     def test_a_file_name_is_one_argument_whatever_it_looks_like(self):
@@ -162,6 +162,13 @@ class TestRuns:
         assert argv("{repo_root}/fmt --config {repo_root}/x.toml {file}", "a") == [
             ("./fmt", "--config", "./x.toml", "a")
         ]
+
+    def test_where_the_path_of_the_root_comes_is_told_by_place(self):
+        """A file may be called as the placeholder is; the program is none of these places."""
+        command = "{repo_root}/fmt --in={file}:{repo_root}:{repo_root}/x {repo_root}"
+        [made] = runs(action(command), ["{repo_root}"])
+        assert made.argv == ("./fmt", "--in={repo_root}:.:./x", ".")
+        assert made.root_at == ((1, 17), (1, 19), (2, 0))
 
     @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
     def test_any_name_arrives_as_it_is(self, name):

@@ -7,7 +7,7 @@ nor, if it begins with a dash, as an option (DW-093, DW-A29).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.dialects.file_policies.action_reader import FILE, FILES, PLACEHOLDER, REPO_ROOT
 from bylaw.dialects.file_policies.written import RunFor
@@ -19,20 +19,32 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.file_policies.written import CommandAction
 
-# Commands run at the top of the repository, and nothing else is known of where that is.
+# Commands run at the top of the repository; where that is, is known when they are run.
 ROOT = "."
 MAX_KNOWN = 1_000  # commands
 
 
-def runs(
-    action: CommandAction, files: Sequence[str]
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The arguments of each run, and the files that it is for."""
+class RunWords(NamedTuple):
+    """The arguments of a run, the files that it is for, and where the path of the root comes."""
+
+    argv: tuple[str, ...]
+    files: tuple[str, ...]
+    root_at: tuple[tuple[int, int], ...] = ()
+
+
+def runs(action: CommandAction, files: Sequence[str]) -> Iterator[RunWords]:
+    """What is run for these files."""
     if action.run_for is RunFor.EACH_MATCH:
         for file in files:
-            yield tuple(_filled(word, file) for word in action.words), (file,)
+            yield _run([_fill(word, file) for word in action.words], (file,))
     elif files:
-        yield tuple(_spread(action.words, files)), tuple(files)
+        yield _run([*_spread(action.words, files)], tuple(files))
+
+
+def _run(words: Sequence[_Filled], files: tuple[str, ...]) -> RunWords:
+    # The program itself is a file of the repository by its path from there.
+    places = ((number, at) for number, word in enumerate(words) if number for at in word.root_at)
+    return RunWords(tuple(word.text for word in words), files, tuple(places))
 
 
 def script_of(words: Sequence[str]) -> str:
@@ -49,17 +61,34 @@ def named_files(command: str) -> frozenset[str]:
     return frozenset(path for path in map(normalise, [*words, *values]) if path)
 
 
-def _spread(words: Sequence[str], files: Sequence[str]) -> Iterator[str]:
+class _Filled(NamedTuple):
+    """A word without placeholders, and where in it the root stands."""
+
+    text: str
+    root_at: tuple[int, ...] = ()
+
+
+def _spread(words: Sequence[str], files: Sequence[str]) -> Iterator[_Filled]:
     for word in words:
         if word == FILES:
-            yield from map(_no_option, files)
+            yield from (_Filled(_no_option(file)) for file in files)
         else:
-            yield _filled(word, "")
+            yield _fill(word, "")
 
 
 def _filled(word: str, file: str) -> str:
+    return _fill(word, file).text
+
+
+def _fill(word: str, file: str) -> _Filled:
     known = {FILE: _no_option(file) if word.startswith(FILE) else file, REPO_ROOT: ROOT}
-    return PLACEHOLDER.sub(lambda found: known.get(found[0], found[0]), word)
+    text, end, root_at = "", 0, []
+    for found in PLACEHOLDER.finditer(word):
+        text, end = text + word[end : found.start()], found.end()
+        if found[0] == REPO_ROOT:
+            root_at.append(len(text))
+        text += known.get(found[0], found[0])
+    return _Filled(text + word[end:], tuple(root_at))
 
 
 def _no_option(path: str) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bylaw.runtime.watched.order import Command, Refusal
 
 
+EXIT_CODE = "exit code"
+
+
 class Ending(StrEnum):
     """How a command ended."""
 
@@ -24,6 +27,7 @@ class Ending(StrEnum):
     TIMED_OUT = "timed out"
     CANCELLED = "cancelled"
     CROWDED = "too many processes"
+    FLOODED = "too much output"
     REFUSED = "refused"
 
 
@@ -81,6 +85,11 @@ class CommandResult:
         return self.ending is Ending.EXITED and self.exit_code == 0 and not self._untidy
 
     @property
+    def argv(self) -> tuple[str, ...]:
+        """Its words, as a record can hold them."""
+        return tuple(map(_plain, self.command.argv))
+
+    @property
     def timed_out(self) -> bool:
         """It was ended because it took too long."""
         return self.ending is Ending.TIMED_OUT
@@ -95,13 +104,15 @@ class CommandResult:
         """What went wrong, in words; empty if nothing did."""
         match self.ending:
             case Ending.EXITED:
-                return f"exit code {self.exit_code}" if self.exit_code else self._untidy
+                return f"{EXIT_CODE} {self.exit_code}" if self.exit_code else self._untidy
             case Ending.KILLED:
                 return f"killed by {_signal_name(self.signal)}"
             case Ending.TIMED_OUT:
                 return f"took longer than {self.command.timeout_s:g} s"
             case Ending.CROWDED:
                 return f"had more than {limits.MAX_PROCESSES:,} processes"
+            case Ending.FLOODED:
+                return f"wrote more than {limits.MAX_WRITTEN:,} bytes, and was ended"
             case Ending.CANCELLED:
                 return "cancelled"
             case Ending.REFUSED:
@@ -123,7 +134,7 @@ class CommandResult:
         if self.refusal is not None:
             said["refusal"] = str(self.refusal)
         return said | {
-            "argv": [_plain(word) for word in self.command.argv],
+            "argv": [*self.argv],
             "program": _plain(self.program),
             "cwd": _plain(self.cwd),
             "ending": str(self.ending),

@@ -21,7 +21,7 @@ from bylaw.runtime.watched.result import CommandResult, Ending
 from bylaw.runtime.watched.watch import END_SECONDS, Watch, first_line, not_started
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bylaw.runtime.watched.cancellation import Cancellation
     from bylaw.runtime.watched.checks import Checked
@@ -34,14 +34,21 @@ _WATCHER = str(Path(__file__).with_name("watcher.py"))
 _MS = 1000
 
 
-def run(command: Command, cancellation: Cancellation | None = None) -> CommandResult:
-    """Run a command to its end; whatever goes wrong stands in the result."""
+def run(
+    command: Command,
+    cancellation: Cancellation | None = None,
+    started: Callable[[], None] | None = None,
+) -> CommandResult:
+    """Run a command to its end; whatever goes wrong stands in the result.
+
+    `started` is called when its program runs.
+    """
     begun = time.monotonic()
     if cancellation is not None and cancellation.cancelled:
         return CommandResult(command=command, ending=Ending.CANCELLED)
     try:
         with checked(command) as ready:
-            return _run(command, ready, begun, cancellation)
+            return _run(command, ready, begun, cancellation, started)
     except RefusedError as refused:
         return CommandResult.refused(command, refused.refusal, str(refused))
 
@@ -56,14 +63,18 @@ def isolation() -> Isolation:
 
 
 def _run(
-    command: Command, ready: Checked, begun: float, cancellation: Cancellation | None
+    command: Command,
+    ready: Checked,
+    begun: float,
+    cancellation: Cancellation | None,
+    started: Callable[[], None] | None,
 ) -> CommandResult:
     how = isolation()
     isolated = how.by is IsolatedBy.BUBBLEWRAP
     roots = tuple(root.path for root in ready.roots)
     prefix = bubblewrap.arguments(find_program(bubblewrap.PROGRAM), roots) if isolated else []
     with _watcher(prefix) as (process, status):
-        watch = Watch(process, status, command, isolated=isolated)
+        watch = Watch(process, status, command, started, isolated=isolated)
         ended = watch.follow(request(command, ready, isolated=isolated), cancellation)
     if ended.refusal is not None:
         raise RefusedError(ended.refusal, ended.why)

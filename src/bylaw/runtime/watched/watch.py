@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 from typing import TYPE_CHECKING
 
-from bylaw.runtime.watched import watcher
+from bylaw.runtime.watched import limits, watcher
 from bylaw.runtime.watched.order import Refusal
 from bylaw.runtime.watched.result import Ending, Output
 
@@ -58,6 +58,11 @@ class Kept:
         if len(self._tail) > self._most_tail + _AT_ONCE:
             self._trim()
 
+    @property
+    def size(self) -> int:
+        """How much has come."""
+        return len(self._head) + len(self._tail) + self._cut
+
     def output(self) -> Output:
         """What is kept."""
         self._trim()
@@ -84,8 +89,18 @@ class Ended:
 class Watch:
     """Follows one command; its output is read on and on, so that it never has to wait for us."""
 
-    def __init__(self, process: Process, status: int, command: Command, *, isolated: bool) -> None:
+    def __init__(
+        self,
+        process: Process,
+        status: int,
+        command: Command,
+        started: Callable[[], None] | None = None,
+        *,
+        isolated: bool,
+    ) -> None:
         self.stdout, self.stderr = Kept(command.max_output), Kept(command.max_output)
+        self._started = started
+        self._most = limits.MAX_WRITTEN if command.tidy else None
         self._process, self._timeout_s = process, command.timeout_s
         self._status, self._isolated = status, isolated
         self._readers: dict[int, Callable[[bytes], None]] = {
@@ -124,11 +139,17 @@ class Watch:
             self._stop(Ending.CANCELLED)
         elif data := os.read(descriptor, _AT_ONCE):
             self._readers[descriptor](data)
+            self._end_flood()
         else:
             self._poll.unregister(descriptor)
             del self._readers[descriptor]
             if descriptor == self._status and self._ended is None:
                 self._lost()
+
+    def _end_flood(self) -> None:
+        written = self.stdout.size + self.stderr.size
+        if self._most is not None and written > self._most and self._ended is None:
+            self._stop(Ending.FLOODED)
 
     def _told(self, data: bytes) -> None:
         *lines, rest = (self._line + data).split(b"\n")
@@ -161,6 +182,8 @@ class Watch:
         if word == watcher.STARTED:
             self._group = _number(more, _MAX_PID)
             self._deadline = time.monotonic() + self._timeout_s
+            if self._started is not None:
+                self._started()
         elif word == watcher.REFUSED:
             number, what = more.split()
             self._refuse(*_refusal(_number(number, _MAX_CODE), what))
