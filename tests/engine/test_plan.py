@@ -233,8 +233,22 @@ class TestMarkEntry:
         begun, ending = perform(self.policy(run("fmt", "a"), run("fmt", "b")), fails={2})
 
         assert begun[4] == entry(EntryStatus.FAILED, result="1")
-        assert 3 not in begun
         assert len(ending.failures) == 1
+
+    def test_a_command_that_fails_keeps_no_other_of_the_entry_from_running(self):
+        """DW-071: they go side by side, and each is recorded"""
+        begun, ending = perform(self.policy(run("a"), run("b"), run("c")), fails={2, 4})
+
+        assert list(begun) == [1, 2, 3, 4, 5]
+        assert begun[5].status is EntryStatus.FAILED
+        assert len(ending.failures) == 1
+
+    def test_nothing_runs_beside_a_command_that_was_interrupted(self):
+        """Nobody knows which of them took place."""
+        decision = Decision(plans=(self.policy(run("a"), run("b")),))
+        due = next_step(decision, {1: DONE, 2: INTERRUPTED})
+
+        assert due.step.status is EntryStatus.FAILED
 
     def test_an_entry_that_waits_for_a_promise_is_never_failed(self):
         """DW-144"""

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from datetime import datetime
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,7 +60,8 @@ def status(*, name: str, root: str, limit: int, form: str) -> int:
 
     An entry is one finding of a policy: queued until it is answered, failed if its command did,
     passed, or skipped because nothing has to be done. With the NAME of a policy, all of its files
-    are shown and everything that it says now. Nothing is run and nothing is decided. Exits 0.
+    are shown, each run of its command, and everything that it says now. Nothing is run and nothing
+    is decided. Exits 0.
 
     \b
     Examples:
@@ -194,11 +196,12 @@ def _row(entry: QueueEntry) -> printer.Row:
         files=entry.trigger_files,
         missing=_missing(entry) if entry.status is EntryStatus.QUEUED else (),
         why=_why(entry),
+        runs=_runs(entry),
     )
 
 
-def _why(entry: QueueEntry) -> str:
-    """What failed, or why nothing has to be done."""
+def _why(entry: QueueEntry) -> tuple[str, ...]:
+    """What failed, or why nothing has to be done, line by line."""
     result = entry.action_result
     match entry.status:
         case EntryStatus.FAILED:
@@ -207,7 +210,19 @@ def _why(entry: QueueEntry) -> str:
             said = result.output or ""
         case _:
             said = ""
-    return shown(" ".join(said.split()))
+    return tuple(shown(" ".join(line.split())) for line in said.splitlines())
+
+
+def _runs(entry: QueueEntry) -> tuple[str, ...]:
+    """Each run of its command, and how it ended."""
+    found = []
+    for run in entry.action_result.runs or ():
+        argv, times = run.get("argv"), run.get("times")
+        words = shown(join(map(str, argv))) if isinstance(argv, list) else ""
+        ended = run.get("error") or f"exit code {run.get('exit_code')}"
+        more = f", {times} times" if isinstance(times, int) and times > 1 else ""
+        found.append(f"`{words}`{more}: {shown(' '.join(str(ended).split()))}")
+    return tuple(found)
 
 
 def _missing(entry: QueueEntry) -> tuple[str, ...]:

@@ -6,16 +6,17 @@ failures is settled here, so a performer decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bylaw.engine.outcome import StepOutcome, fill
+from bylaw.engine.outcome import INTERRUPTED, StepOutcome, fill
 from bylaw.model.decision import OnFailure, Plan, at_once
-from bylaw.model.effects import EntryWrite, Step
+from bylaw.model.effects import CommandRun, EntryWrite, Step
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
 
 if TYPE_CHECKING:
@@ -95,8 +96,10 @@ def _follow_plan(
     for place, (number, step) in enumerate(steps, 1):
         known.append((yield from _perform(Due(number, plan, fill(step, known)), outcomes)))
         if known[-1].failed:
-            yield from _recover(plan, (*_marks(plan, steps[place:]), *on_error), known, outcomes)
-            return known[-1]
+            told = tuple(known)
+            yield from _go_on_beside(plan, steps[place - 1 :], known, outcomes)
+            yield from _recover(plan, (*_marks(plan, steps[place:]), *on_error), told, outcomes)
+            return told[-1]
     if not plan.broken:
         return None
     known.append(StepOutcome(EffectStatus.FAILED, {"error": plan.broken}))
@@ -104,8 +107,28 @@ def _follow_plan(
     return known[-1]
 
 
-def _recover(
+def _go_on_beside(
     plan: Plan, steps: NumberedSteps, known: list[StepOutcome], outcomes: Outcomes
+) -> Generator[Due, StepOutcome, None]:
+    """Perform what is one piece of work with the first of these steps, which failed.
+
+    The runs for one entry go side by side: one that fails keeps no other from taking place. What
+    was interrupted is not gone on with: nobody knows which of them took place.
+    """
+    if plan.on_failure is not OnFailure.MARK_ENTRY or not _is_run(steps[0]):
+        return
+    for number, step in takewhile(_is_run, steps[1:]):
+        if known[-1] == INTERRUPTED:
+            return
+        known.append((yield from _perform(Due(number, plan, fill(step, known)), outcomes)))
+
+
+def _is_run(one: tuple[int, Step]) -> bool:
+    return isinstance(one[1], CommandRun)
+
+
+def _recover(
+    plan: Plan, steps: NumberedSteps, known: Sequence[StepOutcome], outcomes: Outcomes
 ) -> Generator[Due, StepOutcome, None]:
     # Each is tried once and stops no other. All tell of the failure, not of one another, so
     # their own outcomes are not put with the known ones.

@@ -373,8 +373,8 @@ class TestCommands:
         assert again.verdict is Verdict.DENY
         [(_, reason)] = again.reasons
         assert reason == (
-            "Python Formatting: the command failed: `src/a.py` changed again when the command ran "
-            "a second time; mend it, or say <promise>python-formatting</promise> to skip it; "
+            "Python Formatting: `src/a.py` changed again when the command ran a second time\n"
+            "mend it, or say <promise>python-formatting</promise> to skip it; "
             "`bylaw policies clear python-formatting` lets it run again as it is"
         )
         assert world.emitted[-1]["status"] == "failed"

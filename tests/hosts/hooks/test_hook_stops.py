@@ -20,6 +20,13 @@ trigger: log/**
 ---
 Look at the log.
 """
+LINT = """---
+name: Lint
+trigger: src/*.py
+action:
+  command: sh lint.sh {file}
+---
+"""
 PLAN = """[[MODULE]]
 name: work
 description: Work that is planned.
@@ -75,6 +82,18 @@ def test_what_blocks_names_the_policy_its_file_and_the_way_to_answer(repository)
     assert "Write a test for src/app.py." in blocked.answer["reason"]
     assert "<promise>tests</promise>" in blocked.answer["reason"]
     assert ".deepwork/policies/tests.md:1" in blocked.answer["reason"]
+
+
+def test_a_command_that_failed_is_told_under_its_title(repository, monkeypatch):
+    """DW-101: as `bylaw policies run` tells it"""
+    repository.write(".deepwork/policies/lint.md", LINT)
+    repository.write("lint.sh", "echo bad line >&2; exit 1\n")
+    repository.trust(monkeypatch)
+    reason = repository.stop().answer["reason"]
+
+    assert reason.startswith("The following policies require attention:\n\n## Lint\nLint: ")
+    assert "`sh lint.sh src/app.py` failed with exit code 1\n  bad line\n" in reason
+    assert "<promise>lint</promise>, <promise>tests</promise>" in reason
 
 
 def test_a_promise_or_a_test_ends_it(repository):

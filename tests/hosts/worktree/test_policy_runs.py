@@ -1,6 +1,7 @@
 """Commands of policies: run together, until they are stable, and what becomes of hostile ones."""
 
 import os
+import time
 
 import pytest
 from stopping import World
@@ -19,6 +20,7 @@ from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.run_command import CommandRunner
 from bylaw.runtime.settings.tables import CommandSettings
 from bylaw.runtime.trust import Trust, TrustState
+from bylaw.runtime.watched import bubblewrap
 
 
 @pytest.fixture
@@ -97,12 +99,12 @@ class TestIdempotency:
         assert world.ran == ["a.py", "a.py"]
         assert world.held()["status"] == "failed"
         assert result(world)["reason"] == (
-            "`a.py` changed again when the command ran a second time"
+            "`sh tidy.sh a.py`: `a.py` changed again when the command ran a second time"
         )
 
     def test_a_file_that_changes_again_elsewhere(self, world):
         world.command("sh:date +%N > made.txt").stop()
-        assert result(world)["reason"].startswith("`made.txt` changed again")
+        assert result(world)["reason"].startswith("`sh tidy.sh a.py`: `made.txt` changed again")
         assert result(world)["touched"] == ["made.txt"]
 
     def test_what_fails_is_not_tried_again_until_a_file_changes(self, world):
@@ -111,7 +113,7 @@ class TestIdempotency:
         stop = world.stop()
 
         assert stop.verdict is Verdict.DENY
-        assert "exit code 3 wrong in line 10" in stop.decision.reasons[0].text
+        assert "failed with exit code 3\n  wrong in line 10\n" in stop.decision.reasons[0].text
         assert world.ran == ["a.py"]
         said = result(world)
         assert (said["exit_code"], said["stdout"], said["stderr"]) == (
@@ -128,11 +130,76 @@ class TestIdempotency:
     def test_what_fails_the_second_time(self, world):
         world.command('sh:test -e b.txt && exit 2; echo b > b.txt; echo b > "$1"').stop()
         assert world.held()["status"] == "failed"
-        assert result(world)["reason"] == "exit code 2 when it ran a second time"
+        assert result(world)["reason"] == (
+            "`sh tidy.sh a.py` failed with exit code 2 when it ran a second time"
+        )
         assert result(world)["runs"][0]["times"] == 2
 
 
 class TestSeveralFiles:
+    def test_every_run_that_took_place_is_recorded(self, world):
+        """DW-071, invariant 2: also those behind one that failed."""
+        world.repository.write("b.py", "b")
+        world.repository.write("c.py", "c")
+        world.command('sh:test "$1" = b.py || { echo "not $1" >&2; exit 1; }').stop()
+
+        runs = [one.result for one in world.effects if one.op is Op.COMMAND_RUN]
+        assert [(one["argv"][-1], one["exit_code"]) for one in runs] == [
+            ("a.py", 1),
+            ("b.py", 0),
+            ("c.py", 1),
+        ]
+        said = result(world)
+        assert said["stderr"] == "$ sh tidy.sh a.py\nnot a.py\n$ sh tidy.sh c.py\nnot c.py\n"
+        assert [one.get("said") for one in said["runs"]] == [["not a.py"], None, ["not c.py"]]
+
+    def test_of_many_runs_those_that_failed_are_told_first(self, world, monkeypatch):
+        monkeypatch.setattr("bylaw.hosts.worktree.action_results.MAX_NAMED", 2)
+        for name in ("b.py", "c.py", "d.py"):
+            world.repository.write(name, name)
+        world.command('sh:test "$1" != d.py').stop()
+
+        assert [one["argv"][-1] for one in result(world)["runs"]] == ["d.py", "a.py"]
+
+    def test_each_is_told_what_it_changed(self, world):
+        world.repository.write("b.py", "b")
+        world.command('sh:test "$1" = b.py && echo new > b.py; echo x > made.txt').stop()
+
+        told = {one["argv"][-1]: one.get("changed") for one in result(world)["runs"]}
+        assert told == {"a.py": None, "b.py": ["b.py"]}
+        assert result(world)["touched"] == ["made.txt"]
+
+    def test_a_promise_leaves_what_was_run(self, world):
+        """DW-071: beside the word that it may be skipped"""
+        world.command("sh:echo wrong >&2; exit 3").stop()
+        world.say("<promise>tidy</promise>")
+
+        said = result(world)
+        assert world.held()["status"] == "skipped"
+        assert said["output"] == "acknowledged by promise"
+        assert (said["argv"], said["exit_code"]) == (["sh", "tidy.sh", "a.py"], 3)
+        assert said["stderr"] == "wrong\n"
+
+    def test_they_begin_in_their_order(self, world, monkeypatch):
+        """DW-091: each when the program of the one before it runs."""
+        monkeypatch.setattr("bylaw.hosts.worktree.stable_runs.os.cpu_count", lambda: 8)
+        names = [f"{letter}.py" for letter in "bcdefgh"]
+        for name in names:
+            world.repository.write(name, name)
+        world.command("sh:sleep 0.2").stop()
+
+        assert world.ran == ["a.py", *names]
+
+    @pytest.mark.parametrize("isolation", [bubblewrap.PROGRAM, "no-such-program"])
+    def test_the_root_is_given_by_its_whole_path(self, world, monkeypatch, isolation):
+        """In the entry stands what was really run."""
+        monkeypatch.setattr(bubblewrap, "PROGRAM", isolation)
+        (world.root / "tell.sh").write_text('cd / && test -d "$2" && echo "$2" > "$2/log"\n')
+        world.command("sh tell.sh {file} {repo_root}").stop()
+
+        assert (world.root / "log").read_text() == f"{world.root}\n"
+        assert result(world)["argv"] == ["sh", "tell.sh", "a.py", str(world.root)]
+
     def test_each_has_its_run_and_the_first_that_fails_is_on_top(self, world):
         """DW-091"""
         for name in ("b.py", "c.py", "d e;f.py"):
@@ -140,7 +207,8 @@ class TestSeveralFiles:
         world.command('sh:case "$1" in c.py) exit 7;; d*) exit 8;; esac').stop()
 
         said = result(world)
-        assert (said["argv"][-1], said["exit_code"], said["reason"]) == ("c.py", 7, "exit code 7")
+        assert (said["argv"][-1], said["exit_code"]) == ("c.py", 7)
+        assert said["reason"] == "`sh tidy.sh c.py` failed with exit code 7, and 1 more"
         assert [(run["argv"][-1], run["exit_code"]) for run in said["runs"]] == [
             ("a.py", 0),
             ("b.py", 0),
@@ -151,6 +219,7 @@ class TestSeveralFiles:
         assert [one.status for one in commands] == [
             EffectStatus.OK,
             EffectStatus.OK,
+            EffectStatus.FAILED,
             EffectStatus.FAILED,
         ]
 
@@ -206,7 +275,7 @@ class TestSeveralFiles:
         ]
         runner = CommandRunner(str(world.root), world.settings, world.trust)
         ran = run_until_stable(steps, "policies:x#x", runner, dict)
-        assert ran.failed is None
+        assert not ran.failed
         assert len(world.ran) == 12
 
 
@@ -295,14 +364,14 @@ class TestHostile:
         world.repository.write("c.py", "c")
         world.repository.write("d.py", "d")
         said = self.failed(world, "sh:sleep 600", timeout_s=1)
-        assert said["reason"] == "took longer than 1 s"
+        assert said["reason"] == "`sh tidy.sh a.py`: took longer than 1 s, and 3 more"
         assert said["exit_code"] is None
         # Nobody waits for one after the other.
         assert "not started" in said["runs"][-1]["error"]
 
     def test_one_that_forks(self, world):
         said = self.failed(world, "sh:sleep 600 & (sleep 600 &) ; (setsid sleep 600 &); exit 0")
-        assert said["reason"] == "left 3 processes behind, which were ended"
+        assert said["reason"] == ("`sh tidy.sh a.py`: left 3 processes behind, which were ended")
         assert said["exit_code"] == 0
 
     def test_one_whose_processes_end_by_themselves(self, world):
@@ -310,22 +379,27 @@ class TestHostile:
         assert world.held()["status"] == "passed"
 
     def test_one_that_floods(self, world):
-        said = self.failed(world, "sh:head -c 20000000 /dev/zero | tr '\\0' x; exit 0")
-        assert said["reason"] == "wrote more than 10,000,000 bytes"
-        assert said["exit_code"] == 0
+        begun = time.monotonic()
+        said = self.failed(world, "sh:yes")
+        assert time.monotonic() - begun < 15  # of the twenty that it may take
+        why = "wrote more than 10,000,000 bytes, and was ended"
+        assert said["reason"] == f"`sh tidy.sh a.py`: {why}"
+        assert said["exit_code"] is None
         assert "bytes left out" in said["stdout"]
         assert len(said["stdout"]) < 17_000
         assert len(said["stdout"].encode()) < 17_000
 
     def test_one_that_kills_itself(self, world):
-        assert self.failed(world, "sh:kill -9 $$")["reason"] == "killed by SIGKILL"
+        said = self.failed(world, "sh:kill -9 $$")
+        assert said["reason"] == "`sh tidy.sh a.py`: killed by SIGKILL"
 
     @pytest.mark.parametrize("how", ['rm "$1"', 'mv "$1" "$1.old"'])
     def test_one_that_removes_its_file(self, world, how):
         (world.root / "a.py").unlink()
         world.repository.write("old.py", "new\n")
         said = self.failed(world, f"sh:{how}")
-        assert said["reason"] == "`old.py` is gone: the command removed or renamed it"
+        why = "`old.py` is gone: the command removed or renamed it"
+        assert said["reason"] == f"`sh tidy.sh old.py`: {why}"
         assert world.ran == ["old.py"]
 
     def test_one_that_removes_a_file_that_is_new(self, world):
@@ -363,7 +437,7 @@ class TestTrust:
         world.trust = lambda: answers.pop(0)
         world.command('sh:echo b > "$1"').stop()
         assert world.held()["status"] == "failed"
-        assert result(world)["reason"] == "no when it ran a second time"
+        assert result(world)["reason"] == "`sh tidy.sh a.py`: no when it ran a second time"
 
 
 class TestPromises:
@@ -410,7 +484,8 @@ def test_a_file_that_is_staged_and_not_in_the_work_tree(world):
     assert world.command("sh:echo fine").stop().verdict is Verdict.DENY
     assert world.ran == []
     assert world.held()["status"] == "failed"
-    assert result(world)["reason"].startswith("`a.py` is not in the work tree; if it is staged")
+    why = "nothing was run: `a.py` is not in the work tree; if it is staged"
+    assert result(world)["reason"].startswith(why)
 
     world.repository.git("reset", "-q")
     assert world.stop().verdict is Verdict.ALLOW
@@ -467,7 +542,10 @@ class TestSideBySide:
         assert sorted(together) == sorted(one_by_one)
         assert slow == fast
         assert fast[0]["status"] == "failed"
-        assert fast[0]["action_result"]["stdout"] == "03.py\n"
+        assert (
+            fast[0]["action_result"]["stdout"]
+            == "$ sh tidy.sh 03.py\n03.py\n$ sh tidy.sh 07.py\n07.py\n"
+        )
 
 
 class TestGathering:

@@ -25,7 +25,7 @@ def put(place, text=SCRIPT, mode=0o755):
 def refused(world, program):
     assert world.command(f"{program} {{file}}").stop().verdict is Verdict.DENY
     assert world.held()["status"] == "failed"
-    return world.held()["action_result"]["reason"]
+    return world.held()["action_result"]["reason"].partition("`: ")[2]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ EVENT_TYPE = "policy"
 AS_CONFIGURED = 0  # seconds: `[command] timeout_s` says how long a command may take
 MAX_REASON_FILES = 3
 MAX_REASON_PATH = 120  # characters
-MAX_REASON_RESULT = 400
+MAX_REASON_LINE = 400
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,14 @@ class Runs:
         """The runs in the order of their files."""
         return [
             CommandRun(
-                argv=argv,
+                argv=one.argv,
                 cwd=ROOT,
                 timeout_s=AS_CONFIGURED,
                 check_idempotent=True,
-                files=files,
+                files=one.files,
+                root_at=one.root_at,
             )
-            for argv, files in runs(self.action, bound_of(match).case.existing)
+            for one in runs(self.action, bound_of(match).case.existing)
         ]
 
 
@@ -199,7 +200,7 @@ class AsksForIt:
 
 @dataclass(frozen=True)
 class TellsFailure:
-    """The reason of a command that failed: what it said, how to skip it, how to try it again.
+    """The reason of a command that failed: which, what it said, how to skip it or to try it again.
 
     When its files change, it is tried again by itself.
     """
@@ -208,11 +209,11 @@ class TellsFailure:
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
         """The finished text."""
-        said = " ".join(bound_of(match).result.split())
-        what = visible_once(clipped(said, MAX_REASON_RESULT)) or "it did not say why"
+        first, *said = bound_of(match).result.splitlines() or ["its command did not say why"]
+        lines = [f"  {_line(one)}" for one in said if one.strip()]
         how = f"mend it, or say {promise_of(self.policy.id)} to skip it"
         again = f"`bylaw policies clear {quote(self.policy.id)}` lets it run again as it is"
-        return f"{self.policy.title}: the command failed: {what}; {how}; {again}"
+        return "\n".join([f"{self.policy.title}: {_line(first)}", *lines, f"{how}; {again}"])
 
 
 @dataclass(frozen=True)
@@ -249,6 +250,10 @@ def _entry(
         command=policy.action.command if policy.action else "",
         result=result,
     )
+
+
+def _line(text: str) -> str:
+    return visible_once(clipped(text, MAX_REASON_LINE))
 
 
 def _path(path: str) -> str:

@@ -270,7 +270,7 @@ class Driver:
             return
         self._blocked += 1
         self.owes_turn = True
-        for demand in demands(stop.decision, shown, outfit.policies.output_mode):
+        for demand in demands(stop.decision, shown, outfit.policies):
             (told,) = self.transcript.add(message(Role.DEVELOPER, demand.text, demand.rule))
             cause = chain(event, *demand.uids)
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=cause))

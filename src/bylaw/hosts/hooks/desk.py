@@ -184,7 +184,7 @@ class Desk:
             self._host.for_person += stop.warnings
         if not stop.blocks:
             return Told()
-        texts = demands(stop.decision, prompts, self._policies.output_mode)
+        texts = demands(stop.decision, prompts, self._policies)
         reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
         # The agent goes on, so a turn begins; notices for it wait until the client has a place.
         self._submit(self._stamped(TurnStart(), event.session, heard))

@@ -2,44 +2,74 @@
 
 from __future__ import annotations
 
+from shlex import join
 from typing import TYPE_CHECKING
 
 from bylaw.engine.outcome import StepOutcome
-from bylaw.hosts.worktree.queue.entry_file import ActionResult
+from bylaw.hosts.worktree.queue.entry_file import ActionResult, last_lines
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
 from bylaw.runtime.run_command import effect_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.hosts.worktree.stable_runs import Ran
     from bylaw.model.effects import CommandRun
     from bylaw.model.values import JSON
 
-MAX_NAMED = 100  # files, and runs, in a result
+MAX_NAMED = 100  # files, and runs, in a result; no run that failed is left out
+MAX_STREAM = 64 << 10  # characters of all runs that failed, if there are several
+LEAST_STREAM = 512  # of each of them
+STREAMS = ("result", "stderr")
 BY_ANOTHER = "another process has just run it"
 
 
 def action_result(command: str, ran: Ran, redacted: Callable[[str], str]) -> ActionResult:
-    """The first run that failed, else the first; and all of them in short."""
-    step = ran.failed or next(iter(ran.runs))
+    """The first run that failed, else the first; the streams of all that failed, and every run."""
+    failed = ran.failed
+    step = failed[0] if failed else next(iter(ran.runs))
     results = ran.runs[step]
-    said = results[-1].as_json() if results else {}
-    stdout, stderr = (redacted(str(said.get(key, ""))) for key in ("result", "stderr"))
+    stdout, stderr = (redacted(_streams(ran, failed or [step], key)) for key in STREAMS)
     return ActionResult(
         type="command",
         output=stdout,
         exit_code=results[-1].exit_code if results else None,
         command=command,
-        argv=step.argv,
+        argv=ran.argv(step),
         stdout=stdout,
         stderr=stderr,
-        reason=redacted(ran.failure(step)),
-        runs=tuple(_in_short(ran, one) for one in [*ran.runs][:MAX_NAMED]),
+        reason=redacted(ran.summary),
+        runs=tuple(_in_short(ran, one, redacted) for one in _told(ran, failed)),
         touched=ran.touched[:MAX_NAMED],
-        limits=_limits(said),
+        limits=_limits(results[-1].as_json() if results else {}),
     )
+
+
+def _told(ran: Ran, failed: list[CommandRun]) -> Iterable[CommandRun]:
+    """All runs in their order; of too many, those that failed and then others."""
+    if len(ran.runs) <= MAX_NAMED:
+        return ran.runs
+    told = {*failed}
+    others = [step for step in ran.runs if step not in told]
+    return [*failed, *others[: max(MAX_NAMED - len(failed), 0)]]
+
+
+def _streams(ran: Ran, steps: list[CommandRun], key: str) -> str:
+    """What runs wrote: of one all that is kept, of several the ends, each behind its words."""
+    said = {step: ran.runs[step][-1].as_json() for step in steps if ran.runs[step]}
+    if len(steps) == 1:
+        return "".join(str(one[key]) for one in said.values())
+    each = max(MAX_STREAM // len(steps), LEAST_STREAM)
+    written = {step: str(one[key]).removesuffix("\n") for step, one in said.items()}
+    return "".join(
+        f"$ {join(ran.argv(step))}\n{_end(text, each)}\n" for step, text in written.items() if text
+    )
+
+
+def _end(text: str, most: int) -> str:
+    cut = len(text) - most
+    return f"… {cut:,} characters left out …{text[cut:]}" if cut > 0 else text
 
 
 def _limits(said: dict[str, JSON]) -> dict[str, JSON]:
@@ -54,8 +84,8 @@ def outcome_of(ran: Ran, step: CommandRun) -> StepOutcome:
     result: dict[str, JSON] = {
         **(results[-1].as_json() if results else {}),
         "runs": len(results),
-        "changed": [*ran.changed[:MAX_NAMED]],
-        "changed_again": [*ran.changed_again[:MAX_NAMED]],
+        "changed": [*ran.of_one(step, ran.changed)[:MAX_NAMED]],
+        "changed_again": [*ran.of_one(step, ran.changed_again)[:MAX_NAMED]],
         "touched": [*ran.touched[:MAX_NAMED]],
     }
     if not failure:
@@ -74,9 +104,14 @@ def outcome_by_another(entry: QueueEntry) -> StepOutcome:
     return StepOutcome(EffectStatus.FAILED, result | {"error": said.failure})
 
 
-def _in_short(ran: Ran, step: CommandRun) -> dict[str, JSON]:
+def _in_short(ran: Ran, step: CommandRun, redacted: Callable[[str], str]) -> dict[str, JSON]:
     results, failure = ran.runs[step], ran.failure(step)
-    short: dict[str, JSON] = {"argv": [*step.argv], "times": len(results)}
+    short: dict[str, JSON] = {"argv": [*ran.argv(step)], "times": len(results)}
     if results:
         short["exit_code"] = results[-1].exit_code
-    return short | {"error": failure} if failure else short
+    if changed := ran.of_one(step, ran.changed):
+        short["changed"] = [*changed[:MAX_NAMED]]
+    if not failure:
+        return short
+    said = last_lines(results[-1].stderr.text or results[-1].stdout.text) if results else []
+    return short | {"error": redacted(failure), "said": [redacted(line) for line in said]}

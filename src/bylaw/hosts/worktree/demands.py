@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.model.decision import TraceResult
+from bylaw.model.effects import PromptShow
 from bylaw.model.uid import dialect_of
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.policy_settings import OutputMode
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from bylaw.hosts.worktree.policy_host import FilePolicies
     from bylaw.model.decision import Decision, Reason
-    from bylaw.model.effects import PromptShow
+
+COMMAND = "command"
 
 
 class Demand(NamedTuple):
@@ -26,33 +30,44 @@ class Demand(NamedTuple):
 
 
 def demands(
-    decision: Decision, shown: Sequence[PromptShow], output_mode: Callable[[], OutputMode]
+    decision: Decision, shown: Sequence[PromptShow], policies: FilePolicies
 ) -> Iterator[Demand]:
     """Each text with the rules that it comes from; policies are told in their own words.
 
     What is shown of a policy that does not object any more is left out. How they are told is asked
     only if they say something: elsewhere there may be no repository.
     """
-    standing, others = unanswered(decision, shown)
+    standing, others = unanswered(decision, shown, policies.titles)
     for reason in others:
         yield Demand(reason.text, reason.rule, (reason.uid,))
     if standing:
         uids = {one.rule: one.uid for one in decision.reasons if _is_of_policy(one)}
-        for text, policies in policy_texts(standing, output_mode()):
-            words = f"{text}\n{how_to_answer(policies)}"
-            yield Demand(words, ", ".join(policies), tuple(uids[one] for one in policies))
+        for text, names in policy_texts(standing, policies.output_mode()):
+            words = f"{text}\n{how_to_answer(names)}"
+            yield Demand(words, ", ".join(names), tuple(uids[one] for one in names))
 
 
 def unanswered(
-    decision: Decision, shown: Sequence[PromptShow]
+    decision: Decision, shown: Sequence[PromptShow], titles: Mapping[str, str]
 ) -> tuple[list[PromptShow], list[Reason]]:
-    """What is shown of policies that object by now, and the objections that are not among it."""
+    """What policies say that object by now, and the objections of others, or for other reasons."""
     objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
-    policies = {one.rule for one in objecting if _is_of_policy(one)}
+    of_policies = [one for one in objecting if _is_of_policy(one)]
+    policies = {one.rule for one in of_policies}
     standing = [one for one in shown if one.policy in policies]
     told = {one.policy for one in standing}
+    not_judged = {one.uid for one in decision.trace if one.result is TraceResult.GUARD_ERROR}
+    failed = [one for one in of_policies if one.rule not in told and one.uid not in not_judged]
+    standing += [_failed(one, titles) for one in failed]
+    told |= {one.rule for one in failed}
     others = [one for one in objecting if not (_is_of_policy(one) and one.rule in told)]
     return standing, others
+
+
+def _failed(reason: Reason, titles: Mapping[str, str]) -> PromptShow:
+    """A denial that shows nothing by itself: of a command that failed."""
+    title = titles.get(reason.rule, reason.rule)
+    return PromptShow(policy=reason.rule, title=title, mode=COMMAND, text=reason.text)
 
 
 def policy_texts(

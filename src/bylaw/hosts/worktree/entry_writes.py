@@ -6,7 +6,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
+from bylaw.dialects.file_policies.judging import ACKNOWLEDGED
 from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.worktree.policy_commands import alone, own_entry
 from bylaw.hosts.worktree.present_digest import present_digest
@@ -75,6 +77,9 @@ def _is_stale(root: str, queue: Queue, event: Event, step: EntryWrite) -> bool:
 
 def _result(step: EntryWrite, current: QueueEntry | None, *, failed: bool) -> ActionResult:
     said = None if step.result is None else str(step.result)
+    if current is not None and said == ACKNOWLEDGED:
+        # What was run stays beside the word that it may be skipped.
+        return replace(current.action_result, output=said)
     former = current.action_result.command if current else UNSET
     command = step.command or former or UNSET
     return ActionResult(

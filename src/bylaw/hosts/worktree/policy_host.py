@@ -55,7 +55,8 @@ class FilePolicies:
     """Policies at work in the repository of a folder.
 
     `note` is told what a person should know, `show` how far commands are. `shown` is what was to
-    be shown since somebody last took it away, `unknown` why facts could not be had, if so.
+    be shown since somebody last took it away, `unknown` why facts could not be had, if so;
+    `titles` are those of all policies in force, by identifier.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class FilePolicies:
         self._show_progress = show
         self._told: set[str] = set()
         self._wanted: frozenset[CompareTo] = frozenset()
+        self.titles: dict[str, str] = {}
         self._policies: dict[str, str] = {}
 
     def put_in_force(
@@ -85,6 +87,7 @@ class FilePolicies:
         keys = {need.key for rule in policies for need in rule.needs}
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
+        self.titles = {rule.id: rule.about.get("title", rule.id) for rule in policies}
         self._settings = settings
         self._trust = trust
         self._redacted = redacted

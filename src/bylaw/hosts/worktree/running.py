@@ -35,13 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bylaw.hosts.worktree.queue.entry_file import QueueEntry
-    from bylaw.model.decision import Reason
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.loading import Library, LoadedBook
-
-COMMAND = "command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +81,8 @@ def run_policies(
     hashes = sorted({hash_ for answer in answers for hash_ in _hashes(answer)})
     entries = [entry for hash_ in hashes if (entry := host.queue.find(hash_))]
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
-    shown, others = unanswered(answers[-1].deciding, host.shown)
-    shown += [_failed(reason, desk.titles) for reason in others]
-    policies = tuple(sorted(desk.titles))
+    shown, _ = unanswered(answers[-1].deciding, host.shown, host.titles)
+    policies = tuple(sorted(host.titles))
     summarise(root, host.queue, lambda: policies, now_ms(), note)
     refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
     findings = tuple(about_policies(library))
@@ -123,7 +119,6 @@ class _Desk:
         self._switches = Switchboard([one.book for one in books], read_switches(root).disabled)
         self._host = host
         self._loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
-        self.titles = {rule.id: rule.about.get("title", rule.id) for rule in rules.rules()}
 
     def submit(self, event: Event) -> Answer:
         (answer,) = self._loop.take([self._switches.stamp(event)])
@@ -155,9 +150,3 @@ def _refused(answer: Answer) -> Iterator[str]:
     for due, outcome in answer.steps():
         if outcome.status is EffectStatus.REFUSED and isinstance(due.step, CommandRun):
             yield due.plan.rule
-
-
-def _failed(reason: Reason, titles: dict[str, str]) -> PromptShow:
-    """A denial that shows nothing by itself: of a command that failed."""
-    title = titles.get(reason.rule, reason.rule)
-    return PromptShow(policy=reason.rule, title=title, mode=COMMAND, text=reason.text)

@@ -10,6 +10,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from shlex import join
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,10 @@ from bylaw.model.fact_paths import file_path
 from bylaw.model.uid import id_of
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.paths import as_bytes
+from bylaw.runtime.run_command import at_root
 from bylaw.runtime.watched.cancellation import Cancellation
 from bylaw.runtime.watched.order import Refusal
+from bylaw.runtime.watched.result import EXIT_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 1_000
 MAX_SIDE_BY_SIDE = 8
+MAX_ARGV = 200  # characters of a command in words about what failed
 MAX_NAME = 40  # characters of a policy in words about the progress: they stand on one line
 
 NOT_STARTED = "not started: another run took too long"
@@ -70,9 +74,30 @@ class Ran:
         return ""
 
     @property
-    def failed(self) -> CommandRun | None:
-        """The first that failed."""
-        return next((step for step in self.runs if self.failure(step)), None)
+    def failed(self) -> list[CommandRun]:
+        """Those that failed."""
+        return [step for step in self.runs if self.failure(step)]
+
+    @property
+    def summary(self) -> str:
+        """Which command failed, how, and how many more; empty if none did."""
+        if self.refused or not self.failed:
+            return f"nothing was run: {self.refused}" if self.refused else ""
+        first, *others = self.failed
+        failure = self.failure(first)
+        how = f" failed with {failure}" if failure.startswith(EXIT_CODE) else f": {failure}"
+        more = f", and {len(others):,} more" if others else ""
+        return f"`{clipped(visible(join(self.argv(first))), MAX_ARGV)}`{how}{more}"
+
+    def argv(self, step: CommandRun) -> tuple[str, ...]:
+        """What was run of it, or would have been."""
+        results = self.runs.get(step)
+        return results[-1].argv if results else step.argv
+
+    def of_one(self, step: CommandRun, changed: Sequence[str]) -> tuple[str, ...]:
+        """Those that it changed: of runs side by side only files of their own are certain."""
+        own = changed if len(self.runs) == 1 else {*changed}.intersection(step.files)
+        return tuple(sorted(own))
 
     @property
     def untrusted(self) -> bool:
@@ -140,7 +165,7 @@ def run_until_stable(
         gone=_absent(steps, runner.root),
     )
     must_show_it = any(step.check_idempotent for step in steps)
-    if ran.failed is not None or not ran.changed or not must_show_it:
+    if ran.failed or not ran.changed or not must_show_it:
         return ran
     count = _Count(f"{words}, once more", len(steps), show)
     second = _side_by_side(steps, uid, runner, count)
@@ -159,23 +184,28 @@ def _side_by_side(
     ours = replace(runner, cancellation=cancellation)
     locks = {path: Lock() for step in steps for path in step.files}
     too_long = Event()
+    # Each begins when the one before it has, so that they begin in their order (DW-091).
+    has_begun = [Event() for _ in steps]
 
-    def run(step: CommandRun) -> CommandResult | None:
+    def run(number: int, step: CommandRun) -> CommandResult | None:
         with ExitStack() as held:
+            held.callback(has_begun[number].set)
+            if number:
+                has_begun[number - 1].wait()
             # Always in one order, so that nobody waits in a circle (DW-100).
             for path in sorted(set(step.files)):
                 held.enter_context(locks[path])
             if too_long.is_set():
                 return None
             count.one_begins()
-            result = ours.run(_for_the_system(step), uid)
+            result = ours.run(_for_the_system(step, runner.root), uid, has_begun[number].set)
             if result.timed_out:
                 too_long.set()
             return result
 
     workers = ThreadPoolExecutor(min(len(steps), MAX_SIDE_BY_SIDE, os.cpu_count() or 1))
     try:
-        return list(workers.map(run, steps))
+        return list(workers.map(run, range(len(steps)), steps))
     except BaseException:
         cancellation.cancel()
         raise
@@ -183,8 +213,9 @@ def _side_by_side(
         workers.shutdown(cancel_futures=True)
 
 
-def _for_the_system(step: CommandRun) -> CommandRun:
-    """The names of its files as they really are."""
+def _for_the_system(step: CommandRun, root: str) -> CommandRun:
+    """With the path of the root, and the names of its files as they really are."""
+    step = at_root(step, root)
     argv = step.argv
     for path in step.files:
         if (name := file_path(path)) != path:

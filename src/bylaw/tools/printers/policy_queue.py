@@ -27,7 +27,10 @@ _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An entry as people see it; `age` in seconds, `why` what a command or a check left."""
+    """An entry as people see it; `age` in seconds, `why` what a command or a check left.
+
+    `runs` are told if all of an entry is wanted.
+    """
 
     policy: str
     hash: str
@@ -36,7 +39,8 @@ class Row:
     shown: int
     files: tuple[str, ...]
     missing: tuple[str, ...]
-    why: str = ""
+    why: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +103,8 @@ class _Lines:
     def _below(self, row: Row) -> Iterator[str]:
         yield from self._paths("", row.files)
         yield from self._paths("missing: ", row.missing)
-        if row.why:
-            yield from (f"    {one}" for one in wrapped(row.why, self._limit - 4, MAX_WHY_LINES))
+        for line in (*row.why, *(row.runs if self._table.all_files else ())):
+            yield from (f"    {one}" for one in wrapped(line, self._limit - 4, MAX_WHY_LINES))
 
     def _paths(self, head: str, paths: Sequence[str]) -> Iterator[str]:
         most = len(paths) if self._table.all_files else MAX_FILES

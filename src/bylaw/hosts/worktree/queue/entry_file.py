@@ -36,8 +36,9 @@ class ActionResult(
 ):
     """What evaluating gave (DW-070, DW-A16).
 
-    Of a command: the first run that failed, else the first; `runs` are all of them in short.
-    `reason` says what failed, `touched` which other files than its own were changed (DW-A23).
+    Of a command: the first run that failed, else the first; the streams are those of all that
+    failed, and `runs` are all of them in short. `reason` says what failed, `touched` which other
+    files than its own were changed (DW-A23).
     """
 
     type: Literal["prompt", "command"]
@@ -54,11 +55,19 @@ class ActionResult(
 
     @property
     def failure(self) -> str:
-        """What failed, and the last lines that the command wrote about it."""
+        """What failed, and the last lines that the command wrote about it, of the first run."""
         if not self.reason:
             return ""
-        said = [line for line in str(self.stderr or self.stdout or "").splitlines() if line.strip()]
-        return "\n".join([self.reason, *said[-LAST_LINES:]])
+        first = next((run for run in self.runs or () if "error" in run), {})
+        said = first.get("said")
+        if not isinstance(said, list):
+            said = [*last_lines(str(self.stderr or self.stdout or ""))]
+        return "\n".join([self.reason, *map(str, said)])
+
+
+def last_lines(text: str) -> list[str]:
+    """The last that a command said."""
+    return [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
 
 
 class QueueEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
