@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import BUILT_IN
+from bylaw.model.uid import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
