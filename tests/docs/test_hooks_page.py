@@ -10,7 +10,7 @@ import pytest
 
 from bylaw.hosts.hooks.closing import END_PATIENCE_S, PATIENCE_S, STOP_PATIENCE_S
 from bylaw.hosts.hooks.front import MAX_PAYLOAD
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 from bylaw.runtime.settings.tables import StopSettings
 from bylaw.runtime.stop_gate import MAX_IN_A_ROW
 
@@ -53,7 +53,7 @@ def test_pages_say_that_no_language_asks_about_a_call():
     asking = [path for path in dialects.rglob("*.py") if "Verdict.ASK" in path.read_text("utf-8")]
     assert asking == [dialects / "law/closing.py"]  # its rule `held`, about messages of the bus
 
-    clients = [ROOT / f"docs/hosts/{host}.md" for host in SPEECH]
+    clients = [ROOT / f"docs/hosts/{host}.md" for host in ABILITIES]
     for page in (ROOT / "docs/hooks.md", ROOT / "docs/decisions.md", *clients):
         words = " ".join(page.read_text("utf-8").split())
         assert re.search(r"[Nn]o language asks (a person )?about a call today", words), page

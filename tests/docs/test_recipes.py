@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.runtime.effects import SPEECH
+from bylaw.runtime.effects import ABILITIES
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -39,7 +39,7 @@ def all_names(host):
     return set(hosts_tables._sorts(host))
 
 
-@pytest.mark.parametrize("host", SPEECH)
+@pytest.mark.parametrize("host", ABILITIES)
 def test_words_of_names_find_what_clients_call_a_change(host):
     [listed] = re.findall(r"for word in \[([^\]]+)\]", PAGE)
     words = re.findall(r"'(\w+)'", listed)
@@ -48,7 +48,7 @@ def test_words_of_names_find_what_clients_call_a_change(host):
     assert found | DELETES == names(host, "file.write") | DELETES
 
 
-@pytest.mark.parametrize("host", SPEECH)
+@pytest.mark.parametrize("host", ABILITIES)
 def test_a_word_finds_what_clients_call_a_search(host):
     [word] = set(re.findall(r"'(\w+)' in \S+\.lower\(\)\.replace\('_', ''\)", PAGE))
     found = {name for name in all_names(host) if word in name.lower().replace("_", "")}
