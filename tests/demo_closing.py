@@ -27,7 +27,7 @@ def run_closing_lines(said, **variables):
     done = subprocess.run(
         ["sh", "-e", "-c", closing],
         cwd="/",
-        env=variables or None,
+        env=variables,
         capture_output=True,
         text=True,
         check=False,

@@ -11,7 +11,7 @@ from demo_closing import run_closing_lines
 
 ROOT = Path(__file__).parent.parent.parent
 # A person is in no environment of ours, and nobody's `make` calls theirs: it would announce folders.
-NOT_A_PERSONS = ("VIRTUAL_ENV", "PYTHONPATH", "MAKELEVEL", "MAKEFLAGS", "MFLAGS")
+NOT_A_PERSONS = ("VIRTUAL_ENV", "PYTHONPATH", "XDG_CACHE_HOME", "MAKELEVEL", "MAKEFLAGS", "MFLAGS")
 PERSONS = {name: text for name, text in os.environ.items() if name not in NOT_A_PERSONS}
 # Their tests take the programs that lie beside the interpreter: here those of the clone.
 PAGES = ("tests/docs/test_readme.py", "tests/docs/test_shell_pages.py")
@@ -26,13 +26,24 @@ def clone(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def demo(clone):
+def environment(tmp_path_factory):
+    """That of a person, with a state folder that goes away again."""
+    return {**PERSONS, "XDG_STATE_HOME": str(tmp_path_factory.mktemp("state"))}
+
+
+@pytest.fixture(scope="module")
+def demo(clone, environment):
     """What the first command of the README says."""
     first = (clone / "README.md").read_text(encoding="utf-8").partition("```\n")[2]
     command = first.partition("#")[0].strip()
     assert command == "make run"
     done = subprocess.run(
-        ["sh", "-c", command], cwd=clone, env=PERSONS, capture_output=True, text=True, check=False
+        ["sh", "-c", command],
+        cwd=clone,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -43,8 +54,8 @@ def test_make_run_sets_everything_up_and_shows_the_demo(clone, demo):
     assert demo.count(f"{clone}/.venv/bin/bylaw") == 4
 
 
-def test_its_closing_lines_print_what_they_must(demo):
-    run_closing_lines(demo, **PERSONS)
+def test_its_closing_lines_print_what_they_must(demo, environment):
+    run_closing_lines(demo, **environment)
 
 
 @pytest.mark.usefixtures("demo")
