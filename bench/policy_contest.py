@@ -125,6 +125,7 @@ def _reverted(place: Place) -> None:
     place.write({"src/a.py": "1"})
     place.git("commit", "-q", "-a", "-m", "x")
     place.write({"src/a.py": before})
+    place.git("add", "src/a.py")  # else the next commit would have it, and it counts for both
 
 
 def _alone(place: Place) -> None:
@@ -140,7 +141,7 @@ def _broken(place: Place) -> None:
 _STAR = "their `*` reaches into folders"
 _UNITED = "they name all files of the policy, ours those whose counterpart is missing"
 _QUOTED = "they see names beyond ASCII as git quotes them"
-_TAKEN_BACK = "they compare commits, so what is taken back in the work tree still counts"
+_TAKEN_BACK = "they compare commits, so what is taken back and not yet committed still counts"
 _ALONE = "without a remote they find no changes; we compare with the local `main`"
 _BROKEN = "one file that does not load switches all of theirs off"
 _SIZE, _A = "src/größe.py", "src/a.py"

@@ -1,4 +1,4 @@
-"""A clone in a new folder, and what README says to do first in it."""
+"""A clone in a new folder, and what README, the first hour and the end of the demo say to do in it."""
 
 import os
 import re
@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from demo_closing import run_closing_lines
+
 ROOT = Path(__file__).parent.parent.parent
 # A person is in no environment of ours, and nobody's `make` calls theirs: it would announce folders.
-NOT_A_PERSONS = ("VIRTUAL_ENV", "MAKELEVEL", "MAKEFLAGS", "MFLAGS")
+NOT_A_PERSONS = ("VIRTUAL_ENV", "PYTHONPATH", "XDG_CACHE_HOME", "MAKELEVEL", "MAKEFLAGS", "MFLAGS")
+PERSONS = {name: text for name, text in os.environ.items() if name not in NOT_A_PERSONS}
+# Their tests take the programs that lie beside the interpreter: here those of the clone.
+PAGES = ("tests/docs/test_readme.py", "tests/docs/test_shell_pages.py")
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +25,18 @@ def clone(tmp_path_factory):
     return folder
 
 
-def test_make_run_sets_everything_up_and_shows_the_tour(clone):
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """That of a person, with a state folder that goes away again."""
+    return {**PERSONS, "XDG_STATE_HOME": str(tmp_path_factory.mktemp("state"))}
+
+
+@pytest.fixture(scope="module")
+def demo(clone, environment):
+    """What the first command of the README says."""
     first = (clone / "README.md").read_text(encoding="utf-8").partition("```\n")[2]
     command = first.partition("#")[0].strip()
     assert command == "make run"
-    environment = {name: text for name, text in os.environ.items() if name not in NOT_A_PERSONS}
-
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=clone,
@@ -34,13 +45,34 @@ def test_make_run_sets_everything_up_and_shows_the_tour(clone):
         text=True,
         check=False,
     )
-
     assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"^\d\. ", done.stdout, re.MULTILINE)) == 5
-    closing = done.stdout.partition("Look further")[2]
-    assert str(clone / ".venv/bin/bylaw") in closing
-    looked = subprocess.run(
-        ["sh", "-e", "-c", closing], capture_output=True, text=True, check=False
+    return done.stdout
+
+
+def test_make_run_sets_everything_up_and_shows_the_demo(clone, demo):
+    assert len(re.findall(r"^\d\. ", demo, re.MULTILINE)) == 5
+    assert demo.count(f"{clone}/.venv/bin/bylaw") == 4
+
+
+def test_its_closing_lines_print_what_they_must(demo, environment):
+    run_closing_lines(demo, **environment)
+
+
+@pytest.mark.usefixtures("demo")
+def test_commands_of_readme_and_first_hour_print_what_the_pages_show(clone):
+    python = str(clone / ".venv/bin/python")
+    where = "import bylaw, sys; print(bylaw.__file__, sys.executable)"
+    told = subprocess.run(
+        [python, "-c", where], env=PERSONS, capture_output=True, text=True, check=True
     )
-    assert (looked.returncode, looked.stderr) == (0, "")
-    assert looked.stdout.endswith("nothing is wrong\n")
+    assert told.stdout.count(str(clone)) == 2
+
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PAGES],
+        cwd=clone,
+        env=PERSONS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
