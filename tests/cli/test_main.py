@@ -271,3 +271,12 @@ def test_the_script_of_every_shell_is_about_bylaw(shell):
 
     assert done.returncode == 0
     assert f"_BYLAW_COMPLETE={shell}_complete" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("word", ["abc", "0", "-x1", "9" * 30])
+def test_explain_says_what_it_wants(word):
+    done = subprocess.run(
+        [*BYLAW, "explain", "--", word], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "is no record; write the number of a record, as `bylaw log` shows it" in done.stderr

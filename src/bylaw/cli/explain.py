@@ -10,16 +10,30 @@ from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.log import journal_option
 from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.progress import progress
+from bylaw.model.visible import brief, visible
 from bylaw.runtime.journal.reader import journal_path
 from bylaw.tools.explain.telling import explain
 from bylaw.tools.printers import explain as printer
 from bylaw.tools.printers.explain_data import as_data
 
 MAX_SEQ = 2**63 - 1  # what a database can count to
+MAX_DIGITS = 20  # more than that number has
+
+
+def _record_number(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """What `bylaw log` shows in its first column; a usage error says so."""
+    if value is None:
+        return None
+    number = int(value[:MAX_DIGITS]) if value.isdecimal() else 0
+    if not 1 <= number <= MAX_SEQ:
+        wanted = "write the number of a record, as `bylaw log` shows it, or leave it out"
+        words = f"`{visible(brief(value))}` is no record; {wanted}"
+        raise click.BadParameter(words, ctx, param)
+    return number
 
 
 @click.command(context_settings=HELP_OPTIONS)
-@click.argument("decision", required=False, type=click.IntRange(1, MAX_SEQ))
+@click.argument("decision", required=False, callback=_record_number)
 @click.option("--rule", metavar="ID", default="", help="Why this rule fired there, or did not.")
 @journal_option
 @text_or_json

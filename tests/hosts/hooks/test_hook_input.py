@@ -63,7 +63,9 @@ def test_a_host_that_nobody_knows(repository):
     called = repository.raw("cloude", "PreToolUse", data=b"{}")
 
     assert (called.stdout, called.code) == (b"", 2)
-    assert "there is no host `cloude`" in called.stderr
+    assert "there is no client `cloude`; did you mean `claude`?" in called.stderr
+    assert "known: claude, codex, qwen," in called.stderr
+    assert "release" not in called.stderr  # nobody should open gates for a slip
 
 
 def test_an_event_that_nobody_knows(repository):

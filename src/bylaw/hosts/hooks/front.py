@@ -13,6 +13,7 @@ import select
 import time
 
 from bylaw.hosts.hooks.closing import (
+    CLOSED_WORDS,
     REFUSED,
     SILENCE,
     STOP_NAMES,
@@ -45,6 +46,8 @@ def run(host: str, event: str) -> int:
         return _fail(host, event, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
     if not ended:
         return _fail(host, event, "the payload did not come to its end", data)
+    if host not in CLOSED_WORDS:
+        return _fail(host, event, _no_client(host), data)
     said, why = _asked(host, event, data, until)
     opens = said.startswith(OPEN)
     kind, body = message_in(said)
@@ -175,11 +178,23 @@ def _end(status: int) -> str:
 def _fail(host: str, event: str, why: str, data: bytes = b"", *, opens: bool = False) -> int:
     """Close a gate, unless failures are to open it; say so in either case."""
     reason = f"bylaw failed, so nothing is let through: {why}\n{WAY_OUT}"
+    if host not in CLOSED_WORDS:
+        reason = f"nothing is let through: {why}"  # no failure: nobody should open gates for it
     if is_gate(host, event) and not (opens or _may_open(event, data)):
         stdout, stderr, code = closed(host, event, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
     note = f"bylaw failed, and nothing was checked: {why}\n"
     return _print(SILENCE.get(host, "").encode(), note.encode("utf-8", "replace"), 0)
+
+
+def _no_client(host: str) -> str:
+    from bylaw.model.suggest import nearest  # noqa: PLC0415 - a slip of whoever wrote the hook
+    from bylaw.model.visible import brief, visible  # noqa: PLC0415 - same
+
+    near = nearest(host, CLOSED_WORDS)
+    meant = f"did you mean `{near}`? " if near else ""
+    known = ", ".join(CLOSED_WORDS)
+    return f"there is no client `{visible(brief(host))}`; {meant}known: {known}"
 
 
 def _may_open(event: str, data: bytes) -> bool:
