@@ -49,7 +49,9 @@ def test_nothing_is_wrong(root):
     done = call(root, "doctor")
     assert done.returncode == 0
     assert "not installed: Claude Code, Codex CLI," in done.stdout
-    assert "nothing is wrong" in done.stdout
+    assert "note   hooks     none: no rule is enforced in a coding agent" in done.stdout
+    assert "→ `bylaw install NAME` puts them there" in done.stdout
+    assert done.stdout.endswith("nothing is broken, but no hooks are installed\n")
     assert done.stderr == ""
 
 

@@ -97,6 +97,13 @@ def test_the_closing_lines_work_as_printed(played):
     run_closing_lines(said, **at_home(folder))
 
 
+def test_it_says_that_trust_was_for_its_own_run_and_that_the_folder_stays(played):
+    folder, said = played
+    closing = said.partition("Look further")[2]
+    assert "the demo trusted them for its own run alone" in closing
+    assert f"# rm -r '{folder}'\n" in closing
+
+
 def test_it_looks_good_on_a_terminal(tmp_path):
     reader, writer = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}

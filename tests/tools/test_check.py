@@ -64,10 +64,20 @@ def test_the_reason_of_every_file_is_told_once(root):
     assert [book.why for book in check(["b.lines", "extra"]).books] == ["given, in extra"]
 
 
+def test_where_a_screen_is_too_narrow_the_last_cells_stand_below(root):
+    put(root, a="deny tool shell because no\n", b="")
+    assert render(check(["."]), limit=45).splitlines()[:4] == [
+        "book  language  rules  files  trust",
+        "  found by",
+        ".     lines     1      2      not needed",
+        "  in .",
+    ]
+
+
 def test_text_for_people(root):
     put(root, a="deny tool shell because no\n", b="denny\n")
 
-    assert render(check(["."])) == (
+    assert render(check(["."]), limit=80) == (
         "book  language  rules  files  trust       found by\n"
         ".     lines     1      2      not needed  in .\n"
         "\n"
@@ -84,21 +94,32 @@ def test_text_for_people(root):
 
 
 def test_nothing_found_says_where_was_looked(root):
-    shown = render(check([]))
+    shown = render(check([]), limit=80)
 
     assert shown.startswith(f"no rule files in {root}\n\nlooked for:\n  .deepwork/policies/*.md ")
     assert re.search(r"\n  lines +one rule a line, 1.0\n", shown)
     assert shown.endswith("\n0 books, 0 rules, 0 errors, 0 warnings\n")
     (root / "bylaw.toml").write_text("discover = false\n")
-    assert "looked for" not in render(check([]))
+    assert "looked for" not in render(check([]), limit=80)
 
 
 def test_hostile_names_are_shown_safely(root):
     (root / "\x1b[2J\u202e.lines").write_text("denny\n")
-    shown = render(check(["."]))
+    shown = render(check(["."]), limit=80)
 
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_a_book_of_several_folders_is_not_named_like_its_first_file(root):
+    for folder in ("rules", "extra"):
+        (root / folder).mkdir()
+        put(root / folder, a="")
+    put(root / "rules", b="")
+    (book,) = check(["rules", "extra"]).books
+
+    assert (book.path, book.name) == ("extra/a.lines", "extra/a.lines and 2 more")
+    assert [one.name for one in check(["rules"]).books] == ["rules"]
 
 
 @pytest.mark.parametrize("folder", ["rules", ".bylaw", ".bylaw/rules"])

@@ -135,7 +135,8 @@ def new(*, root: str, dry_run: bool, form: str, **wanted: Any) -> int:
     \b
     Examples:
       bylaw bus new --title "Fix the lint errors" --category A --path src/app.py
-      bylaw bus new --title Deploy --category C --run "npm run deploy" --approval-by human
+      bylaw bus new --title Deploy --category C --run "npm run deploy" \\
+        --approval-by human
       bylaw bus new --title Tests --category B --run pytest --by cursor --dry-run
     """
     wish = Wish(**wanted)

@@ -52,10 +52,10 @@ def command(*, file: str, model: str, tools: str, once: bool, trust: bool, form:
     \b
     Examples:
       bylaw chat prompts/main.chatmd --model openai:gpt-5
-      bylaw chat main.chatmd --model script:turns.jsonl --tools script:results.jsonl
+      bylaw chat main.chatmd --model script:turns.jsonl \\
+        --tools script:results.jsonl
       echo "What changed?" | bylaw chat main.chatmd --format json
 
-    \b
     A line of TURNS.jsonl is one turn of the assistant, {"text", "tool_calls": [{"name",
     "args"}]}; a line of RESULTS.jsonl the next result of a tool, {"tool", "result"} or
     {"tool", "error"}. The chat ends when the script does. With --format json each block is a

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, in_color, write
+from bylaw.cli.output import emit, in_color, screen_columns, write
 from bylaw.cli.progress import progress
 from bylaw.model.suggest import did_you_mean
 from bylaw.runtime.effects import TITLES
@@ -77,7 +77,7 @@ def print_report(report: Report, form: str) -> int:
 
 
 def _print_text(report: Report) -> None:
-    write(printer.render(report, color=in_color(sys.stdout)))
+    write(printer.render(report, limit=screen_columns(), color=in_color(sys.stdout)))
 
 
 def _print_json(report: Report) -> None:

@@ -19,7 +19,8 @@ def command(shell: str) -> None:
     Install it once, then open a new shell:
 
     \b
-      bash: bylaw completion bash > ~/.local/share/bash-completion/completions/bylaw
+      bash: bylaw completion bash \\
+              > ~/.local/share/bash-completion/completions/bylaw
       zsh:  bylaw completion zsh > ~/.zfunc/_bylaw   (with ~/.zfunc in $fpath)
       fish: bylaw completion fish > ~/.config/fish/completions/bylaw.fish
 

@@ -92,7 +92,6 @@ def command(paths: tuple[str, ...], events: str, state: bool) -> int:
       bylaw decide --rules a.toml b.toml --rules c.chatmd --events events.jsonl
       bylaw decide --rules rules --events events.jsonl --state | tail -n 1
 
-    \b
     Events may leave out session ("default"), seq (1, 2, 3 …) and at (one more than before).
     What an event causes is decided at once and stands in its "caused". A call that a rule
     makes is judged, not run: it is under way until a tool.after with its call comes in. Scripts

@@ -83,16 +83,18 @@ class _Screen:
         self._lines = Lines.of(scale, self._columns, color=in_color(sys.stdout), one_session=True)
 
     def play(self) -> None:
-        write("A scripted agent works in a small repository, under rules of five languages.\n")
+        self._say("A scripted agent works in a small repository, under rules of five languages.")
         for number, scene in enumerate(scenes(self._root), 1):
-            write(f"\n{self._paint(Style.STRONG, f'{number}. {scene.title}')}\n")
+            write("\n")
+            self._say(scene.title, f"{number}. ", Style.STRONG)
             write(f"   {self._paint(Style.FAINT, scene.file)}\n")
             for act in scene.acts:
                 self._show(act)
         self._further()
 
     def _show(self, act: Act) -> None:
-        write(f"\n{self._paint(Style.HELP, f'{act.who:<{_WHO}}')}{act.what}\n")
+        write("\n")
+        self._said_by(act.who, act.what)
         told = act.do()
         for entry in timeline(self._journal, Wanted()):
             header = entry.stored.header
@@ -100,26 +102,40 @@ class _Screen:
                 write(self._lines.render(entry))
                 self._seen = header.seq
                 self._denied = header.seq if header.verdict == Verdict.DENY.value else self._denied
-        self._say(told, "told")
+        self._said_by("told", told)
 
-    def _say(self, text: str, who: str = "") -> None:
-        """A text of several lines beside whoever it is for."""
-        head, room = f"{who:<{_WHO}}", self._columns - _WHO
+    def _say(self, text: str, head: str = "", style: Style = Style.PLAIN, again: str = "") -> None:
+        """A sentence behind its head, which may come again before each of its lines."""
+        for piece in wrapped(text, self._columns - len(head), MAX_TOLD_LINES):
+            write(self._paint(style, f"{head}{piece}") + "\n")
+            head = again or " " * len(head)
+
+    def _said_by(self, who: str, text: str) -> None:
+        """A text of several lines beside whoever says it, or is told."""
         for line in text.splitlines():
-            for piece in wrapped(line, room, MAX_TOLD_LINES):
-                write(f"{self._paint(Style.HELP, head)}{piece}".rstrip() + "\n")
-                head = " " * _WHO
+            for piece in wrapped(line, self._columns - _WHO, MAX_TOLD_LINES):
+                head = self._paint(Style.HELP, who) + " " * (_WHO - len(who))
+                write(f"{head}{piece}".rstrip() + "\n")
+                who = ""
 
     def _further(self) -> None:
         write(f"\n{self._paint(Style.STRONG, 'Look further')}\n\n")
         write(f"cd {shlex.quote(self._root)}\n")
         for words, what in (
-            ("check", "the rules of all languages"),
-            (f"log {SESSION}", "what the agent did"),
+            ("check", "the rules of all languages; the demo trusted them for its own run alone"),
+            ("log", f"everything that happened; `bylaw log {SESSION}` shows the agent alone"),
             (f"explain {self._denied}", "why a rule objected, with the values that it read"),
             ("verify --decisions", "the journal is whole, and every decision comes out the same"),
         ):
-            write(f"\n{self._paint(Style.FAINT, f'# {what}')}\n{_program()} {words}\n")
+            write("\n")
+            self._remark(what)
+            write(f"{_program()} {words}\n")
+        write("\n")
+        self._remark("the folder stays until you remove it:")
+        write(f"# rm -r {shlex.quote(self._root)}\n")
+
+    def _remark(self, words: str) -> None:
+        self._say(words, "# ", Style.FAINT, again="# ")
 
 
 def _program() -> str:

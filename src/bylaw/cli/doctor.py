@@ -11,7 +11,7 @@ from bylaw.cli.doctor_screen import examination_as_data, render_examination, ren
 from bylaw.cli.doctor_screen import trial_as_data as as_data
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.output import emit, in_color, text_or_json, write
+from bylaw.cli.output import emit, in_color, screen_columns, text_or_json, write
 from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root, root_option
 from bylaw.hosts.hooks.install.clients import CLIENTS
@@ -78,7 +78,8 @@ def _examine(root: str, form: str) -> int:
     if form == "json":
         emit(examination_as_data(found))
     else:
-        write(render_examination(found, color=in_color(sys.stdout)))
+        limit = screen_columns()
+        write(render_examination(found, limit=limit, color=in_color(sys.stdout)))
     return 0 if found.is_fine else MISTAKE
 
 
@@ -90,7 +91,7 @@ def _canary(host: str | None, form: str) -> int:
     if form == "json":
         emit({"trials": [as_data(one) for one in trials]})
     else:
-        write(render_trials(trials, color=in_color(sys.stdout)))
+        write(render_trials(trials, limit=screen_columns(), color=in_color(sys.stdout)))
     tried = [one.seen for one in trials if one.seen is not None]
     return 0 if tried and all(seen.holds for seen in tried) else MISTAKE
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import Level
-from bylaw.model.visible import visible
+from bylaw.model.visible import visible, width
 from bylaw.runtime.effects import ABILITIES, TITLES
 from bylaw.tools.printers.paint import Paint, Style
-from bylaw.tools.printers.table import aligned
+from bylaw.tools.printers.table import MIN_WIDTH, aligned
+from bylaw.tools.printers.wording import wrapped
 from bylaw.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from bylaw.hosts.hooks.canary.trials import Tried
     from bylaw.hosts.hooks.doctor.examining import Examination
     from bylaw.hosts.hooks.doctor.finding import Finding
@@ -19,23 +22,42 @@ if TYPE_CHECKING:
 _STYLES = {Level.FINE: Style.GOOD, Level.NOTE: Style.WARNING, Level.WRONG: Style.BAD}
 _MARK = max(len(one.value) for one in Level)
 _TAIL_LINES = 8
+_MAX_LINES = 100  # of one finding
 _HEAD = ("client", "version", "hook fired", "obeyed", "reason reached the model")
 
 
-def render_examination(found: Examination, *, color: bool) -> str:
-    """One line a finding, its step below it, and a summary."""
-    paint = Paint(color)
-    rows = [(_title(one, found), visible(one.text)) for one in found.findings]
-    lines = [f"bylaw {__version__} in {visible(found.root)}\n"]
-    for one, line in zip(found.findings, aligned(rows), strict=True):
-        mark = paint(_STYLES[one.level], one.level.value.ljust(_MARK))
-        lines.append(f"  {mark}  {line}\n")
-        if one.step:
-            lines.append(f"  {' ' * _MARK}    → {visible(one.step)}\n")
+def render_examination(found: Examination, *, limit: int, color: bool) -> str:
+    """A line a finding, or more if the width wants it, its step below it, and a summary."""
+    lines = [f"bylaw {__version__} in {visible(found.root)}", *_findings(found, limit, color=color)]
     absent = [TITLES[host] for host in ABILITIES if host not in found.programs]
     if absent:
-        lines.append(f"\nnot installed: {', '.join(absent)}\n")
-    return "".join(lines) + f"\n{_summary(found)}\n"
+        lines += ["", *wrapped(f"not installed: {', '.join(absent)}", limit, _MAX_LINES)]
+    return _text([*lines, "", *wrapped(_summary(found), limit, _MAX_LINES)])
+
+
+def _findings(found: Examination, limit: int, *, color: bool) -> Iterator[str]:
+    paint = Paint(color)
+    titles = [_title(one, found) for one in found.findings]
+    column = max(map(width, titles), default=0)
+    for one, title in zip(found.findings, titles, strict=True):
+        mark = one.level.value.ljust(_MARK)
+        head = f"  {mark}  {title}{' ' * (column - width(title))}  "
+        first, *rest = _beside(head, visible(one.text), limit)
+        yield first.replace(mark, paint(_STYLES[one.level], mark), 1)
+        yield from rest
+        if one.step:
+            yield from _beside(f"  {' ' * _MARK}    → ", visible(one.step), limit)
+
+
+def _beside(head: str, text: str, limit: int) -> Iterator[str]:
+    """A text behind its head; what does not fit goes on below."""
+    first, *rest = wrapped(text, max(limit - width(head), MIN_WIDTH), _MAX_LINES)
+    yield f"{head}{first}".rstrip()
+    yield from (" " * width(head) + line for line in rest)
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _title(one: Finding, found: Examination) -> str:
@@ -46,6 +68,8 @@ def _title(one: Finding, found: Examination) -> str:
 
 def _summary(found: Examination) -> str:
     count = sum(one.level is Level.WRONG for one in found.findings)
+    if not count and not found.hooked:
+        return "nothing is broken, but no hooks are installed"
     if not count:
         return "nothing is wrong; `bylaw doctor --canary` tries the clients out"
     return "1 thing is wrong" if count == 1 else f"{count} things are wrong"
@@ -73,11 +97,14 @@ def examination_as_data(found: Examination) -> dict[str, object]:
     }
 
 
-def render_trials(trials: list[Tried], *, color: bool) -> str:
-    """A table; below it what clients printed that do not hold."""
+def render_trials(trials: list[Tried], *, limit: int, color: bool) -> str:
+    """A table of those that were tried, why others were not, and what failing ones printed."""
     paint = Paint(color)
-    lines = aligned([_HEAD, *(_row(one) for one in trials)])
-    text = "".join(f"{line}\n" for line in (paint(Style.STRONG, lines[0]), *lines[1:]))
+    heading, *lines = aligned([_HEAD, *map(_row, (one for one in trials if one.seen))])
+    text = _text([paint(Style.STRONG, heading), *lines]) if lines else ""
+    for one in trials:
+        if one.seen is None:
+            text += _text(_beside(f"{_named(one)}: ", visible(one.why), limit))
     for one in trials:
         if one.seen is not None and not one.seen.holds:
             last = one.seen.ran.output.strip().splitlines()[-_TAIL_LINES:]
@@ -86,12 +113,14 @@ def render_trials(trials: list[Tried], *, color: bool) -> str:
     return text
 
 
+def _named(one: Tried) -> str:
+    return f"{one.title} {visible(one.version)}".rstrip()
+
+
 def _row(one: Tried) -> tuple[str, ...]:
-    seen = one.seen
-    if seen is None:
-        return one.title, visible(one.version) or "-", visible(one.why), "", ""
-    told = ("yes" if good else "no" for good in (seen.fired, seen.obeyed, seen.reached))
-    return one.title, visible(one.version) or "-", *told
+    assert one.seen is not None
+    seen = (one.seen.fired, one.seen.obeyed, one.seen.reached)
+    return one.title, visible(one.version) or "-", *("yes" if good else "no" for good in seen)
 
 
 def trial_as_data(one: Tried) -> dict[str, object]:

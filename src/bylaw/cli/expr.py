@@ -55,7 +55,8 @@ def command(expression: str, dialect: str, facts: str | None) -> int:
     Examples:
       bylaw expr "1 + 2 == 3"
       echo '{"turn_index": 10}' | bylaw expr "turn_index % 5 == 0" --facts -
-      echo '{"calls": {"search": [3, 4]}}' | bylaw expr "count_calls('search')" --facts -
+      echo '{"calls": {"search": [3, 4]}}' |
+        bylaw expr "count_calls('search')" --facts -
       echo '{"context": {"turn": {"token_usage": 0.85}}}' |
         bylaw expr "context.turn.token_usage > 0.8" --dialect toml --facts -
 

@@ -45,15 +45,15 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
     Hooks of an older Bylaw are replaced. Clients that can are told to refuse when a hook fails.
 
     \b
-    Where                --project                   --user
-    claude               .claude/settings.json       ~/.claude/settings.json
-    codex                .codex/hooks.json           ~/.codex/hooks.json
-    gemini               .gemini/settings.json       ~/.gemini/settings.json
-    qwen                 .qwen/settings.json         ~/.qwen/settings.json
-    copilot              .github/hooks/bylaw.json    ~/.copilot/hooks/bylaw.json
-    droid                .factory/settings.json      ~/.factory/settings.json
-    opencode             opencode.json               ~/.config/opencode/opencode.json
-    cursor               .cursor/hooks.json          ~/.cursor/hooks.json
+    Where      --project                   --user
+    claude     .claude/settings.json       ~/.claude/settings.json
+    codex      .codex/hooks.json           ~/.codex/hooks.json
+    gemini     .gemini/settings.json       ~/.gemini/settings.json
+    qwen       .qwen/settings.json         ~/.qwen/settings.json
+    copilot    .github/hooks/bylaw.json    ~/.copilot/hooks/bylaw.json
+    droid      .factory/settings.json      ~/.factory/settings.json
+    opencode   opencode.json               ~/.config/opencode/opencode.json
+    cursor     .cursor/hooks.json          ~/.cursor/hooks.json
 
     Says what the client still needs from you, such as trust in the folder or in the hooks. Wants a
     terminal or --yes. Exits 0 if the hooks are there in the end, else 1.

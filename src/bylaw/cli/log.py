@@ -102,7 +102,6 @@ def command(  # noqa: PLR0913 - one parameter an option
       bylaw log --rule token-usage-warning
       bylaw log --follow --kind tool.before --format json
 
-    \b
     A rule had a part in a record if it fired, failed, was limited or gated there, or caused
     the event. A rule is named by its id or uid. As text, the effects of a record come with it
     whatever --kind and --verdict say.

@@ -41,7 +41,7 @@ class _PolicyVerbs(Verbs):
     options_metavar="",
     epilog="""\b
     Examples:
-      bylaw policies new readme-accuracy --trigger "src/**/*.py" --safety README.md
+      bylaw policies new readme --trigger "src/**/*.py" --safety README.md
       bylaw policies run
       bylaw policies explain src/app/main.py
     """,

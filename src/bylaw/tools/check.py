@@ -21,13 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.procedure import Book
 
 
 @dataclass(frozen=True, slots=True)
 class BookReport:
-    """A book as people see it. `trusted` is true also of one that can start nothing."""
+    """A book as people see it. `trusted` is true also of one that can start nothing.
+
+    `name` is its path for people: one that is only the first of its files says so.
+    """
 
     path: str
+    name: str
     dialect: str
     rules: int
     files: int
@@ -95,6 +100,7 @@ def _report(loaded: LoadedBook, *, trusted: bool) -> BookReport:
     can_start = bool(loaded.starts)
     return BookReport(
         path=book.path,
+        name=_name(book),
         dialect=book.dialect,
         rules=len(named_rules([book])),
         files=len(book.files),
@@ -102,6 +108,11 @@ def _report(loaded: LoadedBook, *, trusted: bool) -> BookReport:
         trusted=trusted or not can_start,
         why=", ".join(dict.fromkeys(_why(found) for found in loaded.files)),
     )
+
+
+def _name(book: Book) -> str:
+    is_first = book.path in book.files and len(book.files) > 1
+    return f"{book.path} and {len(book.files) - 1:,} more" if is_first else book.path
 
 
 def _why(found: Found) -> str:

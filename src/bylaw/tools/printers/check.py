@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.model.diagnostic import Severity
 from bylaw.tools.check import languages
 from bylaw.tools.printers import json, text
-from bylaw.tools.printers.table import aligned
+from bylaw.tools.printers.table import aligned, flowing
 from bylaw.tools.printers.wording import number_of, shown
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def as_data(report: Report) -> dict[str, object]:
     return told if books else {**told, "languages": dict(languages())}
 
 
-def render(report: Report, *, color: bool = False) -> str:
-    """The books, what is wrong with them, and a line that sums up."""
+def render(report: Report, *, limit: int, color: bool = False) -> str:
+    """The books in a width, what is wrong with them, and a line that sums up."""
     rows = [HEADINGS, *map(_row, report.books)]
-    books = _text(aligned(rows)) if report.books else _nothing(report)
+    books = _text(flowing(rows, limit)) if report.books else _nothing(report)
     findings = text.render(report.diagnostics, color=color)
     return "\n".join(part for part in (books, findings, _summary(report)) if part)
 
@@ -47,7 +47,7 @@ def _row(book: BookReport) -> tuple[str, ...]:
     needed = "given" if book.trusted else "not given"
     trust = needed if book.can_start else "not needed"
     return (
-        shown(book.path), shown(book.dialect), str(book.rules), str(book.files), trust,
+        shown(book.name), shown(book.dialect), str(book.rules), str(book.files), trust,
         shown(book.why),
     )  # fmt: skip
 

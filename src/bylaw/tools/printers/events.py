@@ -185,7 +185,10 @@ def _printed(result: JSON) -> JSON:
     """What a command printed, or what went wrong with it; any other result as it is."""
     if not isinstance(result, dict) or not _command_line(result):
         return result
-    return result.get("error") or result.get("result") or None
+    error, stderr = result.get("error"), result.get("stderr")
+    if not error:
+        return result.get("result") or None
+    return f"{error}, {stderr}" if stderr else error
 
 
 def _said(value: JSON) -> str:

@@ -5,20 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.model.visible import width
+from bylaw.tools.printers.wording import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 GAP = "  "
 ELLIPSIS = "…"
 # A cell that is cut shorter than this tells nothing any more.
 MIN_WIDTH = 8
+_MAX_LINES = 1_000  # of one cell
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns as wide as their widest cell; the last is left as it is."""
     widths = _widths(rows)
     return [_line(row, widths) for row in rows]
+
+
+def flowing(rows: Sequence[Sequence[str]], limit: int) -> list[str]:
+    """As `aligned`, with nothing cut: where it is too wide, the last cells stand below their rows.
+
+    A first cell that leaves no room for the others has a line of its own, too.
+    """
+    lines = aligned(rows)
+    if max(map(width, lines)) <= limit:
+        return lines
+    widths = _widths([row[:-1] for row in rows])
+    others = sum(widths[1:]) + len(GAP) * (len(widths) - 1)
+    widths[0] = min(widths[0], max(limit - others, MIN_WIDTH))
+    return [line for row in rows for line in _flowing_row(row, widths, limit)]
+
+
+def _flowing_row(row: Sequence[str], widths: Sequence[int], limit: int) -> Iterator[str]:
+    first, *others, last = row
+    if width(first) > widths[0]:
+        yield first
+        first = ""
+    yield _line([first, *others], widths)
+    yield from (GAP + piece for piece in wrapped(last, limit - len(GAP), _MAX_LINES))
 
 
 def fitted(

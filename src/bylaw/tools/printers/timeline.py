@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reading import Record, Stored
     from bylaw.tools.timeline import Entry, Scale, SessionCount
 
-LEAST = 60  # columns; what is narrower is no screen
+LEAST = 40  # columns beside that of sessions; what is narrower is no screen
 MAX_SESSION = 16  # columns of a session's name
 MAX_INDENT = 2  # steps; deeper chains are rare, and the rule is named anyway
 MAX_REASON_LINES = 4
@@ -113,7 +113,8 @@ class Lines:
         hidden = one_session or scale.sessions == 1
         session = 0 if hidden else min(scale.longest_session, MAX_SESSION)
         digits = max(len(str(scale.newest)), MIN_SEQ)
-        return cls(max(limit, LEAST), Paint(color), digits, session)
+        least = LEAST + (session + len(GAP) if session else 0)
+        return cls(max(limit, least), Paint(color), digits, session)
 
     def render(self, entry: Entry) -> str:
         """The line of a record with those below it; before them the day, when it is a new one."""

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The clients that are installed, by host, and what was found."""
+    """The clients that are installed, by host, those that have our hooks, and what was found."""
 
     root: str
     programs: Mapping[str, Program]
+    hooked: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -43,19 +44,29 @@ def examine(root: str, tell: Callable[[str], None]) -> Examination:
     programs = programs_of(CLIENTS.values())
     python = interpreter()
     found: list[Finding] = []
+    hooked: list[str] = []
     for client in CLIENTS.values():
         tell(f"looking at {client.title}")
-        found += _of_client(client, root, python, programs)
+        there = {scope: HooksThere(client, scope, root, python) for scope in Scope}
+        if any(one.found for one in there.values()):
+            hooked.append(client.host)
+        found += _of_client(client, root, there, python, programs)
+    if not hooked:
+        step = "`bylaw install NAME` puts them there"
+        found.append(note("hooks", "none: no rule is enforced in a coding agent", step))
     tell("looking at rules and journal")
     found += surroundings(root)
     clients = {host: one for host, one in programs.items() if host != NODE}
-    return Examination(root, clients, tuple(found))
+    return Examination(root, clients, tuple(hooked), tuple(found))
 
 
 def _of_client(
-    client: Client, root: str, python: str, programs: Mapping[str, Program]
+    client: Client,
+    root: str,
+    there: Mapping[Scope, HooksThere],
+    python: str,
+    programs: Mapping[str, Program],
 ) -> Iterator[Finding]:
-    there = {scope: HooksThere(client, scope, root, python) for scope in Scope}
     found = [scope for scope in Scope if there[scope].found]
     for one in there.values():
         yield from one.findings
