@@ -19,6 +19,12 @@ def dialect_of(uid: str) -> str:
     return uid.partition(":")[0]
 
 
+def path_of(uid: str) -> str:
+    """The file of a rule; `BUILT_IN` if it stands in none."""
+    rest = uid.partition(":")[2]
+    return BUILT_IN if rest.startswith(f"{BUILT_IN}#") else rest.rpartition("#")[0]
+
+
 def id_of(uid: str) -> str:
     """The id of a rule, as its file and people call it."""
     built_in = uid.partition(":")[2].partition(f"{BUILT_IN}#")

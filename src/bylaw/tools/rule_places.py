@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from bylaw.model.uid import BUILT_IN
+from bylaw.model.uid import BUILT_IN, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,9 @@ class RulePlaces:
 
     def of(self, record: Record) -> dict[str, str]:
         """File and line by uid; of rules that load no more only the file, of built-in ones none."""
-        wanted = {uid for uid in _named(record.decision) if _file(uid) != BUILT_IN}
+        wanted = {uid for uid in _named(record.decision) if path_of(uid) != BUILT_IN}
         known = self._of_set(record.header.rules) if wanted else {}
-        return {uid: known.get(uid) or _file(uid) for uid in wanted}
+        return {uid: known.get(uid) or path_of(uid) for uid in wanted}
 
 
 def _places(rows: Rows, digest: bytes) -> dict[str, str]:
@@ -41,7 +41,3 @@ def _named(decision: Decision) -> Iterator[str]:
     """The rules of plans and trace; a reason tells its place itself."""
     yield from (plan.uid for plan in decision.plans)
     yield from (line.uid for line in decision.trace)
-
-
-def _file(uid: str) -> str:
-    return uid.partition(":")[2].rpartition("#")[0]
