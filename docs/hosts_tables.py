@@ -7,7 +7,6 @@ called `chat-effects` and so on.
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hooks_tables import EFFECTS, MOMENTS, event_names, or_if_there
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bylaw.hosts.hooks.install.clients import Client
-    from bylaw.hosts.hooks.tool_names import Sort
 
 REASON = "no shell here\n(rule no-shell, guard.chatmd:2)"
 TEXT = "Keep it short."
@@ -47,8 +45,6 @@ MCP = {
     effects.OPENCODE: "SERVER_TOOL",
     effects.CURSOR: "MCP:TOOL",
 }
-# The module that sorts tools, where it is not called as the host is.
-SORTING = {effects.CURSOR: "cursor_calls"}
 
 _POLICIES = {
     Op.COMMAND_RUN: "the command of a file policy, if it is trusted; before anything is told",
@@ -159,17 +155,10 @@ def _answers(host: str) -> Iterator[str]:
 def tools(host: str) -> str:
     """Our names for the tools of a client."""
     ours: dict[tuple[str, ...], list[str]] = {}
-    for name, sort in _sorts(host).items():
+    for name, sort in adapters.adapter_named(host).sorts.items():
         ours.setdefault(sort.also, []).append(name)
     rows = [[codes(also), codes(names)] for also, names in ours.items()]
     return table(["Ours", "Its own"], [*rows, ["`mcp:SERVER/TOOL`", f"`{MCP[host]}`"]])
-
-
-def _sorts(host: str) -> Mapping[str, Sort]:
-    """The table of an adapter, which is its own affair otherwise."""
-    known = vars(import_module(f"{adapters.__name__}.{SORTING.get(host, host)}"))
-    sorts: Mapping[str, Sort] = known["_SORTS"] if "_SORTS" in known else known["_FORM"].sorts
-    return sorts
 
 
 def effects_elsewhere(host: str) -> str:

@@ -16,6 +16,7 @@ from bylaw.model.values import JSON
 from bylaw.model.vocabulary import Moment
 
 if TYPE_CHECKING:
+    from bylaw.hosts.hooks.tool_names import Sort
     from bylaw.model.vocabulary import CallStatus
 
 Payload: TypeAlias = Mapping[str, JSON]
@@ -95,13 +96,14 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """One client: `moments` are the events that we install for, by its own names.
+    """One client: `moments` are the events that we install for, `sorts` its tools, by their names.
 
     `project_variable` is set by the client for its hooks, to the folder that it was started for.
     """
 
     name: str
     moments: Mapping[str, Moment]
+    sorts: Mapping[str, Sort]
     project_variable: str = ""
     read: Callable[[str, Payload], Heard]
     answer: Callable[[Heard, Told], Output]

@@ -24,6 +24,7 @@ ADAPTER = Adapter(
     name=CLAUDE,
     moments=MOMENTS,
     project_variable="CLAUDE_PROJECT_DIR",
+    sorts=_FORM.sorts,
     read=_FORM.read,
     answer=_FORM.answer,
 )

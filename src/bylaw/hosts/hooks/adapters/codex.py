@@ -25,4 +25,10 @@ _FORM = ClaudeForm(
     known=KNOWN | {"turn_id"},
 )
 
-ADAPTER = Adapter(name=CODEX, moments=WITHOUT_FAILURES, read=_FORM.read, answer=_FORM.answer)
+ADAPTER = Adapter(
+    name=CODEX,
+    moments=WITHOUT_FAILURES,
+    sorts=_FORM.sorts,
+    read=_FORM.read,
+    answer=_FORM.answer,
+)

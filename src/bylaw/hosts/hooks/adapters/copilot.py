@@ -165,6 +165,7 @@ def _status(also: tuple[str, ...], kind: str, said_to_model: str) -> CallStatus:
 ADAPTER = Adapter(
     name=COPILOT,
     moments=_MOMENTS,
+    sorts=_SORTS,
     project_variable="COPILOT_PROJECT_DIR",
     read=read,
     answer=answer,

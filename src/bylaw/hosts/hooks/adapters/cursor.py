@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
-from bylaw.hosts.hooks.adapters.cursor_calls import call_of
+from bylaw.hosts.hooks.adapters.cursor_calls import SORTS, call_of
 from bylaw.hosts.hooks.base import STOPS, Adapter, Heard, Output
 from bylaw.hosts.hooks.fields import said, text, unknown, whole
 from bylaw.hosts.hooks.saying import NOTHING, context, in_json, refusal
@@ -141,6 +141,7 @@ def _text(moment: Moment, payload: Payload) -> str | None:
 ADAPTER = Adapter(
     name=CURSOR,
     moments=_MOMENTS,
+    sorts=SORTS,
     project_variable="CURSOR_PROJECT_DIR",
     read=read,
     answer=answer,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.tool_names import Sort
     from bylaw.model.values import JSON
 
-_SORTS: Mapping[str, Sort] = {
+SORTS: Mapping[str, Sort] = {
     "Shell": tools.SHELL,
     **dict.fromkeys(("Write", "Edit", "StrReplace", "Delete", "EditNotebook"), tools.WRITE),
     "ApplyPatch": tools.PATCH,
@@ -51,7 +51,7 @@ def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
     is_mcp = tool.startswith(CURSOR_MCP)
     server = text(payload, "mcp_server_name")
     servers = (f"{server}/{tool.removeprefix(CURSOR_MCP)}",) if is_mcp else ()
-    also, args = tools.our_names(tool, given, _SORTS, servers)
+    also, args = tools.our_names(tool, given, SORTS, servers)
     # The event that judges an MCP tool has no id, so that the one behind it must have none.
     call = "" if is_mcp else text(payload, "tool_use_id")
     if moment is Moment.BEFORE_TOOL:

@@ -35,6 +35,7 @@ ADAPTER = Adapter(
     name=DROID,
     moments=WITHOUT_FAILURES,
     project_variable="FACTORY_PROJECT_DIR",
+    sorts=_FORM.sorts,
     read=_FORM.read,
     answer=_FORM.answer,
 )

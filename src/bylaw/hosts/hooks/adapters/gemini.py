@@ -117,6 +117,7 @@ def _error(tool: str, response: Payload) -> str:
 ADAPTER = Adapter(
     name=GEMINI,
     moments=_MOMENTS,
+    sorts=_SORTS,
     project_variable="GEMINI_PROJECT_DIR",
     read=read,
     answer=answer,

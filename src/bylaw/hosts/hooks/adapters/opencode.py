@@ -113,4 +113,4 @@ def _call(moment: Moment, payload: Payload) -> Call | None:
     )
 
 
-ADAPTER = Adapter(name=OPENCODE, moments=_MOMENTS, read=read, answer=answer)
+ADAPTER = Adapter(name=OPENCODE, moments=_MOMENTS, sorts=_SORTS, read=read, answer=answer)

@@ -36,6 +36,7 @@ ADAPTER = Adapter(
     name=QWEN,
     moments=MOMENTS,
     project_variable="QWEN_PROJECT_DIR",
+    sorts=_FORM.sorts,
     read=_FORM.read,
     answer=_FORM.answer,
 )
