@@ -15,9 +15,10 @@ from bylaw.dialects.base import Loaded, Start, Startable, WhenBroken
 from bylaw.dialects.file_policies.book_checks import duplicate_ids, same_titles
 from bylaw.dialects.file_policies.commands import script_of
 from bylaw.dialects.file_policies.front_matter import head
-from bylaw.dialects.file_policies.lowering import GROUP, NAME, lowered
+from bylaw.dialects.file_policies.lowering import GROUP, NAME, lowered, skips_abandoned
 from bylaw.dialects.file_policies.reader import KEYS, LEGACY_KEYS, read_noted
 from bylaw.dialects.file_policies.steps import Runs
+from bylaw.model.uid import BUILT_IN
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
@@ -75,15 +76,20 @@ def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: A
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The policies of all files; one bad file spoils no other."""
-    read = [(file, read_noted(file.source, file.known)) for file in files]
+    """The policies of all files; one bad file spoils no other.
+
+    The file that is built in has none: it stands for the rule about policies that are gone.
+    """
+    written = [file for file in files if file.path != BUILT_IN]
+    others = [skips_abandoned(written)] if len(written) < len(files) else []
+    read = [(file, read_noted(file.source, file.known)) for file in written]
     sound = [(one.policy, file) for file, one in read if one.policy is not None]
     duplicates = duplicate_ids(sound)
     refused = {id(one.source) for one in duplicates}
     in_force = [(policy, file) for policy, file in sound if id(file.source) not in refused]
     findings = [finding for _, one in read for finding in one.findings]
     return Loaded(
-        groups=(lowered(in_force),),
+        groups=(lowered(in_force, others),),
         diagnostics=(*findings, *duplicates, *same_titles(in_force)),
         notes={file.digest: one.note for file, one in read if one.note},
     )

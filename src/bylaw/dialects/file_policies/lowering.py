@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Visit
+from bylaw.dialects.file_policies import abandoned
 from bylaw.dialects.file_policies.correspondence import Sieve
 from bylaw.dialects.file_policies.judging import (
     IsPromised,
@@ -17,6 +18,7 @@ from bylaw.dialects.file_policies.judging import (
     PolicyState,
     StandsSo,
 )
+from bylaw.dialects.file_policies.reader import policy_id
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 NAME = "policies"
 GROUP = NAME
+ABANDONED = built_in_uid(NAME, "abandoned")
 COMMANDS, PROMPTS = 1, 2
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),
@@ -71,8 +74,10 @@ _CAPTURES = Rule(
 )
 
 
-def lowered(policies: Sequence[tuple[WrittenPolicy, RuleFile]]) -> Group:
-    """The rules of all policies of a book; they share one look at the changed files."""
+def lowered(
+    policies: Sequence[tuple[WrittenPolicy, RuleFile]], others: Sequence[Rule] = ()
+) -> Group:
+    """The rules of all policies of a book, and others; they share one look at the changed files."""
     sieve, entries = Sieve(policy for policy, _ in policies), OpenEntries()
     rules = [
         rule
@@ -81,7 +86,23 @@ def lowered(policies: Sequence[tuple[WrittenPolicy, RuleFile]]) -> Group:
     ]
     if any(policy.compare_to is CompareTo.PROMPT for policy, _ in policies):
         rules.append(_CAPTURES)
-    return Group(GROUP, Visit.FILE_POLICIES, PROCEDURE, tuple(rules))
+    return Group(GROUP, Visit.FILE_POLICIES, PROCEDURE, (*rules, *others))
+
+
+def skips_abandoned(files: Sequence[RuleFile]) -> Rule:
+    """A rule beside those of the policies in these files; see `abandoned`."""
+    known = {(name := policy_id(file.path)): uid_of(NAME, file.path, name) for file in files}
+    return Rule(
+        uid=ABANDONED,
+        id="abandoned",
+        origin=Origin(BUILT_IN, 1, 1, ""),
+        on=_LAST,
+        needs=abandoned.NEEDS,
+        guard=abandoned.IsAbandoned(known),
+        plan=PlanForm(steps=(abandoned.SkipsAbandoned(), abandoned.EmitsAbandoned())),
+        free=True,
+        core=True,
+    )
 
 
 class _Lowering:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.dialects.file_policies.lowering import ABANDONED, NAME
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
@@ -71,6 +71,7 @@ class FilePolicies:
         self._wanted: frozenset[CompareTo] = frozenset()
         self.titles: dict[str, str] = {}
         self._policies: dict[str, str] = {}
+        self._wants_abandoned = False
 
     def put_in_force(
         self,
@@ -87,6 +88,7 @@ class FilePolicies:
         keys = {need.key for rule in policies for need in rule.needs}
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
+        self._wants_abandoned = any(rule.uid == ABANDONED for rule in rules.rules())
         self.titles = {rule.id: rule.about.get("title", rule.id) for rule in policies}
         self._settings = settings
         self._trust = trust
@@ -186,11 +188,16 @@ class FilePolicies:
     def _open_entries(self, event: Event, facts: WorkFacts) -> dict[str, Entry]:
         """Of all policies that are in force and not switched off, in one look at the queue.
 
-        What another session was shown since its prompt is for that session to answer.
+        Of the others, too, where a rule asks for these. What another session was shown since its
+        prompt is for that session to answer.
         """
         off = frozenset(facts.disabled or ())
         asking = {name for name, uid in self._policies.items() if uid not in off}
-        found = [one for one in self.queue.open_entries() if one.policy_name in asking]
+        found = [
+            one
+            for one in self.queue.open_entries()
+            if self._wants_abandoned or one.policy_name in asking
+        ]
         theirs = self._prompts_of_others(event) if found else frozenset()
         return {one.trigger_hash: one.fact for one in found if one.baseline_ref not in theirs}
 

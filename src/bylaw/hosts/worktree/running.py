@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.dialects.file_policies.reader import policy_id
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.worktree.demands import unanswered
@@ -18,13 +19,17 @@ from bylaw.model.diagnostic import has_errors
 from bylaw.model.effects import CommandRun, EntryWrite, PromptShow
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message
-from bylaw.model.uid import id_of
+from bylaw.model.source import SourceFile
+from bylaw.model.uid import BUILT_IN, id_of, uid_of
 from bylaw.model.vocabulary import EffectStatus, Role
 from bylaw.runtime.clock import now_ms
+from bylaw.runtime.discovery import Found, Search, Why
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
-from bylaw.runtime.loading import load_root
+from bylaw.runtime.loading import load_read, load_root
+from bylaw.runtime.policy_settings import read_policy_settings
 from bylaw.runtime.root import read_configuration
+from bylaw.runtime.rule_texts import RuleText
 from bylaw.runtime.scripts import ScriptRunner
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
@@ -32,9 +37,10 @@ from bylaw.runtime.trust import Trust, trust_of
 from bylaw.tools.policies.known import about_policies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from bylaw.hosts.worktree.queue.entry_file import QueueEntry
+    from bylaw.hosts.worktree.queue.queue import Queue
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
@@ -89,8 +95,21 @@ def run_policies(
     return PolicyRun(root, tuple(entries), tuple(shown), findings, refused, policies)
 
 
-def _books(library: Library) -> list[LoadedBook]:
-    return [one for one in library.governing if one.dialect.name == NAME]
+def _books(root: str, library: Library, off: Collection[str], queue: Queue) -> list[LoadedBook]:
+    """The policies; where entries wait for one that is gone or off, with a rule that says so."""
+    books = [one for one in library.governing if one.dialect.name == NAME]
+    files = [file for one in books for file in one.files]
+    known = {(name := policy_id(file.path)): uid_of(NAME, file.path, name) for file in files}
+    waiting = {one.policy_name for one in queue.open_entries()}
+    if all(known.get(one, "") not in ("", *off) for one in waiting):
+        return books
+    if not read_policy_settings(root).enabled:
+        return books
+    texts = [RuleText(file, one.texts[file.path].source) for one in books for file in one.files]
+    # Loaded with the others, so that it is stored and can be decided by once more.
+    found = Found(BUILT_IN, "", NAME, Why.GIVEN, BUILT_IN, "")
+    texts.append(RuleText(found, SourceFile(BUILT_IN, "")))
+    return [*load_read(Search(root, (*files, found)), texts).books]
 
 
 def _events(said: str | None) -> list[Event]:
@@ -106,7 +125,8 @@ class _Desk:
         self, root: str, library: Library, host: WorkTreeHost, stack: ExitStack, *, trust: bool
     ) -> None:
         configuration = read_configuration(root)
-        books = _books(library)
+        off = read_switches(root).disabled
+        books = _books(root, library, off, host.queue)
         rules = RuleSet(one.book for one in books)
         journal = stack.enter_context(open_journal(root, configuration))
         scripts = stack.enter_context(ScriptRunner())
@@ -116,7 +136,7 @@ class _Desk:
 
         settings = trusted().in_force(configuration.settings)
         host.put_in_force(rules, settings.command, trusted, journal.redactor.text)
-        self._switches = Switchboard([one.book for one in books], read_switches(root).disabled)
+        self._switches = Switchboard([one.book for one in books], off)
         self._host = host
         self._loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
 
