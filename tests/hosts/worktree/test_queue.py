@@ -255,7 +255,6 @@ CHANGES = {
     "missing lists": lambda held: {k: v for k, v in held.items() if k != "matched_files"},
     "a strange result": lambda held: {**held, "action_result": {"type": "shell"}},
     "no result": lambda held: {**held, "action_result": None},
-    "another key": lambda held: {**held, "more": 1},
     "evaluated but queued": lambda held: {**held, "evaluated_at": held["created_at"]},
     "half a character": lambda held: '{"policy_name": "\\ud800"}',
     "very deep": lambda held: "[" * 100_000,
@@ -264,6 +263,17 @@ CHANGES = {
 
 class TestCorruption:
     """DW-062, DW-063, DW-066, DW-128"""
+
+    def test_another_key_makes_no_other_entry(self, folder):
+        """A later version may write more."""
+        folder.write()
+        name = f"{HASH}.queued.json"
+        held = folder.held(name)
+        result = {**held["action_result"], "more": 1}
+        (folder.path / name).write_text(json.dumps({**held, "action_result": result, "more": 1}))
+
+        assert folder.queue.find(HASH).policy_name == held["policy_name"]
+        assert (folder.path / name).exists()
 
     @pytest.mark.parametrize("how", CHANGES)
     def test_it_is_told_removed_and_made_anew(self, folder, how):

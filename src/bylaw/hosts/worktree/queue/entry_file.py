@@ -31,9 +31,7 @@ class CorruptEntryError(ValueError):
     """Why a file of the queue is no entry."""
 
 
-class ActionResult(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class ActionResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What evaluating gave (DW-070, DW-A16).
 
     Of a command: the first run that failed, else the first; the streams are those of all that
@@ -70,8 +68,8 @@ def last_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
 
 
-class QueueEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One entry; a time is a text in ISO 8601."""
+class QueueEntry(Struct, frozen=True, kw_only=True):
+    """One entry; a time is a text in ISO 8601. A key that is not known here makes it no other one."""
 
     policy_name: Name
     trigger_hash: str
