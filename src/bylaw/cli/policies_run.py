@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.model.effects import PromptShow
 
 NOTHING = "no policy needs attention"
 NO_POLICIES = "there are no policies here; `bylaw policies new NAME` writes one"
@@ -105,10 +106,16 @@ def _as_json(result: PolicyRun, messages: list[str]) -> None:
             "entries": to_builtins(result.entries),
             "output": "\n".join(messages),
             "messages": messages,
+            "shown": [_without_op(one) for one in in_order(result.shown)],
             "refused": list(result.refused),
             "diagnostics": json_printer.as_data(result.diagnostics),
         }
     )
+
+
+def _without_op(one: PromptShow) -> dict[str, Any]:
+    shown: dict[str, Any] = to_builtins(one)
+    return {key: value for key, value in shown.items() if key != "op"}
 
 
 def _as_text(result: PolicyRun, messages: list[str]) -> None:

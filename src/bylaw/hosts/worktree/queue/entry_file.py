@@ -69,7 +69,7 @@ def last_lines(text: str) -> list[str]:
 
 
 class QueueEntry(Struct, frozen=True, kw_only=True):
-    """One entry; a time is a text in ISO 8601. A key that is not known here makes it no other one."""
+    """One entry; a time is a text in ISO 8601. Keys that are not known are passed over."""
 
     policy_name: Name
     trigger_hash: str
