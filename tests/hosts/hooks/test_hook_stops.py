@@ -279,3 +279,43 @@ def test_a_cursor_stop_that_fails_does_not_go_round_for_ever(tmp_path):
 
     assert "bylaw failed" in stop(0).answer["followup_message"]
     assert stop(1).answer == {}
+
+
+@pytest.mark.parametrize("broken", ["journal", "state"])
+def test_a_stop_that_fails_is_let_go_also_of_a_client_that_does_not_say_it(repository, broken):
+    """After as many blocks as a violation has; the person is told what is broken."""
+    state = repository.root / ".bylaw/state"
+    if broken == "journal":
+        assert repository.stop("Done. <promise>tests</promise>").code in (0, 2)
+        for one in state.glob("journal.db*"):
+            one.write_bytes(b"no database" * 1000)
+    else:
+        state.parent.mkdir(exist_ok=True)
+        state.write_text("no folder")
+
+    stops = [repository.stop() for _ in range(4)]
+
+    assert [one.code for one in stops] == [2, 2, 2, 0]
+    assert "nothing was checked" in stops[-1].answer["systemMessage"]
+    assert "bylaw doctor" in stops[-1].answer["systemMessage"]
+    assert repository.stop(session="another").code == 2
+
+
+def test_a_stop_that_is_judged_ends_the_count(repository):
+    settings = repository.root / "bylaw.toml"
+    before = settings.read_text() if settings.exists() else ""
+    for _ in range(2):
+        settings.write_text("[stop]\nmax_bloks = 1\n")
+        assert [repository.stop().code for _ in range(2)] == [2, 2]
+        settings.write_text(before)
+        assert repository.stop("<promise>tests</promise>").code in (0, 2)
+
+
+def test_why_a_policy_cannot_be_judged_is_told_with_a_way_out(repository):
+    queue = repository.root / ".deepwork/tmp/policy/queue"
+    queue.parent.mkdir(parents=True)
+    queue.write_text("no folder")
+    reason = repository.stop().answer["reason"]
+
+    assert ".deepwork/tmp/policy" in reason
+    assert "`bylaw doctor --release 10` opens gates" in reason

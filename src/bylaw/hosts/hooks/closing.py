@@ -57,6 +57,9 @@ BY_WORDS_ALONE = frozenset({"cursor", "opencode"})
 # What is printed where there is nothing to say.
 SILENCE = {"cursor": "{}\n", "opencode": "{}\n"}
 
+# Clients that show such a message to the person, whatever else happens.
+_WARNS = frozenset({"claude", "codex", "qwen", "droid", "gemini"})
+
 # Seconds after which the front end gives up; the client is told to wait longer than that.
 PATIENCE_S = 45.0
 STOP_PATIENCE_S = 585.0
@@ -117,6 +120,11 @@ def closed(host: str, event: str, reason: str) -> tuple[str, str, int]:
     words = quoted(reason)
     filled = form % (event, words) if form is TOOL else form % ((words,) * form.count("%s"))
     return filled + "\n", reason + "\n", 0 if host in BY_WORDS_ALONE else REFUSED
+
+
+def warned(host: str, words: str) -> str:
+    """What is printed so that the person reads it; empty if the client has no such words."""
+    return f'{{"systemMessage":{quoted(words)}}}\n' if host in _WARNS else ""
 
 
 def quoted(text: str) -> str:

@@ -21,7 +21,9 @@ from bylaw.hosts.hooks.closing import (
     closed,
     is_gate,
     patience_s,
+    warned,
 )
+from bylaw.hosts.hooks.failed_stops import are_counted, forget, lets_go
 from bylaw.hosts.hooks.line import GO, TAKEN, connected, is_wanted, request, resident_command
 from bylaw.hosts.hooks.packing import ANSWER, FAILED, OPEN, message_in, send, unpack
 
@@ -52,31 +54,35 @@ def run(host: str, event: str) -> int:
     opens = said.startswith(OPEN)
     kind, body = message_in(said)
     if kind == ANSWER:
-        return _print(*unpack(body))
+        code = _print(*unpack(body))
+        if event in STOP_NAMES and are_counted():
+            forget(host, event, _told(data))
+        return code
     if kind == FAILED:
         why = body.decode("utf-8", "replace")
     return _fail(host, event, why or "it ended without an answer", data, opens=opens)
 
 
-def _goes_round(event: str, data: bytes) -> bool:
-    """Whether a stop was blocked just before: a gate that fails must not keep an agent for ever."""
-    if (event or _event_named_in(data)) not in STOP_NAMES:
+def _goes_round(host: str, event: str, data: bytes) -> bool:
+    """Whether stops were blocked just before: a gate that fails must not keep an agent for ever."""
+    told = _told(data)
+    name = event or str(told.get("hook_event_name"))
+    if name not in STOP_NAMES:
         return False
-    told = data.replace(b" ", b"")
-    rounds = told.partition(b'"loop_count":')[2][:1]
-    return b'"stop_hook_active":true' in told or b"1" <= rounds <= b"9"
+    rounds = told.get("loop_count")
+    again = told.get("stop_hook_active") is True or (isinstance(rounds, int) and rounds > 0)
+    return lets_go(host, name, told) or again
 
 
-def _event_named_in(data: bytes) -> str:
-    """What the payload itself says; only what stands at its top counts: arguments may say all."""
-    import json  # noqa: PLC0415 - heavy, and needed only where a call without an event failed
+def _told(data: bytes) -> dict[str, object]:
+    """What stands at the top of a payload: what is below may be an agent's own words."""
+    import json  # noqa: PLC0415 - heavy, and needed only where a call failed
 
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
-        return ""
-    name = found.get("hook_event_name") if isinstance(found, dict) else ""
-    return name if isinstance(name, str) else ""
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _payload(until: float) -> tuple[bytes, bool]:
@@ -180,11 +186,13 @@ def _fail(host: str, event: str, why: str, data: bytes = b"", *, opens: bool = F
     reason = f"bylaw failed, so nothing is let through: {why}\n{WAY_OUT}"
     if host not in CLOSED_WORDS:
         reason = f"nothing is let through: {why}"  # no failure: nobody should open gates for it
-    if is_gate(host, event) and not (opens or _may_open(event, data)):
+    if is_gate(host, event) and not (opens or _may_open(host, event, data)):
         stdout, stderr, code = closed(host, event, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
-    note = f"bylaw failed, and nothing was checked: {why}\n"
-    return _print(SILENCE.get(host, "").encode(), note.encode("utf-8", "replace"), 0)
+    note = f"bylaw failed, and nothing was checked: {why}"
+    told = warned(host, f"{note}\n{WAY_OUT}") if event in STOP_NAMES else ""
+    words = (told or SILENCE.get(host, "")).encode()
+    return _print(words, f"{note}\n".encode("utf-8", "replace"), 0)
 
 
 def _no_client(host: str) -> str:
@@ -197,12 +205,12 @@ def _no_client(host: str) -> str:
     return f"there is no client `{visible(brief(host))}`; {meant}known: {known}"
 
 
-def _may_open(event: str, data: bytes) -> bool:
+def _may_open(host: str, event: str, data: bytes) -> bool:
     """Whether a stop goes round, or a person has opened gates, see `bylaw doctor --release`."""
     try:
         from bylaw.hosts.hooks.open_gates import released_until  # noqa: PLC0415 - seldom needed
 
-        return bool(released_until()) or _goes_round(event, data)
+        return bool(released_until()) or _goes_round(host, event, data)
     except Exception:  # noqa: BLE001 - what fails here must not open a gate either
         return False
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Decision, Reason
 
 COMMAND = "command"
+# Of a policy that cannot be judged: nothing that an agent says helps.
+WAY_OUT = (
+    "a person has to mend that; what lies in `.deepwork/tmp` and `.bylaw/state` may be moved away, "
+    "and `bylaw doctor --release 10` opens gates for ten minutes"
+)
 
 
 class Demand(NamedTuple):
@@ -39,7 +44,9 @@ def demands(
     """
     standing, others = unanswered(decision, shown, policies.titles)
     for reason in others:
-        yield Demand(reason.text, reason.rule, (reason.uid,))
+        because = f"\n{policies.unknown}; {WAY_OUT}" if _is_of_policy(reason) else ""
+        text = reason.text + (because if policies.unknown else "")
+        yield Demand(text, reason.rule, (reason.uid,))
     if standing:
         uids = {one.rule: one.uid for one in decision.reasons if _is_of_policy(one)}
         for text, names in policy_texts(standing, policies.output_mode()):

@@ -1,0 +1,66 @@
+"""Stops that could not be judged because Bylaw failed → whether the next one is let go.
+
+A gate that fails must not keep an agent for ever, and not every client says that it was blocked
+just before. So failures of a session are counted where they cannot break: in the user's own state
+folder, a byte each in a file. A stop that is judged ends the count, and so does time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from bylaw.runtime.own_place import is_own, state_home
+from bylaw.runtime.paths import as_bytes
+
+TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = "failed-stops"
+MAX_BLOCKS = 3  # as `[stop] max_blocks`, whose settings may be what fails
+FORGOTTEN_S = 3600.0
+_SESSIONS = ("session_id", "sessionId", "conversation_id", "cwd")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+
+
+def lets_go(host: str, event: str, payload: Mapping[str, object]) -> bool:
+    """Count one more failed stop; whether so many were blocked that this one goes through."""
+    folder = state_home()
+    if not folder:
+        return False
+    place = as_bytes(f"{folder}/{FOLDER}")
+    os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is heavy here
+    if not is_own(os.stat(place, follow_symlinks=False)):  # noqa: PTH116 - same
+        return False
+    file = os.open(place + b"/" + _name(host, event, payload), _NEW, 0o600)
+    try:
+        found = os.fstat(file)
+        if time.time() - found.st_mtime > FORGOTTEN_S:
+            os.ftruncate(file, 0)
+        os.write(file, b".")
+        return os.fstat(file).st_size > MAX_BLOCKS
+    finally:
+        os.close(file)
+
+
+def are_counted() -> bool:
+    """Whether any session has failed stops: mostly nobody has to look further."""
+    folder = state_home()
+    return bool(folder) and os.path.isdir(as_bytes(f"{folder}/{FOLDER}"))  # noqa: PTH112 - same
+
+
+def forget(host: str, event: str, payload: Mapping[str, object]) -> None:
+    """A stop was judged: the next failure is the first one."""
+    name = as_bytes(f"{state_home()}/{FOLDER}/") + _name(host, event, payload)
+    try:
+        os.unlink(name)  # noqa: PTH108 - same
+    except OSError:
+        return
+
+
+def _name(host: str, event: str, payload: Mapping[str, object]) -> bytes:
+    """It is a name and no secret, and `hashlib` is heavy."""
+    session = next((str(payload[key]) for key in _SESSIONS if payload.get(key)), "")
+    data = f"{host}\n{event}\n{session}".encode("utf-8", "surrogatepass")
+    return b"%016x" % (int.from_bytes(data, "big") % (2**61 - 1))
