@@ -319,3 +319,42 @@ def test_why_a_policy_cannot_be_judged_is_told_with_a_way_out(repository):
 
     assert ".deepwork/tmp/policy" in reason
     assert "`bylaw doctor --release 10` opens gates" in reason
+
+
+class TestEarlierMessages:
+    """DW-A20: a promise counts in any message after the instructions were shown"""
+
+    def say(self, repository, *texts, role="assistant"):
+        lines = [{"type": role, "message": {"role": role, "content": one}} for one in texts]
+        with (repository.root.parent / "transcript.jsonl").open("a") as file:
+            file.writelines(json.dumps(one) + "\n" for one in lines)
+
+    def stop(self, repository, text="Done.", *, again=False):
+        about = {"stop_hook_active": again, "last_assistant_message": text}
+        path = str(repository.root.parent / "transcript.jsonl")
+        return repository.call("Stop", transcript_path=path, **about).code
+
+    def test_a_promise_before_the_last_message(self, repository):
+        self.say(repository, "hello", role="user")
+        self.say(repository, "I begin.")
+        assert self.stop(repository) == 2
+        self.say(repository, "Stop hook feedback", role="user")
+        self.say(repository, "It is done. <promise>tests</promise>", "Now I sum up.")
+        assert self.stop(repository, "Now I sum up.", again=True) == 0
+
+    def test_one_from_before_the_instructions_covers_nothing(self, repository):
+        self.say(repository, "go", role="user")
+        self.say(repository, "I promise. <promise>tests</promise>", "And I stop.")
+        assert self.stop(repository, "And I stop.") == 2
+        self.say(repository, "I stop again.")
+        assert self.stop(repository, "I stop again.", again=True) == 2
+
+    def test_one_that_the_client_writes_down_later_is_heard_once(self, repository):
+        """It settled what was shown before it, not what was shown with the answer to it."""
+        assert self.stop(repository, "Hm.") == 2
+        repository.write("src/other.py", "print(2)\n")
+        promise = "Done. <promise>tests</promise>"
+        assert self.stop(repository, promise, again=True) == 2
+        self.say(repository, promise)
+        self.say(repository, "I stop.")
+        assert self.stop(repository, "I stop.", again=True) == 2

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bylaw.dialects.file_policies.promises import promises
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.hooks.base import STOPS, Told
@@ -31,12 +32,13 @@ from bylaw.hosts.hooks.notes import (
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
+from bylaw.hosts.hooks.transcripts import NOTHING_SAID, Said, said_since
 from bylaw.hosts.worktree.demands import demands
 from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.errors import BylawError
-from bylaw.model.event import AgentStop, ToolAfter, ToolBefore, TurnEnd, TurnStart
+from bylaw.model.event import AgentStop, Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import Kind, Moment
+from bylaw.model.vocabulary import Kind, Moment, Role
 from bylaw.runtime.effects import ABILITIES, Ask
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
@@ -50,6 +52,7 @@ from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import trust_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import ExitStack
 
     from bylaw.hosts.hooks.base import Heard
@@ -99,9 +102,12 @@ class Desk:
             if approvals:
                 # Also of a call that is refused below: what fails in between may let it run.
                 self._noted += approvals.hear(event, session)
-            told = self._judged(event, session, notes.in_a_row)
+            read = _read_on(event, notes)
+            told = self._judged(event, session, notes.in_a_row, read.texts)
             with changing_notes(self._root, session) as notes:
                 now = self._told(event, told, notes)
+                if read.end:
+                    notes.has_read(event.transcript, read.end)
             if approvals and now.refused:
                 approvals.denied(event, session)
             return now
@@ -111,6 +117,8 @@ class Desk:
             notes.in_a_row = 0
         if heard.moment in STOPS and told.refused:
             notes.in_a_row += 1
+        if heard.moment in STOPS:
+            notes.heard = digest_of(heard.text) if heard.text else ""
         self._host.for_person += notes.once(self._noted)
         now = delivered(heard, told, self._host, self._abilities, notes)
         if heard.moment is Moment.STOP:
@@ -141,12 +149,13 @@ class Desk:
             against = objections(answer.deciding.reasons)
             self._host.for_model += [against] if against else []
 
-    def _judged(self, heard: Heard, session: str, in_a_row: int) -> Told:
+    def _judged(self, heard: Heard, session: str, in_a_row: int, said: Sequence[str]) -> Told:
         withheld = ""
         alone = self._leaves_alone(heard)
         if not alone:
             self._judge_files(heard, session)
-        for event in events_of(heard):
+        promised = [Message(role=Role.ASSISTANT, text=text) for text in said if promises(text)]
+        for event in (*promised, *events_of(heard)):
             stamped = self._stamped(event, session, heard)
             if alone and not _touches_protected(stamped):
                 continue
@@ -233,3 +242,22 @@ def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
     is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
     is_prompt = heard.moment is Moment.PROMPT
     return dataclasses.replace(heard, text="") if is_prompt and is_echo else heard
+
+
+def _read_on(heard: Heard, notes: SessionNotes) -> Said:
+    """What the agent said since it was last judged, before the last that it said.
+
+    A new prompt begins anew. What a client told us at once and wrote down later is not new.
+    """
+    if not heard.transcript or (heard.moment is Moment.PROMPT and not heard.text):
+        return NOTHING_SAID
+    if heard.moment is Moment.PROMPT:
+        return Said((), said_since(heard.transcript, None).end)
+    if heard.moment not in STOPS:
+        return NOTHING_SAID
+    said = said_since(heard.transcript, notes.read_until.get(digest_of(heard.transcript)))
+    texts = said.texts
+    if texts and notes.heard == digest_of(texts[0]):
+        texts = texts[1:]
+    last = (heard.text or "").strip()
+    return Said(tuple(text for text in texts if text.strip() != last), said.end)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_NOTES_BYTES = 4 << 20
 MAX_WAITING = 100
 MAX_TOLD = 100
+MAX_TRANSCRIPTS = 20  # subagents have their own
 MAX_WAITING_CHARS = 200_000
 
 
@@ -33,13 +34,21 @@ class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaul
     """`in_a_row`: stops that were blocked since a person last spoke; `waiting`: texts.
 
     `blocked_with` is the digest of what the last stop was blocked with, empty if it was not; `told`
-    is what the person need not hear again.
+    is what the person need not hear again. `read_until` says how far each transcript was read, and
+    `heard` is the digest of what was heard last: a client may write it down later.
     """
 
     in_a_row: int = 0
     blocked_with: str = ""
     waiting: list[str] = []
     told: list[str] = []
+    read_until: dict[str, int] = {}
+    heard: str = ""
+
+    def has_read(self, transcript: str, until: int) -> None:
+        """What comes from now on is new."""
+        kept = [one for one in self.read_until.items() if one[0] != digest_of(transcript)]
+        self.read_until = dict([*kept, (digest_of(transcript), until)][-MAX_TRANSCRIPTS:])
 
     def once(self, texts: list[str]) -> list[str]:
         """Those that were not told in this session before."""

@@ -1,4 +1,4 @@
-"""The end of a client's transcript → what the agent said last, since a person last spoke.
+"""The end of a client's transcript → what the agent said, last or since it was last asked.
 
 Clients that do not say it with a stop write it down: one JSON object a line, each in a form of its
 own. What is not understood is passed over, as is a line that is not whole.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.model.strict_json import JsonError, read_json
@@ -71,26 +72,54 @@ def last_text(path: str, patience_s: float = PATIENCE_S) -> str | None:
         time.sleep(_PAUSE_S)
 
 
+class Said(NamedTuple):
+    """What the agent said, oldest first, and up to which byte of the file that was read."""
+
+    texts: tuple[str, ...]
+    end: int
+
+
+NOTHING_SAID = Said((), 0)
+
+
+def said_since(path: str, start: int | None) -> Said:
+    """What the agent said from a place in the file on; without one, since a person last spoke.
+
+    A file that is shorter by now is another one.
+    """
+    size, data = _from(path, start)
+    is_whole = start is None or start > size
+    end = size - (len(data) - data.rfind(b"\n") - 1)
+    lines = [*_newest_first(data[: data.rfind(b"\n") + 1])]
+    if is_whole:
+        lines = [*takewhile(lambda one: one.speaker != _PERSON, lines)]
+    texts = [one.text for one in reversed(lines) if one.speaker == _AGENT and one.text]
+    return Said(tuple(texts), end)
+
+
+def _from(path: str, start: int | None) -> tuple[int, bytes]:
+    """How long a file is, and what it holds from there on, of too much the end."""
+    try:
+        with open_regular(path) as descriptor:
+            size = os.fstat(descriptor).st_size
+            known = start if start is not None and start <= size else 0
+            os.lseek(descriptor, max(known, size - MAX_TAIL), os.SEEK_SET)
+            data = read_at_most(descriptor, MAX_TAIL)[:MAX_TAIL]
+            return max(known, size - MAX_TAIL) + len(data), data
+    except (OSError, ValueError):
+        return 0, b""
+
+
 def _looked_up(path: str) -> tuple[str | None, bool]:
     """What the agent said last, and whether nothing came behind it."""
     is_newest = True
-    for line in _newest_first(_tail(path)):
+    for line in _newest_first(_from(path, None)[1]):
         if line.speaker == _PERSON:
             break
         if line.speaker == _AGENT and line.text:
             return line.text, is_newest and not line.calls
         is_newest = False
     return None, False
-
-
-def _tail(path: str) -> bytes:
-    try:
-        with open_regular(path) as descriptor:
-            size = os.fstat(descriptor).st_size
-            os.lseek(descriptor, max(0, size - MAX_TAIL), os.SEEK_SET)
-            return read_at_most(descriptor, MAX_TAIL)[:MAX_TAIL]
-    except (OSError, ValueError):
-        return b""
 
 
 def _newest_first(data: bytes) -> Iterator[_Line]:
