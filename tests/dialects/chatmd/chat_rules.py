@@ -67,10 +67,10 @@ def book(text, files=None):
     return Book(dialect="chatmd", path=PATH, files=(PATH,), digest="", groups=groups)
 
 
-def session(text, *, perform=lambda step: DONE, files=None):
+def session(text, *, perform=lambda step: DONE, files=None, most=1_000):
     """A session under the rules of a file that loads without errors."""
     assert not errors(text), errors(text)
-    driven.append(Driven(book(text, files), perform=perform))
+    driven.append(Driven(book(text, files), perform=perform, most=most))
     return driven[-1]
 
 

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import time
 import venv
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def repository(tmp_path):
     made.rules(NO_SHELL)
     yield made
     for process in residents(made):
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it ends by itself, too
+            os.kill(process, signal.SIGKILL)
 
 
 def socket_of(repository):
