@@ -1,18 +1,14 @@
 """What the recipes promise beside their examples, which `tests/test_spec.py` runs."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
+from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.runtime.effects import ABILITIES
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
-
-import hosts_tables  # noqa: E402 - docs/ is no package
-
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"\n## (?=.+\n\n)", PAGE)[1:]  # a heading in an output has no line after it
 # It takes files away, and there is no code whose tests could change with it.
@@ -32,11 +28,11 @@ def test_a_recipe_is_tried_by_what_a_client_sends(section):
 
 
 def names(host, ours):
-    return {name for name, sort in hosts_tables._sorts(host).items() if ours in sort.also}
+    return {name for name, sort in adapter_named(host).sorts.items() if ours in sort.also}
 
 
 def all_names(host):
-    return set(hosts_tables._sorts(host))
+    return set(adapter_named(host).sorts)
 
 
 @pytest.mark.parametrize("host", ABILITIES)
