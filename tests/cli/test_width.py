@@ -18,7 +18,12 @@ COLUMNS = 80
 
 def verbs(command, words=()):
     """Every verb with its help, below a group as well."""
-    context = click.Context(command, info_name=" ".join(("bylaw", *words)), terminal_width=COLUMNS)
+    context = click.Context(
+        command,
+        info_name=" ".join(("bylaw", *words)),
+        terminal_width=COLUMNS,
+        **command.context_settings,  # a command keeps the first help option that it makes
+    )
     yield words, command.get_help(context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
