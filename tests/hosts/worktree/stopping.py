@@ -87,6 +87,7 @@ class World:
         with self.open() as (host, loop):
             [answer] = loop.take([event])
             self.shown = host.shown
+            self.processes = host.tree.processes
             self.effects = [
                 *read_effects(loop.journal, answer.event.session, answer.event.seq),
             ]

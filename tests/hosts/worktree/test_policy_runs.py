@@ -427,6 +427,7 @@ class TestTrust:
 
         assert (stop.verdict, world.ran) == (Verdict.ALLOW, [])
         assert world.held()["status"] == "queued"
+        assert world.processes <= 4  # of git: nothing can have changed between the rounds
         world.trust = Trust.for_one_run
         world.stop()
         assert (world.held()["status"], world.ran) == ("passed", ["a.py"])

@@ -72,6 +72,7 @@ class FilePolicies:
         self.titles: dict[str, str] = {}
         self._policies: dict[str, str] = {}
         self._wants_abandoned = False
+        self._has_run = False
 
     def put_in_force(
         self,
@@ -158,9 +159,13 @@ class FilePolicies:
             return None
 
     def _changes(self, event: Event, need: Need, *, is_first: bool) -> Changes:
-        """Against all baselines that any policy has: git is asked once for them together."""
-        if is_first:
+        """Against all baselines that any policy has: git is asked once for them together.
+
+        Between the rounds of one stop nothing happens but commands.
+        """
+        if is_first and (event.round <= 1 or self._has_run):
             self.tree.forget()
+            self._has_run = False
         wanted = self._wanted | {CompareTo(need.key)}
         found = self.tree.changes(wanted, owner_of(event.session))
         for note in self.tree.notes:
@@ -212,6 +217,7 @@ class FilePolicies:
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
         outcome = self._commands.perform(due, event)
+        self._has_run = self._has_run or outcome.status is not EffectStatus.REFUSED
         if outcome.status is EffectStatus.REFUSED:
             why = as_text(outcome.says(OutcomePart.ERROR))
             self._tell(f"the command of `{due.plan.rule}` was not run: {why}")
