@@ -172,7 +172,7 @@ class TestNotChecked:
         assert done.returncode == 1
         said = told(done)
         found = said.pop("diagnostics")
-        nothing = dict.fromkeys(("entries", "messages", "shown", "refused"), [])
+        nothing = {key: [] for key in ("entries", "messages", "shown", "refused")}
         assert said == {**nothing, "output": ""}
         assert "error" in done.stderr
         return [(one["code"], one["severity"], one["message"]) for one in found]
