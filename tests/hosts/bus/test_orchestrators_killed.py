@@ -4,10 +4,11 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -185,10 +186,18 @@ def watched(repository):
     (repository.root / "work/wait.py").write_text(WAIT)
     (repository.root / "seen").mkdir()
     with repository.start() as running:  # what is there at the very first start is no change
-        running.until((repository.root / ".bylaw/state/watch.db").exists)
-        time.sleep(0.3)
+        running.until(lambda: is_known(repository.root / ".bylaw/state/watch.db"))
         assert running.end() == 0
     return repository
+
+
+def is_known(path):
+    """Whether the watcher has kept what lies there: it sets the version last."""
+    if not path.exists():
+        return False
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(path)) as database:
+        return database.execute("PRAGMA user_version").fetchone() != (0,)
+    return False
 
 
 def told_changes(watched):

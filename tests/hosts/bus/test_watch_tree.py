@@ -12,7 +12,7 @@ from watching import EXCLUDED, STORE, Told, brief, write
 
 from bylaw.hosts.bus.watcher import scan
 from bylaw.hosts.bus.watcher.plan import plan
-from bylaw.hosts.bus.watcher.store import AlreadyWatchedError
+from bylaw.hosts.bus.watcher.store import AlreadyWatchedError, SnapshotStore
 from bylaw.hosts.bus.watcher.watcher import AT_REST_S, SETTLED_S, FileWatcher
 from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.model.errors import BylawError
@@ -383,6 +383,21 @@ def test_a_snapshot_that_says_something_else_is_begun_anew(root, statement):
     with Told(root) as told:
         assert told.at_start == []
         assert len(told.watcher.notes) == 1
+
+
+@pytest.mark.parametrize("ask", [SnapshotStore.load, SnapshotStore.handled])
+def test_a_snapshot_that_cannot_be_read_just_now_is_not_begun_anew(root, ask):
+    with Told(root):
+        pass
+    store = SnapshotStore(str(root / STORE))
+    store._database.set_progress_handler(lambda: 1, 1)  # SQLite gives up, as when others hold it
+    with pytest.raises(BylawError, match="cannot be opened: interrupted"):
+        ask(store)
+    store.close()
+    write(root, "a")
+    with Told(root) as told:
+        assert told.at_start == [("created", "a")]
+        assert told.watcher.notes == []
 
 
 def test_a_snapshot_that_is_damaged_meanwhile_is_begun_anew(root):

@@ -41,6 +41,8 @@ _MAKE_HANDLED = """
         after_seq INTEGER NOT NULL
     ) STRICT
 """
+# Above these bits SQLite says it more exactly.
+_PRIMARY_CODE = 0xFF
 _PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files WHERE path = ?"
 
@@ -73,7 +75,7 @@ class SnapshotStore:
         try:
             return self._load()
         except (sqlite3.DatabaseError, ValueError, TypeError) as wrong:
-            self._begin_anew(str(wrong))
+            self._begin_anew_if_damaged(wrong)
             return None
 
     def handled(self) -> tuple[FileChange, int] | None:
@@ -85,7 +87,7 @@ class SnapshotStore:
             change, path, old_path, actor, after_seq = found
             return FileChange(Change(change), path, old_path, ActorHint(actor)), after_seq
         except (sqlite3.DatabaseError, ValueError) as wrong:
-            self._begin_anew(str(wrong))
+            self._begin_anew_if_damaged(wrong)
             return None
 
     def save(
@@ -141,8 +143,8 @@ class SnapshotStore:
     def _open(self) -> sqlite3.Connection:
         try:
             return self._connect()
-        except sqlite3.OperationalError as wrong:  # no room, no right: the file may be sound
-            raise BylawError(f"what is known of the files cannot be opened: {wrong}") from None
+        except sqlite3.OperationalError as wrong:
+            raise _not_opened(wrong) from None
         except sqlite3.DatabaseError as wrong:
             self._remove(str(wrong))
             return self._connect()
@@ -204,6 +206,13 @@ class SnapshotStore:
             rows = [(*astuple(change), after_seq) for change, after_seq in _listed(handled)]
             self._database.executemany("INSERT INTO handled VALUES (?, ?, ?, ?, ?)", rows)
 
+    def _begin_anew_if_damaged(self, wrong: Exception) -> None:
+        """BylawError where the file may be sound: it is held, or the disk does not answer."""
+        code = wrong.sqlite_errorcode if isinstance(wrong, sqlite3.OperationalError) else None
+        if code is not None and code & _PRIMARY_CODE != sqlite3.SQLITE_ERROR:
+            raise _not_opened(wrong) from None
+        self._begin_anew(str(wrong))
+
     def _begin_anew(self, why: str) -> None:
         self._database.close()
         self._remove(why)
@@ -233,6 +242,10 @@ class _all_or_nothing:  # noqa: N801 - read as a word
             self._database.execute("COMMIT")
         elif self._database.in_transaction:
             self._database.execute("ROLLBACK")
+
+
+def _not_opened(wrong: Exception) -> BylawError:
+    return BylawError(f"what is known of the files cannot be opened: {wrong}")
 
 
 def _listed(handled: tuple[FileChange, int] | None) -> list[tuple[FileChange, int]]:
