@@ -55,6 +55,23 @@ def test_nothing_changed(root):
     assert "no policies" not in done.stderr
 
 
+def test_what_a_removed_policy_left_is_skipped_and_can_be_decided_again(root):
+    """DW-076: by a rule that is stored like every other"""
+    policy(root, "readme-accuracy", README)
+    (root / "src/a.py").write_text("a")
+    assert run(root).returncode == 1
+    (root / ".deepwork/policies/readme-accuracy.md").unlink()
+    [entry] = told(run(root, "--format", "json"))["entries"]
+    again = (*BYLAW[:3], "verify", "--decisions")
+    verified = subprocess.run(again, cwd=root, check=False, capture_output=True, text=True)
+
+    assert (entry["status"], entry["action_result"]["output"]) == (
+        "skipped",
+        "the policy was removed",
+    )
+    assert verified.returncode == 0, verified.stdout
+
+
 def test_there_are_no_policies(root):
     done = run(root)
     assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")
@@ -155,7 +172,8 @@ class TestNotChecked:
         assert done.returncode == 1
         said = told(done)
         found = said.pop("diagnostics")
-        assert said == {"entries": [], "output": "", "messages": [], "refused": []}
+        nothing = {key: [] for key in ("entries", "messages", "shown", "refused")}
+        assert said == {**nothing, "output": ""}
         assert "error" in done.stderr
         return [(one["code"], one["severity"], one["message"]) for one in found]
 
