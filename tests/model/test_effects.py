@@ -26,7 +26,7 @@ PARAMETERS = {
     "notify": "text category priority deliver_at",
     "log": "text level",
     "event.emit": "type payload",
-    "command.run": "argv cwd timeout_s check_idempotent files",
+    "command.run": "argv cwd timeout_s check_idempotent files root_at",
     "lock.acquire": "key",
     "lock.release": "key",
     "bus.write": "channel text",

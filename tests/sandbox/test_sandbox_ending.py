@@ -105,8 +105,11 @@ class TestTidy:
                 "sleep 600 & (setsid sleep 600 &) ; true",
                 "left 2 processes behind, which were ended",
             ),
-            ("head -c 10000001 /dev/zero", "wrote more than 10,000,000 bytes"),
-            ("head -c 10000000 /dev/zero >&2; echo", "wrote more than 10,000,000 bytes"),
+            ("head -c 10000001 /dev/zero", "wrote more than 10,000,000 bytes, and was ended"),
+            (
+                "head -c 10000000 /dev/zero >&2; echo",
+                "wrote more than 10,000,000 bytes, and was ended",
+            ),
             ("sleep 600 & exit 3", "exit code 3"),
         ],
     )

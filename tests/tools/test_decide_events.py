@@ -113,6 +113,7 @@ class TestShape:
                 "timeout_s": 5,
                 "check_idempotent": False,
                 "files": [],
+                "root_at": [],
             }
         ]
         assert list(line["effects"][0])[:3] == ["op", "rule", "uid"]

@@ -109,7 +109,8 @@ def test_there_were_a_thousand_turns_and_kills_of_every_kind(crashed):
     killed = sum((one.killed for one in crashed), Counter())
     assert set(killed) == set(KINDS) > set(PLACES)
     assert sum(killed.values()) > 100
-    assert sum("<archive" in one.text for one in crashed) == CHATS
+    # A kill may meet every compaction of a chat: what was interrupted is not begun again.
+    assert sum("<archive" in one.text for one in crashed) > CHATS * 3 // 4
 
 
 def test_every_request_was_what_the_file_held(crashed):
