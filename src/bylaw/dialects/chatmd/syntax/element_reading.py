@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from bylaw.dialects.chatmd.syntax.opened import Opened
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from bylaw.model.source import Span
 
 
-class ElementReading:
+class ElementReading(ABC):
     """One element while it is read; `MARKS` are what may mean something in it."""
 
     MARKS: ClassVar[re.Pattern[str]]
@@ -49,8 +50,10 @@ class ElementReading:
             return self._scan.add_plain(self._opened.children, mark)
         return self._end_tag(mark) if mark.closing else self._start_tag(mark)
 
+    @abstractmethod
     def _end_tag(self, mark: Mark) -> int:
-        raise NotImplementedError
+        """Take in the end of an element, this one or another."""
 
+    @abstractmethod
     def _start_tag(self, mark: Mark) -> int:
-        raise NotImplementedError
+        """Take in an element that begins inside."""
