@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct, field
 
 from bylaw.cli.asking import agreed
 from bylaw.cli.failure import MISTAKE
@@ -40,8 +40,7 @@ _NEXT = (
 _NO_HOOKS = ("bylaw install HOST", "hooks for a coding agent, without which no rule is enforced")
 
 
-@dataclass(frozen=True, slots=True)
-class InitPlan:
+class InitPlan(Struct, frozen=True):
     """What is to be laid out and installed, and what a person does afterwards."""
 
     root: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from bylaw.cli.asking import agreed
 from bylaw.cli.failure import MISTAKE
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
 
 
-@dataclass(frozen=True, slots=True)
-class _NewFile:
+class _NewFile(Struct, frozen=True):
     path: str
     text: str
     standing: InPlace

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.output import emit, text_or_json, write
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\w[\w-]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
+class _Wish(Struct, frozen=True, kw_only=True):
     """What the options say."""
 
     mode: str

@@ -7,10 +7,12 @@ is the same for all languages and stands outside of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bylaw.model.errors import BylawError
 from bylaw.model.procedure import Flow, Group, Procedure, SortKey
@@ -78,8 +80,7 @@ class NothingBeside:
         raise BesideError(f"`{path}` is not there")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFile:
+class RuleFile(Struct, frozen=True):
     """A text of a language, named from the root, with the digest of its bytes.
 
     `known` is what the language noted when it last found this very text faultless. It knows of
@@ -97,8 +98,7 @@ class RuleFile:
         return self.source.path
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What the files of one book give.
 
     The groups are there even if no file has rules. A file with an error is broken: it is
@@ -111,8 +111,7 @@ class Loaded:
     notes: Mapping[str, bytes] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhenBroken:
+class WhenBroken(Struct, frozen=True, kw_only=True):
     """What a file that does not load does instead: its verdict on these kinds of events.
 
     A language that can gate denies whatever the file could have denied; others warn, once a
@@ -134,8 +133,7 @@ class Startable(StrEnum):
     SERVER = "server"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Start:
+class Start(Struct, frozen=True, order=True):
     """One thing that a rule can start: a command line, the name of a tool, an address.
 
     `script` is the program of a command line that is a file of the repository, by its path.
@@ -185,8 +183,7 @@ class Dialect(Protocol):
         """Everything that the book of these files can start, for the person who must trust it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FixedReason:
+class FixedReason(Struct, frozen=True):
     """A reason that was known at load."""
 
     text: str

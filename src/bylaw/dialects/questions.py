@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.decision import Match
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 _TEXT = "text"
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """A check that gives a text, or nothing if there is nothing to say."""
 
     ask: Callable[[View], str]
@@ -27,8 +27,7 @@ class Question:
         return Match({_TEXT: text}) if text else None
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """The answer as the reason."""
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker

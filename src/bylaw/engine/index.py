@@ -6,8 +6,10 @@ cost of an event does not grow with rules that are about something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bylaw.engine.fast import Holding, compile_bucket
 from bylaw.engine.order import in_order
@@ -32,8 +34,7 @@ MAX_BUCKETS = 1_024
 Key = tuple[type[Common], CallStatus | None, int, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedGroup:
+class OrderedGroup(Struct, frozen=True):
     """A group with its rules in the order of visiting, and the book it belongs to."""
 
     name: str
@@ -43,8 +44,7 @@ class OrderedGroup:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """The rules of one group that an event can concern."""
 
     group: OrderedGroup
@@ -61,8 +61,7 @@ class Candidates:
         return replace(self, rules=self.by_key.get(key_of(line), ()))
 
 
-@dataclass(slots=True)
-class Bucket:
+class Bucket(Struct):
     """All candidates for events that look alike to the index, in visiting order."""
 
     groups: tuple[Candidates, ...]

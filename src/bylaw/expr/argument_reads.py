@@ -5,8 +5,10 @@ So it can be told which of them is missing, also of a part that short circuit wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.expr.expression import Expression
 from bylaw.expr.expression_guard import ExpressionGuard
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
 
 
-@dataclass(frozen=True)
-class ArgumentRead:
+class ArgumentRead(Struct, frozen=True):
     """One argument: its path, or how it is computed; and what reads it."""
 
     name: str

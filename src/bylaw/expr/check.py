@@ -5,8 +5,9 @@ because the language says what happens when the guard then fails.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.expr import check_calls
 from bylaw.expr.limits import MAX_DEPTH, MAX_LOOPS, MAX_NODES
@@ -60,8 +61,7 @@ if TYPE_CHECKING:
 _SPLIT = "split it into several rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A tree that may be compiled: every name is known, every node has a type."""
 
     source: SourceFile

@@ -7,8 +7,9 @@ means something that would not happen.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bylaw.model.errors import BylawError
 from bylaw.model.source import Span
@@ -50,8 +51,7 @@ class CommandTextError(BylawError):
         self.help = help_
 
 
-@dataclass(frozen=True, slots=True)
-class CommandWords:
+class CommandWords(Struct, frozen=True):
     """The words, where the first stands, and what a shell would have expanded."""
 
     words: tuple[str, ...]

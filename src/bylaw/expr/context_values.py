@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bylaw.expr.condition_reader import field_reader
 from bylaw.expr.context_catalogue import ATTRIBUTES, FIELDS, SHAPES
@@ -20,8 +21,7 @@ CONTEXT = "context"
 _reader = lru_cache(maxsize=64)(field_reader)
 
 
-@dataclass(frozen=True)
-class ContextValues:
+class ContextValues(Struct, frozen=True):
     """Reads some paths of the context, such as `turn.number`."""
 
     paths: frozenset[str]

@@ -8,8 +8,9 @@ function is told what stands before it. Both grammars are checked and compiled a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from bylaw.expr.tree import Constant
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of a call as the compiler hands it over; `literal` only if it is written out."""
 
     code: str
@@ -29,16 +29,14 @@ class Argument:
 Emit: TypeAlias = Callable[[Sequence[Argument], int, str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A name that can be read: the field of the view, with what is done to it."""
 
     type: Type
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter; a `literal` argument must be written out as a text, for it is checked."""
 
     name: str
@@ -52,8 +50,7 @@ class Parameter:
     problem: Callable[[str], tuple[Code, str] | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function or method: parameters, result, and how it is compiled."""
 
     parameters: tuple[Parameter, ...]
@@ -71,8 +68,7 @@ class Function:
         return sum(parameter.required for parameter in self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """The declared world of one expression."""
 
     variables: Mapping[str, Variable]

@@ -7,9 +7,10 @@ the body of a loop have many values and are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from bylaw.expr.compile import compile_checked
 from bylaw.expr.emit import Emitter
@@ -51,8 +52,7 @@ class State(StrEnum):
     NOT_EVALUATED = "not evaluated"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of an expression: its place in the source, its value or why it has none."""
 
     span: Span
@@ -63,8 +63,7 @@ class Part:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """An expression with the values of its parts; `error` is why the whole has no value."""
 
     source: SourceFile
@@ -102,8 +101,7 @@ def _error(expression: Expression, view: object) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(Struct):
     """A node whose value is told, and those below it."""
 
     node: Node
@@ -160,8 +158,7 @@ def _is_constant(node: Node) -> bool:
     return isinstance(node, Const)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
+class _Tree(Struct, frozen=True):
     """Turns what was told into parts."""
 
     source: SourceFile

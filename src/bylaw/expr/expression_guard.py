@@ -8,9 +8,10 @@ that, the fast path reads the same code into locals.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from msgspec import Struct, field
 
 from bylaw.model.decision import Match
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _MATCHED = Match()
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Where the fields of a view come from, for each kind of event."""
 
     view: Callable[..., object]
@@ -65,8 +65,7 @@ class OfConditions(Protocol):
         """The expressions, in their order."""
 
 
-@dataclass(frozen=True)
-class ExpressionGuard:
+class ExpressionGuard(Struct, frozen=True, dict=True):
     """Holds for an event when its expression is true of the event's view."""
 
     expression: Expression

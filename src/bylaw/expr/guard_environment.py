@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from bylaw.expr.argument_paths import parse_jsonpath, split_path
 from bylaw.expr.environment import Argument, Emit, Environment, Function, Parameter, Variable
@@ -29,8 +30,7 @@ _SPELLINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CallCount:
+class CallCount(Struct, frozen=True):
     """How often a tool was executed in this session, and in which turn last."""
 
     count: int
@@ -40,8 +40,7 @@ class CallCount:
 NEVER_CALLED = CallCount(0, -INFINITY)
 
 
-@dataclass(slots=True)
-class GuardView:
+class GuardView(Struct):
     """The values a guard sees, as they were when the event began."""
 
     turn_index: int = 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.expr.limits import MAX_INT_BITS
 from bylaw.model.codes import expressions as codes
@@ -27,8 +28,7 @@ _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
 _WORD_OPERATORS = frozenset({"and", "or", "not", "in", "is"})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """`kind` is number, text, name, op or end; `value` is a literal's value or the text itself."""
 
     kind: str

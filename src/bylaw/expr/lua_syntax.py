@@ -6,10 +6,11 @@ Lua comes with an extra of its own, so it is looked for when it is needed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.visible import clipped
@@ -23,8 +24,7 @@ MAX_MESSAGE = 200
 _PLACE = re.compile(r"script:([0-9]+): (.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class LuaProblem:
+class LuaProblem(Struct, frozen=True):
     """What is wrong with a script, and in which line."""
 
     line: int

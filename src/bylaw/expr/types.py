@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +23,7 @@ KIND_WORDS = {
 _CONTAINERS = frozenset({"list", "tuple", "set", "map"})
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Struct, frozen=True):
     """The kinds a value can have; `item` of what is inside, `fields` of a closed map."""
 
     kinds: frozenset[str]

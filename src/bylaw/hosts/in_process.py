@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace as changed
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop

@@ -5,8 +5,9 @@ The files themselves lie in `starter/` of a package; `examples/law/` shows those
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.new_file import InPlace, standing, write_new_file
 from bylaw.hosts.packaged_files import packaged_files
@@ -24,8 +25,7 @@ HOOKS = "bylaw.hosts.hooks"
 _STARTER = "starter"
 
 
-@dataclass(frozen=True, slots=True)
-class StarterFile:
+class StarterFile(Struct, frozen=True):
     """A file of the starter, by its path from the root; `why` says why one is not written."""
 
     path: str

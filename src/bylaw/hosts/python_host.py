@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import local
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.model.effects import Log, MessageInsert, OutputReplace, PromptShow, ToolCall
@@ -36,8 +37,7 @@ _LEVELS = {
 }
 
 
-@dataclass(slots=True)
-class Said:
+class Said(Struct):
     """What rules want to be put before the model or the person, in order."""
 
     messages: list[MessageInsert] = field(default_factory=list)

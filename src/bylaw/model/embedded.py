@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.model.diagnostic import Diagnostic, Label
 from bylaw.model.source import Span
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(Struct, frozen=True):
     """Where each character of the text stands in the file, and behind the last one its end."""
 
     source: SourceFile

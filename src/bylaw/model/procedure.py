@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +59,7 @@ class StepFault(StrEnum):
     MARK_ENTRY = "mark_entry"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Procedure:
+class Procedure(Struct, frozen=True, kw_only=True):
     """How a group is read; None is no limit.
 
     With `split_lines` a text is read line by line; `line_key` then says under which key the rules
@@ -85,8 +85,7 @@ class Procedure:
     step_note: Rule | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Rules that are ordered together; `visit` orders the groups of all books."""
 
     name: str
@@ -95,8 +94,7 @@ class Group:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Book:
+class Book(Struct, frozen=True, kw_only=True):
     """One ChatMD file, or all files in force of one other language.
 
     `path` is the file, or the folder or first file of many; `digest` is that of all files.

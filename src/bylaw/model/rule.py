@@ -6,9 +6,10 @@ How a guard or a step is written is the business of the languages; here they are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
+
+from msgspec import Struct, field
 
 from bylaw.model.decision import OnFailure, TraceResult
 
@@ -107,8 +108,7 @@ class ReasonMaker(Protocol):
         """The finished text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a rule stands, and the digest of that file; `last_line` is 0 if nobody knows it."""
 
     file: str
@@ -126,8 +126,7 @@ class Rounds(StrEnum):
     LAST = "last"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trigger:
+class Trigger(Struct, frozen=True, kw_only=True):
     """The events that a rule looks at; no status means every one that triggers rules.
 
     `main_agent` leaves out those of subagents, which have no turns nor ends of the session.
@@ -149,8 +148,7 @@ class Trigger:
         return cls(kinds=(kind,), rounds=Rounds.FIRST, main_agent=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(Struct, frozen=True, kw_only=True):
     """What else must fit before the guard is asked; an empty list fits everything."""
 
     tools: tuple[str, ...] = ()
@@ -163,8 +161,7 @@ class Filter:
 NO_FILTER = Filter()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How often a rule may fire; 0 is no limit."""
 
     once: bool = False
@@ -183,23 +180,20 @@ class EnabledSet(StrEnum):
     PROTOCOLS = "protocols"
 
 
-@dataclass(frozen=True, slots=True)
-class EnabledGate:
+class EnabledGate(Struct, frozen=True):
     """Open while this id is enabled."""
 
     within: EnabledSet
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseGate:
+class PhaseGate(Struct, frozen=True):
     """Open in these phases, closed while the phase is unknown."""
 
     phases: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryGate:
+class CategoryGate(Struct, frozen=True):
     """Open for messages of these categories."""
 
     categories: tuple[str, ...]
@@ -214,8 +208,7 @@ class ApprovalMode(StrEnum):
     RETROACTIVE = "retroactive"
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalGate:
+class ApprovalGate(Struct, frozen=True):
     """Open when enough of these authorities approved."""
 
     mode: ApprovalMode
@@ -225,16 +218,14 @@ class ApprovalGate:
 Gate: TypeAlias = EnabledGate | PhaseGate | CategoryGate | ApprovalGate
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The verdict of a rule with its reason."""
 
     verdict: Verdict
     reason: ReasonMaker
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanForm:
+class PlanForm(Struct, frozen=True, kw_only=True):
     """A plan whose steps are still to be computed; see `decision.Plan`.
 
     `summary` makes a message about what the rule did: the last step of the plan, which costs no
@@ -253,8 +244,7 @@ class PlanForm:
 NO_PLAN = PlanForm()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One rule of any language; adjacent rules with one uid exclude each other.
 
     `rank` orders sorts of rules before `priority` does, see `procedure.SortKey`. `last` ends

@@ -7,7 +7,6 @@ units, tree-sitter, `ast` and libyaml count bytes, people count lines and column
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
 from msgspec import Struct
@@ -30,8 +29,7 @@ class Span(Struct, frozen=True, order=True, gc=False):
         return Span(self.start, other.end)
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """Line and column as people count them, from 1, the column in characters."""
 
     line: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.engine.plan import Due, Ending
 from bylaw.model.verdict import Verdict
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.errors import JournalError
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """An event as it was recorded, its decision, how its steps ended, and what it caused.
 
     `verdict` and `deciding` are what the host answers with: of the stronger round.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from errno import EINVAL, ELOOP
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
 
@@ -28,8 +29,7 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _OUTSIDE = "it leads out of the folder in which files may be used"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a path leads: a name in an open folder, `.` if it is that folder.
 
     `path` is where it really lies, from the root; empty for the root. `missing` are folders on

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.runtime import effects
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientPlaces:
+class ClientPlaces(Struct, frozen=True, kw_only=True):
     """The places of one client: those of a project from its root, those of a user below `home`.
 
     `home` is a folder of the user's home, unless one of `variables` is set: each has its own folder

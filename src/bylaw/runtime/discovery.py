@@ -7,10 +7,12 @@ diagnostic for which no rule can stand in, so it refuses the whole set.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects import BUILT_IN, dialect_named, dialects_for
 from bylaw.model.codes.books import NO_RULE_FILES, OUTSIDE_ROOT, UNKNOWN_DIALECT
@@ -68,8 +70,7 @@ class Why(StrEnum):
     CONVENTION = "convention"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A rule file: its name from the root, where it lies, its language if that is known.
 
     `by` is the argument, the settings, the folder or the pattern that led to it; `within` the
@@ -86,8 +87,7 @@ class Found:
     own_session: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """Rule files in the order of their paths, what could not be found, where was looked.
 
     `given` are the paths that a person gave, from `folder`; None: the books of the root.

@@ -7,9 +7,10 @@ are made from these tables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.vocabulary import DeliverAt, Kind, Moment, Op
 
@@ -42,8 +43,7 @@ class Ask(StrEnum):
     DENY = "denied, with the reason"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientAbilities:
+class ClientAbilities(Struct, frozen=True, kw_only=True):
     """What a coding agent can: what it tells us of, and how it can be spoken to.
 
     `hears` are the moments that it tells us of, `denies` those at which it takes a refusal,

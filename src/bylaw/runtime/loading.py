@@ -8,9 +8,11 @@ that do not load, a file of unknown language, a broken file that its language ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects import book_order, dialect_named, dialects_for
 from bylaw.dialects.base import RuleFile, close, stand_in
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedBook:
+class LoadedBook(Struct, frozen=True):
     """A book with its language and its files as they were found, and what it was made of.
 
     `texts` are its files by path, `groups` the rules of those that load, `stand_ins` the rules
@@ -66,8 +67,7 @@ class LoadedBook:
         return self.dialect.starts(self.book, tuple(self.texts.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """All books that were asked for. `refusals` say why they must not be used, if so."""
 
     search: Search

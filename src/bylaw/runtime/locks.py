@@ -15,7 +15,6 @@ import os
 import re
 import secrets
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated
@@ -57,8 +56,7 @@ class Owner(Struct, frozen=True, forbid_unknown_fields=True):
     msg_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """A lock that is ours; `taken_from` is the dead owner in whose place we are, if so."""
 
     key: str
@@ -75,8 +73,7 @@ class By(StrEnum):
     BROKEN = "broken"
 
 
-@dataclass(frozen=True, slots=True)
-class NotTaken:
+class NotTaken(Struct, frozen=True):
     """A lock that is not ours, and why; the owner is not known if its file cannot be read."""
 
     key: str

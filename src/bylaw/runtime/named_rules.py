@@ -6,8 +6,9 @@ name that anybody knows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.errors import RuleError
 from bylaw.model.suggest import did_you_mean
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 MAX_HINT = 500  # characters of what may have been meant
 
 
-@dataclass(frozen=True, slots=True)
-class NamedRule:
+class NamedRule(Struct, frozen=True):
     """The rules that one id of a file stands for."""
 
     uid: str

@@ -7,9 +7,10 @@ nothing off. Keys at the top that are not ours belong to other programs.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.yaml import Mapping, Scalar, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
@@ -50,8 +51,7 @@ class OutputMode(StrEnum):
     INDIVIDUAL = "individual"
 
 
-@dataclass(frozen=True, slots=True)
-class PolicySettings:
+class PolicySettings(Struct, frozen=True):
     """The settings in force, and what is wrong with the file; without a file, the defaults.
 
     `missing_dir` is a folder that was named and is not there: then the default counts.

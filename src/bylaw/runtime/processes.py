@@ -7,8 +7,9 @@ the moment when it started.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.runtime.paths import as_text
 
@@ -22,8 +23,7 @@ _ENDED = "ZX"
 _STATE, _PARENT, _SESSION, _TERMINAL, _THREADS, _STARTED = 0, 1, 3, 4, 17, 19
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessInfo:
+class ProcessInfo(Struct, frozen=True):
     """A process: its parent, and when it started, in ticks since the system did.
 
     `session` is the number of the process that leads its session, `terminal` that of the terminal

@@ -6,8 +6,9 @@ import os
 import select
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.runtime.command import AT_ONCE, ERRORS_ARE_READ, NO_VARIABLES, Process
 
@@ -18,8 +19,7 @@ MAX_COMPLAINT = 64 << 10
 _MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """What a program wrote; of its complaints, the beginning."""
 
     exit_code: int

@@ -6,12 +6,13 @@ An agent must not change the rules that it is under, nor what could switch them 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
@@ -66,8 +67,7 @@ class ProtectedPath(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True)
-class Protection:
+class Protection(Struct, frozen=True, dict=True):
     """What is protected in a root: `files` by their paths, as of rules in force, and settings.
 
     `places` are those where a new file would be a rule; `approvals` paths from the root in which

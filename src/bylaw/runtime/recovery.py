@@ -5,8 +5,9 @@ Whether the step had begun is not known, so it is never begun again: `failed: in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.engine.causes import caused_event, denial_message
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome, fill
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
 
 
-@dataclass(slots=True)
-class Unfinished:
+class Unfinished(Struct):
     """A decision whose plans did not come to their end, with the outcomes that are known.
 
     Its plans go on only if they are what was decided here: not what was taken out of the record,

@@ -9,9 +9,9 @@ other caused events are decided first in, first out, when the plans are done.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bylaw.engine.causes import Causing, caused_event, denial_message
@@ -43,8 +43,7 @@ NOT_DONE = StepOutcome(EffectStatus.NOT_CARRIED_OUT)
 DENIED = StepOutcome(EffectStatus.REFUSED, {"error": "the call was denied"})
 
 
-@dataclass(slots=True)
-class Rehearsed:
+class Rehearsed(Struct):
     """An event with its facts, the decision on it, and what it causes in the order of causing.
 
     `outcomes` are those of its steps by number; a step that is not in it was dropped, or only

@@ -11,8 +11,9 @@ text and of new ones would be read in a way that nobody wrote down.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.model.codes.books import KEPT_OLD_RULES
 from bylaw.model.diagnostic import Diagnostic, has_errors, in_order, warning

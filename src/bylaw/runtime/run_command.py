@@ -7,10 +7,10 @@ is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.expr.program_words import unsafe_name
@@ -39,8 +39,7 @@ _STATUSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """What a language lets its commands do: which programs (None: any), and where.
 
     In the folders that `[command] roots` names, or anywhere in the root. With `scripts` an
@@ -61,8 +60,7 @@ IN_PROGRAM_TEXT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRunner:
+class CommandRunner(Struct, frozen=True):
     """Carries out `command.run` in a root; `languages` are the bounds of each by its name.
 
     `trust` finds out whether a person trusts the rules in force, as of now.

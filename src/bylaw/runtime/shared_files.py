@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.dialects.law.shared_context import (
     MAX_CHARS,
@@ -47,8 +48,7 @@ _AUTHORITIES = frozenset(Authority)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class SharedContext:
+class SharedContext(Struct, frozen=True):
     """What `SHARED_CONTEXT.md` says: the phase or why it is unknown, and lines by message.
 
     It is `unclear` if it is there and cannot be read.
@@ -59,8 +59,7 @@ class SharedContext:
     unclear: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFile:
+class TokenFile(Struct, frozen=True):
     """A token of an authority, and by what its file is known again: inode and time.
 
     One that cannot be read is unclear, and known by nothing.

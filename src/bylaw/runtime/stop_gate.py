@@ -7,9 +7,9 @@ and that is recorded. A stop ends when no violation is left that blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.model.event import AgentStop
@@ -32,8 +32,7 @@ MAX_NAMED = 5  # rules in a warning
 MAX_NAME = 80  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class StopAnswer:
+class StopAnswer(Struct, frozen=True):
     """What a host does at a stop: it `blocks`, or lets go; then `released` is to be recorded.
 
     Some violations may be let through while others block: `decision` has no reasons of those,

@@ -5,10 +5,10 @@ No file is read, so an old decision is explained and decided again with its own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from bylaw.dialects import dialect_named
 from bylaw.dialects.base import BesideError, RuleFile, stand_in_at
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.sources import SourceOf
 
 
-@dataclass(frozen=True, slots=True)
-class StoredBeside:
+class StoredBeside(Struct, frozen=True):
     """The files beside a rule file, as they were read then."""
 
     texts: Mapping[str, str]
@@ -40,8 +39,7 @@ class StoredBeside:
         return self.texts[path]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(Struct, frozen=True):
     """A rule file as it was, and what is stored of it."""
 
     stored: SourceOf

@@ -8,10 +8,9 @@ A file that cannot be read switches nothing off, is reported, and is never writt
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError, convert, field
 
 from bylaw.model.codes.state import BROKEN_SWITCHES, NEWER_SWITCHES
 from bylaw.model.errors import BylawError, LoadError, load_error
@@ -32,8 +31,7 @@ SWITCHES = f"{STATE}/{FILE}"
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Switches:
+class Switches(Struct, frozen=True):
     """The rules that are switched off, by uid, and since when; what is wrong with the file."""
 
     disabled: Mapping[str, str] = field(default_factory=dict)

@@ -8,9 +8,10 @@ a trusted command or script runs in turn is not looked at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct
 
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
@@ -38,8 +39,7 @@ class TrustState(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """The state of trust, and why."""
 
     state: TrustState
@@ -69,8 +69,7 @@ class Trust:
         return settings if self.suffices else restrained(settings)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What books and settings ask a person for.
 
     `books` are those that can start something, by name with their digests, `scripts` the files of
@@ -98,8 +97,7 @@ class Request:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TrustChanges:
+class TrustChanges(Struct, frozen=True):
     """How a request differs from what was trusted; settings as `[table] key`."""
 
     new: tuple[StartRecord, ...]

@@ -6,9 +6,10 @@ milliseconds, 0 if unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +23,7 @@ class Arrival(StrEnum):
     REFUSED = "refused"  # it will be
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class Letter(Struct, frozen=True, kw_only=True):
     """What a file says of itself; without a valid id, `msg_id` is empty."""
 
     file: str
@@ -33,8 +33,7 @@ class Letter:
     created_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A message that nobody has handled yet; `why` it is not ready, or will be refused."""
 
     letter: Letter
@@ -42,8 +41,7 @@ class Waiting:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Struct, frozen=True):
     """What an authority says of a message now, and where it says so.
 
     `other_text` tells that it does not count: it is for what the message was before.
@@ -55,8 +53,7 @@ class Vote:
     other_text: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Struct, frozen=True, kw_only=True):
     """A message that lacks an approval; `note` is what has changed since it was tried."""
 
     letter: Letter
@@ -66,8 +63,7 @@ class Held:
     said: tuple[Vote, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(Struct, frozen=True, kw_only=True):
     """A request that waits for its addressees; `about` is the id that they decide about."""
 
     letter: Letter
@@ -78,8 +74,7 @@ class Asking:
     said: tuple[Vote, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Running(Struct, frozen=True, kw_only=True):
     """A message that a process has claimed; `dead` is None where that cannot be told."""
 
     letter: Letter
@@ -88,8 +83,7 @@ class Running:
     dead: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """A message that is through, and how that ended."""
 
     name: str
@@ -98,8 +92,7 @@ class Ended:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BusReport:
+class BusReport(Struct, frozen=True, kw_only=True):
     """Everything; `left_out` says how many more there are of waiting, held and requests."""
 
     root: str

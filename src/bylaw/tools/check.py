@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects import dialect_named, dialect_names
 from bylaw.model.diagnostic import has_errors
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from bylaw.model.procedure import Book
 
 
-@dataclass(frozen=True, slots=True)
-class BookReport:
+class BookReport(Struct, frozen=True):
     """A book as people see it. `trusted` is true also of one that can start nothing.
 
     `name` is its path for people: one that is only the first of its files says so.
@@ -41,8 +42,7 @@ class BookReport:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """All books below a root, all that is wrong, and where the convention looked."""
 
     root: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import Struct
 
 from bylaw.expr.condition_environment import ConditionView, view_of
 from bylaw.expr.context_catalogue import SHAPES
@@ -117,8 +118,7 @@ def _in_source(source: SourceFile, span: Span) -> Span:
     return Span(span.start + before, span.end + before)
 
 
-@dataclass(frozen=True)
-class _Facts:
+class _Facts(Struct, frozen=True):
     source: SourceFile
 
     def conform(self, value: Any, type_: Type, path: _Path = ()) -> Any:

@@ -7,8 +7,9 @@ All of it follows from the tables of `runtime/effects`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.codes.hosts import HOST_EFFECT, HOST_EVENT, HOST_TEXT, HOST_VERDICT
 from bylaw.model.diagnostic import warning
@@ -73,8 +74,7 @@ def _of_book(loaded: LoadedBook, host: str, disabled: Container[str]) -> Iterato
             yield from dict.fromkeys(_Checked(rule, host, source).findings())
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
+class _Checked(Struct, frozen=True):
     """One rule in one host."""
 
     rule: NamedRule

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.model.diagnostic import has_errors
 from bylaw.model.errors import LoadError, RuleError
@@ -39,8 +40,7 @@ class State(StrEnum):
     GONE = "gone"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRule:
+class ListedRule(Struct, frozen=True):
     """A rule, and since when it has a switch."""
 
     rule: NamedRule
@@ -66,8 +66,7 @@ class ListedRule:
         return self.state in {State.OFF_IN_FILE, State.SWITCHED_OFF}
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenFile:
+class BrokenFile(Struct, frozen=True):
     """A file that does not load, and where the first thing is wrong with it."""
 
     path: str
@@ -75,8 +74,7 @@ class BrokenFile:
     dialect: str
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Rules by file and line; `gone` are switches of rules that are not there."""
 
     rules: tuple[ListedRule, ...]
@@ -90,8 +88,7 @@ class Listing:
         return has_errors(self.diagnostics)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRule:
+class ShownRule(Struct, frozen=True):
     """A rule with its text, the lines of its file from `line` on; what is wrong with its switch."""
 
     listed: ListedRule
@@ -100,8 +97,7 @@ class ShownRule:
     diagnostics: tuple[Diagnostic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Switched:
+class Switched(Struct, frozen=True):
     """What became of a rule, and whether that is news."""
 
     uid: str

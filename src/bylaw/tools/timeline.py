@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from time import sleep
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from bylaw.model.codes.journal import NO_JOURNAL
 from bylaw.model.decision import at_once
@@ -55,8 +56,7 @@ class Changed(NamedTuple):
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A record in its place.
 
     `depth` says how many others caused it, one through the other. `step` is what an effect is

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.discovery import discover
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.trust import Request, Trust, TrustChanges
 
 
-@dataclass(frozen=True, slots=True)
-class TrustReport:
+class TrustReport(Struct, frozen=True):
     """What a root asks for, whether it has it, and how that differs from what it had `since`."""
 
     root: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from bylaw.expr.expression import Expression, load_condition, load_guard
 from bylaw.expr.guard_environment import guard_environment
@@ -22,8 +23,7 @@ _EVENTS_WITHOUT_CALL = frozenset({"turn_start", "turn_end", "message_appended"})
 NO_FACTS = SourceFile("<facts>", "{}")
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """The answer as the machine interface has it, and the diagnostics for people."""
 
     answer: dict[str, Any]

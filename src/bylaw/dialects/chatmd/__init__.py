@@ -7,8 +7,9 @@ A file is a book. Its policy is looked at first, then its rules (CM-A36).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.dialects.base import Loaded, WhenBroken
 from bylaw.dialects.chatmd.lowering import POLICY_GROUP, lowered, no_rules

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from bylaw.dialects.chatmd.sizes import MAX_ARGUMENTS, MAX_VARIABLE, refuse_large
 from bylaw.expr.argument_reads import argument_reads, missing_argument
@@ -38,8 +38,7 @@ _RESULT = Outcome(OutcomePart.RESULT)
 BELOW_THRESHOLD = "below threshold"
 
 
-@dataclass(frozen=True)
-class Inserts:
+class Inserts(Struct, frozen=True):
     """A message that is known at load, but for what an outcome brings."""
 
     role: Role
@@ -57,8 +56,7 @@ def failure_note(rule_id: str) -> Inserts:
     return Inserts(Role.DEVELOPER, text)
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """A call whose arguments are known at load, or why there are none."""
 
     tool: str
@@ -72,8 +70,7 @@ class Calls:
         return (ToolCall(tool=self.tool, args=self.arguments),)
 
 
-@dataclass(frozen=True)
-class ComputesCall:
+class ComputesCall(Struct, frozen=True, dict=True):
     """A call whose arguments are computed from the event (CM-A05)."""
 
     tool: str
@@ -94,8 +91,7 @@ class ComputesCall:
         return argument_reads(self.arguments)
 
 
-@dataclass(frozen=True)
-class RunsAgent:
+class RunsAgent(Struct, frozen=True):
     """Another file that is run; what it says becomes a message."""
 
     written: RunAgent
@@ -107,8 +103,7 @@ class RunsAgent:
         return run, MessageInsert(role=Role.USER, text=_RESULT)
 
 
-@dataclass(frozen=True)
-class Compacts:
+class Compacts(Struct, frozen=True):
     """The history made shorter, and a note that marks it (CM-086)."""
 
     written: Compact
@@ -126,8 +121,7 @@ class Compacts:
         return compact, MessageInsert(role=Role.DEVELOPER, text=_RESULT)
 
 
-@dataclass(frozen=True)
-class Sets:
+class Sets(Struct, frozen=True):
     """A variable of the file, and the note that shows its value (CM-A28)."""
 
     space: str

@@ -7,8 +7,9 @@ Actions stand in the order of the file. Those behind `over budget` were not perf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.chatmd.written import (
     CallTool,
@@ -56,8 +57,7 @@ def is_decision(action: Action) -> bool:
     return isinstance(action, Deny | Stop)
 
 
-@dataclass(frozen=True)
-class ActionsNote:
+class ActionsNote(Struct, frozen=True):
     """The line of one rule: each action with the number of its maker, 0 for a decision."""
 
     begin: str

@@ -5,10 +5,10 @@ A match has the `reason`: what the model is told, one line for each failure.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.expr.argument_reads import argument_reads, missing_argument
 from bylaw.model.decision import Match
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 REASON = "reason"
 
 
-@dataclass(frozen=True)
-class Constrained(ABC):
+class Constrained(Struct, frozen=True):
     """Gathers what a constraint finds; nothing found is no match."""
 
     tool: str
@@ -39,13 +38,12 @@ class Constrained(ABC):
         failures = list(self.failures(view))
         return Match({REASON: "\n".join(failures)}) if failures else None
 
-    @abstractmethod
     def failures(self, view: View) -> Iterator[str]:
         """One line for each failure."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class RequiresCheck(Constrained):
+class RequiresCheck(Constrained, frozen=True):
     """`<requires>`: tools that were not called yet (CM-113)."""
 
     written: Requires
@@ -59,8 +57,7 @@ class RequiresCheck(Constrained):
             yield f"Tool {self.tool} requires {wanted} first; not yet called: {lacking}"
 
 
-@dataclass(frozen=True)
-class CheckForm:
+class CheckForm(Struct, frozen=True, dict=True):
     """One `<check>`: passes when its expression is true and no argument in it is missing."""
 
     condition: ExpressionGuard
@@ -82,8 +79,7 @@ class CheckForm:
         return argument_reads(self.condition)
 
 
-@dataclass(frozen=True)
-class ValidateCheck(Constrained):
+class ValidateCheck(Constrained, frozen=True):
     """`<validate>`: every check that fails, in source order (CM-120)."""
 
     id: str
@@ -100,8 +96,7 @@ class ValidateCheck(Constrained):
         return (line for line in found if line)
 
 
-@dataclass(frozen=True)
-class QuotaCheck(Constrained):
+class QuotaCheck(Constrained, frozen=True):
     """`<quota>`: calls, those under way included, are as many as may be (CM-122, CM-123)."""
 
     written: Quota
@@ -117,8 +112,7 @@ class QuotaCheck(Constrained):
             yield f"Tool {self.tool} has used up its quota per_session={per_session}"
 
 
-@dataclass(frozen=True)
-class CooldownCheck(Constrained):
+class CooldownCheck(Constrained, frozen=True):
     """`<cooldown>`: a call is not far enough back (CM-A15)."""
 
     written: Cooldown
@@ -134,8 +128,7 @@ class CooldownCheck(Constrained):
         yield f"Tool {self.tool} is in its {rests}; the first allowed turn is {last + turns + 1}"
 
 
-@dataclass(frozen=True)
-class FoundReason:
+class FoundReason(Struct, frozen=True):
     """The reason that a constraint found."""
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
@@ -143,8 +136,7 @@ class FoundReason:
         return str(match.values[REASON])
 
 
-@dataclass(frozen=True)
-class Warns:
+class Warns(Struct, frozen=True):
     """The note of a constraint that lets the call run: one for all its failures (CM-A44)."""
 
     op: Op = Op.MESSAGE_INSERT

@@ -6,8 +6,9 @@ Nothing here decides what a tool does, or whether it may.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element
 from bylaw.model.codes.chatmd import CHATMD_BAD_NUMBER, CHATMD_BAD_TOOL, CHATMD_NOT_RUN
@@ -35,8 +36,7 @@ _WHOLE = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}")
 _DECIMAL = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}(?:\.[0-9]{{1,{MAX_DIGITS}}})?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """How the model is asked; empty and None: the file does not say."""
 
     model: str = ""
@@ -45,8 +45,7 @@ class Config:
     reasoning_effort: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRoot:
+class ReadRoot(Struct, frozen=True):
     """A folder that a built-in tool may read."""
 
     id: str
@@ -54,16 +53,14 @@ class ReadRoot:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltInTool:
+class BuiltInTool(Struct, frozen=True):
     """A tool that the host brings; `roots` are the only folders that it may read, if any."""
 
     name: str
     roots: tuple[ReadRoot, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CommandTool:
+class CommandTool(Struct, frozen=True):
     """A tool that is a program."""
 
     name: str
@@ -71,8 +68,7 @@ class CommandTool:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTool:
+class AgentTool(Struct, frozen=True):
     """A tool that is another chat."""
 
     name: str
@@ -80,16 +76,14 @@ class AgentTool:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class McpTools:
+class McpTools(Struct, frozen=True):
     """The tools of a server; `selection` are their names, all if it is empty."""
 
     address: str
     selection: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ShellTool:
+class ShellTool(Struct, frozen=True):
     """A tool in the long form of shell tools, of which only the name is read."""
 
     name: str
@@ -98,8 +92,7 @@ class ShellTool:
 Tool: TypeAlias = BuiltInTool | CommandTool | AgentTool | McpTools | ShellTool
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(Struct, frozen=True):
     """What a chat declares, tools in the order of the text."""
 
     config: Config = field(default_factory=Config)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.chatmd.written import Formula
 from bylaw.expr.expression import expression_of, warn_if_not_boolean
@@ -43,8 +44,7 @@ def _stand_in(embedded: Embedded) -> Formula:
     return Formula(SourceFile(embedded.source.path, _STAND_IN), embedded)
 
 
-@dataclass(frozen=True)
-class Formulas:
+class Formulas(Struct, frozen=True, dict=True):
     """What the expressions of one file may name, and how they read an event."""
 
     findings: FindingList

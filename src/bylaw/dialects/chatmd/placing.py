@@ -6,9 +6,10 @@ a place in it. Where it is an import, the headline names the imported file and l
 
 from __future__ import annotations
 
-from dataclasses import replace
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.dialects.chatmd.imports import IMPORT
 from bylaw.model.diagnostic import Severity

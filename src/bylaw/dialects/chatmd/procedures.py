@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.effects import MessageInsert
 from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 NAME = "chatmd"
 
 
-@dataclass(frozen=True)
-class GuardErrorReason:
+class GuardErrorReason(Struct, frozen=True):
     """Why a call is denied whose rule could not be judged (CM-A20)."""
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
@@ -30,8 +30,7 @@ class GuardErrorReason:
         return f"guard error in {match.values['rule']}"
 
 
-@dataclass(frozen=True)
-class FailureNote:
+class FailureNote(Struct, frozen=True):
     """A developer message about a guard or an action that failed."""
 
     what: str

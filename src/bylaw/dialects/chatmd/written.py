@@ -5,9 +5,10 @@ Expressions are still texts here: which names they may read is known when all ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.model.vocabulary import Role
 
@@ -59,31 +60,27 @@ class Level(StrEnum):
     WARN = "warn"
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """The text of an expression, and where its characters stand in the file."""
 
     source: SourceFile
     embedded: Embedded
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Struct, frozen=True):
     """Append a message."""
 
     role: InsertRole
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(Struct, frozen=True):
     """Prevent the call."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A body that is neither JSON nor an object of expressions, and why not."""
 
     why: str
@@ -92,24 +89,21 @@ class Unreadable:
 Arguments: TypeAlias = "dict[str, JSON] | Formula | Unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class CallTool:
+class CallTool(Struct, frozen=True):
     """Call a tool."""
 
     tool: str
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
-class RunAgent:
+class RunAgent(Struct, frozen=True):
     """Run another file as an agent."""
 
     src: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compact:
+class Compact(Struct, frozen=True):
     """Compact the history; no threshold means always."""
 
     keep: str
@@ -117,24 +111,21 @@ class Compact:
     threshold_tokens: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SetVariable:
+class SetVariable(Struct, frozen=True):
     """Give a variable a value."""
 
     var: str
     value: Formula
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """End the rules of this event."""
 
 
 Action: TypeAlias = Insert | Deny | CallTool | RunAgent | Compact | SetVariable | Stop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenRule:
+class WrittenRule(Struct, frozen=True, kw_only=True):
     """One `<on>`."""
 
     element: ElementReader
@@ -149,40 +140,35 @@ class WrittenRule:
     actions: tuple[Action, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Requires:
+class Requires(Struct, frozen=True):
     """Tools that must have been called before."""
 
     tools: tuple[str, ...]
     mode: Mode
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """What must be true of a call, and what to say if it is not."""
 
     formula: Formula
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Validate:
+class Validate(Struct, frozen=True):
     """Checks of a call."""
 
     level: Level
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """How often a tool may be called; None is no limit."""
 
     per_turn: int | None
     per_session: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cooldown:
+class Cooldown(Struct, frozen=True):
     """For how many turns a tool rests after a call."""
 
     turns: int
@@ -191,8 +177,7 @@ class Cooldown:
 Constraint: TypeAlias = Requires | Validate | Quota | Cooldown
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenConstraint:
+class WrittenConstraint(Struct, frozen=True):
     """One constraint of a tool."""
 
     element: ElementReader
@@ -201,8 +186,7 @@ class WrittenConstraint:
     constraint: Constraint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFile:
+class WrittenFile(Struct, frozen=True, kw_only=True):
     """All rules and constraints of a file in source order, and what counts for all of them."""
 
     rules: tuple[WrittenRule, ...]

@@ -7,8 +7,9 @@ All files are one document: what is wrong with one of them leaves none of it in 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.dialects.base import Loaded, WhenBroken
 from bylaw.dialects.context.document import NAME

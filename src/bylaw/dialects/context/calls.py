@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.strict_json import JsonError, read_json
 
@@ -33,23 +34,20 @@ class CallError(Exception):
     """A line is a call by its beginning, and not a whole one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A bare word: the token of an enum."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """One argument; positional ones have no name."""
 
     value: JSON | Word
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a line calls, as written."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.context.declared import CheckType
 from bylaw.dialects.context.output import broken, has_block
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 WHY = "why"
 
 
-@dataclass(frozen=True)
-class ToolCheck:
+class ToolCheck(Struct, frozen=True):
     """`forbid_tool`: the index has found that the call is of that tool."""
 
     check: Check
@@ -32,8 +32,7 @@ class ToolCheck:
         return Match({WHY: f"the tool '{self.check.about}' is forbidden"})
 
 
-@dataclass(frozen=True)
-class OutputCheck:
+class OutputCheck(Struct, frozen=True):
     """The checks of an output."""
 
     check: Check
@@ -64,8 +63,7 @@ class OutputCheck:
         raise AssertionError(self.check.type)
 
 
-@dataclass(frozen=True)
-class ConstraintCheck:
+class ConstraintCheck(Struct, frozen=True):
     """The constraints of a response, where an output uses it."""
 
     response: str
@@ -105,8 +103,7 @@ def used_response(view: View, event: TurnEnd, document: Document) -> str:
     return found.qualified if isinstance(found, Symbol) else event.response
 
 
-@dataclass(frozen=True)
-class HaltPayload:
+class HaltPayload(Struct, frozen=True):
     """The payload of a violation: CONFLICT, because no other code fits (AC-A23)."""
 
     block_type: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.context.arguments import bound
 from bylaw.dialects.context.calls import CallError, called_name, near_calls, read_call
@@ -31,8 +32,7 @@ COMMAND = "COMMAND"
 WARNING = "WARNING: ai-context-language"
 
 
-@dataclass(frozen=True)
-class CallGuard:
+class CallGuard(Struct, frozen=True):
     """Matches a line that calls this command by one of its names; binds its arguments."""
 
     command: CommandForm
@@ -49,8 +49,7 @@ class CallGuard:
             raise GuardError(INVALID_COMMAND.name, str(wrong)) from None
 
 
-@dataclass(frozen=True)
-class Sets:
+class Sets(Struct, frozen=True):
     """A variable gets a value that is computed from what was before the call (AC-A34)."""
 
     setting: Setting
@@ -77,8 +76,7 @@ class Sets:
         return (StateSet(space=space_of(setting.module), name=setting.name, value=value),)
 
 
-@dataclass(frozen=True)
-class Enables:
+class Enables(Struct, frozen=True):
     """What is enabled is replaced (AC-015)."""
 
     command: CommandForm
@@ -94,8 +92,7 @@ class Enables:
         )
 
 
-@dataclass(frozen=True)
-class Selects:
+class Selects(Struct, frozen=True):
     """The response that outputs use from now on (AC-A38)."""
 
     response: str
@@ -115,8 +112,7 @@ def effects_of(form: CommandForm, document: Document, module: str) -> Iterator[S
         yield Selects(form.response)
 
 
-@dataclass(frozen=True)
-class CallMistake:
+class CallMistake(Struct, frozen=True):
     """Matches a line that is a call of nothing; binds why."""
 
     document: Document
@@ -144,8 +140,7 @@ class CallMistake:
         )
 
 
-@dataclass(frozen=True)
-class NearMiss:
+class NearMiss(Struct, frozen=True):
     """Matches a line that would be a call if it were written as one; binds that call (AC-A27)."""
 
     document: Document
@@ -171,8 +166,7 @@ class NearMiss:
         return True
 
 
-@dataclass(frozen=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """The two lines of a warning (AC-098)."""
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
@@ -184,8 +178,7 @@ class Suggestion:
         )
 
 
-@dataclass(frozen=True)
-class MistakePayload:
+class MistakePayload(Struct, frozen=True):
     """The payload of a call of nothing."""
 
     def make(self, view: View, match: Match) -> str:
@@ -204,8 +197,7 @@ class MistakePayload:
         ).text()
 
 
-@dataclass(frozen=True)
-class FaultPayload:
+class FaultPayload(Struct, frozen=True):
     """The payload of a call that does not fit its command, or of a check that broke.
 
     Whatever broke, `code` is one of the language: there are no others (AC-133).

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.context.declared import CheckType, StepKind
 
@@ -20,24 +21,21 @@ if TYPE_CHECKING:
 NAME = "context"  # of the language: rules and variables are named by it
 
 
-@dataclass(frozen=True, slots=True)
-class StateForm:
+class StateForm(Struct, frozen=True):
     """A variable with its type and the value that it has before anybody sets it."""
 
     type: Type
     default: JSON
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterForm:
+class ParameterForm(Struct, frozen=True):
     """An argument with its type."""
 
     name: str
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A variable, by module and name, and the expression that it is set to."""
 
     module: str
@@ -45,8 +43,7 @@ class Setting:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class CommandForm:
+class CommandForm(Struct, frozen=True):
     """A command as it is called: signature, what it enables (qualified), what it sets.
 
     `response` is the one that an output after it uses, if that is certain.
@@ -63,8 +60,7 @@ class CommandForm:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseForm:
+class ResponseForm(Struct, frozen=True):
     """A response with what its outputs must satisfy."""
 
     constraints: Constraints
@@ -72,8 +68,7 @@ class ResponseForm:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowForm:
+class WorkflowForm(Struct, frozen=True):
     """The steps of a workflow, with qualified references; `refs` are all of them."""
 
     steps: tuple[tuple[StepKind, str], ...]
@@ -87,8 +82,7 @@ class WorkflowForm:
         return next((ref for kind, ref in self.steps if kind is StepKind.EMIT_RESPONSE), "")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleForm:
+class RuleForm(Struct, frozen=True):
     """A rule with its concrete checks; `require_response_id` is about a qualified id."""
 
     id: str
@@ -97,8 +91,7 @@ class RuleForm:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolForm:
+class ProtocolForm(Struct, frozen=True):
     """The rules of a protocol, and what their checks are about, by type."""
 
     rules: tuple[RuleForm, ...]
@@ -107,8 +100,7 @@ class ProtocolForm:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """All modules of all files as one."""
 
     modules: tuple[Module, ...]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.dialects.context.problems import Place
 from bylaw.model.codes.context import PARSE_ERROR
@@ -40,8 +41,7 @@ MARKER = re.compile(
 MAX_BLOCKS = 20_000  # of one text
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """A block: its marker, what stands between its markers, and the blocks of a module."""
 
     type: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from bylaw.dialects.context.declared import ArgumentKind, Check, CheckType, Name, StepKind
 from bylaw.dialects.context.document import (
@@ -51,16 +52,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedState:
+class LinkedState(Struct, frozen=True):
     """A variable whose type is known."""
 
     state: State
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedSetting:
+class LinkedSetting(Struct, frozen=True):
     """An assignment whose variable and references are known."""
 
     written: Assignment
@@ -68,8 +67,7 @@ class LinkedSetting:
     value: Value | None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedCommand:
+class LinkedCommand(Struct, frozen=True):
     """A command whose references are known; lists are qualified."""
 
     command: Command

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.visible import visible_in_json
 
@@ -22,8 +23,7 @@ _PLAIN = re.compile(r"(?!(?i:null|true|false|yes|no|on|off|y|n)$)[A-Za-z_][A-Za-
 _HIDDEN = str.maketrans({"`": "\\u0060", "|": "\\u007c"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Payload:
+class Payload(Struct, frozen=True, kw_only=True):
     """What an error says; what is empty is left out."""
 
     code: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -39,8 +38,7 @@ class Place(Struct, frozen=True, gc=False):
         return Place(self.source, span, self.block_type, self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One error of a document; `candidates` are the symbols that a reference could mean."""
 
     code: Code

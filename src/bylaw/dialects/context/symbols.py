@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from bylaw.model.codes.context import AMBIGUOUS_ID, REFERENCE_ERROR, UNKNOWN_ID
 from bylaw.model.suggest import meant
@@ -39,8 +40,7 @@ class SymbolKind(StrEnum):
     PROTOCOL = "protocol"
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol(Generic[T]):
+class Symbol(Struct, Generic[T], frozen=True):
     """Something with a name in a module."""
 
     module: str
@@ -53,8 +53,7 @@ class Symbol(Generic[T]):
         return f"{self.module}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
+class Unresolved(Struct, frozen=True):
     """Why a reference means nothing: a code, words, and what it could mean."""
 
     code: Code

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.model.visible import brief, listed
 
@@ -30,16 +31,14 @@ class TypeTextError(Exception):
     """The text is no type."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeText:
+class TypeText(Struct, frozen=True):
     """A type as written: a name, and what it is made of."""
 
     name: str
     of: tuple[TypeText, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Primitive:
+class Primitive(Struct, frozen=True):
     """Bool, Int or String."""
 
     name: str
@@ -48,8 +47,7 @@ class Primitive:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class EnumType:
+class EnumType(Struct, frozen=True):
     """An enum by its qualified name, with its tokens."""
 
     name: str
@@ -59,8 +57,7 @@ class EnumType:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     """A list, a set, or a map from texts."""
 
     name: str

@@ -6,8 +6,9 @@ A whole text that is a reference keeps the type of what it refers to; a template
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.model.visible import brief
 
@@ -34,15 +35,13 @@ class TooLongError(Exception):
     """A template gives more than it may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A value as it is written."""
 
     value: JSON
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentRef:
+class ArgumentRef(Struct, frozen=True):
     """`$arg0` by its number, `$name` by its name."""
 
     name: str
@@ -54,8 +53,7 @@ class ArgumentRef:
         return None if found is None else int(found[1])
 
 
-@dataclass(frozen=True, slots=True)
-class StateRef:
+class StateRef(Struct, frozen=True):
     """`$state.name`."""
 
     name: str
@@ -64,8 +62,7 @@ class StateRef:
 Ref: TypeAlias = ArgumentRef | StateRef
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Texts and references, joined from left to right."""
 
     parts: tuple[str | Ref, ...]

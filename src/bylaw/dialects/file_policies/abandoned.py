@@ -6,7 +6,6 @@ them, where somebody looks at the whole queue. A policy whose file does not load
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert, to_builtins
@@ -43,8 +42,7 @@ class _Bound(Struct, frozen=True):
     entries: tuple[Abandoned, ...]
 
 
-@dataclass(frozen=True)
-class IsAbandoned:
+class IsAbandoned(Struct, frozen=True):
     """The check: whether entries wait for no policy of these, by identifier and uid."""
 
     policies: Mapping[str, str]
@@ -68,8 +66,7 @@ class IsAbandoned:
         return SWITCHED_OFF if self.policies[policy] in off else ""
 
 
-@dataclass(frozen=True)
-class SkipsAbandoned:
+class SkipsAbandoned(Struct, frozen=True):
     """Writes each of them as skipped."""
 
     op: Op = Op.ENTRY_WRITE
@@ -90,8 +87,7 @@ class SkipsAbandoned:
         ]
 
 
-@dataclass(frozen=True)
-class EmitsAbandoned:
+class EmitsAbandoned(Struct, frozen=True):
     """Tells of each of them, as of every entry."""
 
     op: Op = Op.EVENT_EMIT

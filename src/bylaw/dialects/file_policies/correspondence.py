@@ -7,9 +7,10 @@ files and not with its square.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import Pattern, is_normalised, normalise
@@ -36,8 +37,7 @@ def pattern(text: str) -> Pattern:
     return read_pattern(text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """What a policy finds in changes that trigger it: it is satisfied, or else violated.
 
     All lists are sorted and have nothing twice.
@@ -64,8 +64,7 @@ class Finding:
         return (*self.trigger_files, *self.expected_files, *self.matched_files)
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(Struct, frozen=True):
     """Changed files by their paths, and which of them the patterns of each policy match."""
 
     files: Mapping[str, ChangedFile]
@@ -163,8 +162,7 @@ def find(policy: WrittenPolicy, changes: ChangeSet) -> Finding | None:
     return Correspondence(policy).find(Sieve([policy]).hits(changes))
 
 
-@dataclass(frozen=True)
-class Correspondence:
+class Correspondence(Struct, frozen=True, dict=True):
     """A policy with its patterns made ready."""
 
     policy: WrittenPolicy
@@ -217,8 +215,7 @@ _NO_SLOT = -1
 _Wanted: TypeAlias = "str | Pattern"
 
 
-@dataclass(frozen=True)
-class _Slot:
+class _Slot(Struct, frozen=True, dict=True):
     pattern: Pattern
 
     def filled(self, captures: Mapping[str, str]) -> _Wanted:
@@ -235,8 +232,7 @@ class _Slot:
         ]
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """What its members expect, slot by slot; a member of a set fills one slot itself."""
 
     wanted: list[_Wanted]

@@ -11,7 +11,8 @@ Both lines are three dashes and nothing else: `----` ends nothing (DW-109).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bylaw.model.codes.policies import POLICY_FRONT_MATTER
 from bylaw.model.diagnostic import error
@@ -24,8 +25,7 @@ _CLOSING = re.compile(rf"^{_LINE}", re.MULTILINE)
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(Struct, frozen=True):
     """Where the YAML stands, where the line that ends it, and where the body."""
 
     yaml: Span

@@ -7,7 +7,6 @@ did. A policy that is about other files and waits for nothing is done with that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -235,8 +234,7 @@ class Judge:
         return case_of(self.policy, finding, hits.files, changes.ref)
 
 
-@dataclass(frozen=True)
-class StandsSo:
+class StandsSo(Struct, frozen=True):
     """The check `correspondence`: whether the policy is in one state."""
 
     judge: Judge
@@ -257,8 +255,7 @@ class StandsSo:
         ).as_match()
 
 
-@dataclass(frozen=True)
-class IsPromised:
+class IsPromised(Struct, frozen=True):
     """The check `promise`: whether the agent says that it attended to what it was shown."""
 
     judge: Judge

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.file_policies.correspondence import pattern
 from bylaw.dialects.yaml import Mapping, Scalar, Sequence
@@ -23,8 +25,7 @@ MAX_PATTERNS = 100  # of one key
 QUOTE = "quote the pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A pattern, the key that holds it, and where it stands; None if something is wrong with it."""
 
     key: str

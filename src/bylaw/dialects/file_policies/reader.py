@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from bylaw.dialects.file_policies.action_reader import read_action
 from bylaw.dialects.file_policies.front_matter import body_text, first_line, split

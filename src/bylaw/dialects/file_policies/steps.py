@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.dialects.file_policies.commands import ROOT, runs
@@ -43,8 +43,7 @@ MAX_REASON_PATH = 120  # characters
 MAX_REASON_LINE = 400
 
 
-@dataclass(frozen=True)
-class Shows:
+class Shows(Struct, frozen=True):
     """Shows the instructions with the files that they are about."""
 
     policy: WrittenPolicy
@@ -66,8 +65,7 @@ class Shows:
         return (shown,)
 
 
-@dataclass(frozen=True)
-class CapturesBaseline:
+class CapturesBaseline(Struct, frozen=True):
     """Remembers what the work tree is now."""
 
     op: Op = Op.BASELINE_CAPTURE
@@ -77,8 +75,7 @@ class CapturesBaseline:
         return (BaselineCapture(ref=CompareTo.PROMPT.value),)
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """Runs the command, one step a run; deleted files have none (DW-A30)."""
 
     action: CommandAction
@@ -99,8 +96,7 @@ class Runs:
         ]
 
 
-@dataclass(frozen=True)
-class Writes:
+class Writes(Struct, frozen=True):
     """Writes the entry of what was found."""
 
     policy: WrittenPolicy
@@ -118,8 +114,7 @@ class Writes:
         )
 
 
-@dataclass(frozen=True)
-class Skips:
+class Skips(Struct, frozen=True):
     """Writes that nothing has to be done, and why if that cannot be seen from the files."""
 
     policy: WrittenPolicy
@@ -131,8 +126,7 @@ class Skips:
         return Writes(self.policy, EntryStatus.SKIPPED, result).make(view, match)
 
 
-@dataclass(frozen=True)
-class Closes:
+class Closes(Struct, frozen=True):
     """Finishes entries that wait for nothing any more."""
 
     policy: WrittenPolicy
@@ -149,8 +143,7 @@ class Closes:
         return replace(made, hash=one.hash)
 
 
-@dataclass(frozen=True)
-class Emits:
+class Emits(Struct, frozen=True):
     """Tells what became of each entry; without a status only of those that are finished."""
 
     policy: WrittenPolicy
@@ -179,8 +172,7 @@ class Emits:
         return EventEmit(type=EVENT_TYPE, payload=payload)
 
 
-@dataclass(frozen=True)
-class AsksForIt:
+class AsksForIt(Struct, frozen=True):
     """The reason of a prompt policy: title, files, and how to answer, on one line."""
 
     policy: WrittenPolicy
@@ -198,8 +190,7 @@ class AsksForIt:
         return f"{self.policy.title} ({files}): {', '.join(lines)}{more}; {how}"
 
 
-@dataclass(frozen=True)
-class TellsFailure:
+class TellsFailure(Struct, frozen=True):
     """The reason of a command that failed: which, what it said, how to skip it or to try it again.
 
     When its files change, it is tried again by itself.
@@ -216,8 +207,7 @@ class TellsFailure:
         return "\n".join([f"{self.policy.title}: {_line(first)}", *lines, f"{how}; {again}"])
 
 
-@dataclass(frozen=True)
-class TellsUnknown:
+class TellsUnknown(Struct, frozen=True):
     """The reason of a policy that cannot be judged."""
 
     def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker

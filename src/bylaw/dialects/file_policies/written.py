@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct
 
 
 class Mode(StrEnum):
@@ -32,8 +32,7 @@ class RunFor(StrEnum):
     ALL_MATCHES = "all_matches"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandAction:
+class CommandAction(Struct, frozen=True):
     """`action`: the command as it is written, and its words with placeholders in them."""
 
     command: str
@@ -41,8 +40,7 @@ class CommandAction:
     run_for: RunFor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPolicy:
+class WrittenPolicy(Struct, frozen=True, kw_only=True):
     """One policy. `trigger` are the patterns of its mode: the trigger's, the set's, the pair's one.
 
     `id` is the stem of its file, `title` what people read. Without an action the body is shown.

@@ -9,9 +9,10 @@ Beside what is written stand the rules of the language itself: before (built_in.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from shlex import join
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.base import Loaded, Start, Startable, Visit, WhenBroken
 from bylaw.dialects.law.actions import Runs
@@ -104,8 +105,7 @@ def load(files: Sequence[RuleFile]) -> Loaded:
     )
 
 
-@dataclass
-class _Read:
+class _Read(Struct):
     """A file, the rules in it, and what is wrong."""
 
     file: RuleFile

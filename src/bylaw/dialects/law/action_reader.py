@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.law.command_line import CommandError, read_command
 from bylaw.dialects.law.template_reader import read_lock_key, read_template
@@ -56,8 +57,7 @@ KEYS: dict[ActionType, tuple[str, ...]] = {
 AFTER_ERROR = (ActionType.WRITE_BUS, ActionType.RELEASE_LOCK)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAction:
+class ReadAction(Struct, frozen=True):
     """An action of a known type; `made` is None if something is wrong with it."""
 
     type: ActionType

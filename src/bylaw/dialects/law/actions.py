@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.law.command_line import CommandError, read_command
 from bylaw.dialects.law.filling import filled
@@ -71,8 +72,7 @@ def is_tried_again(view: View) -> bool:
     return isinstance(view.event, Bus) and view.event.retry > 0
 
 
-@dataclass(frozen=True)
-class TakesLock:
+class TakesLock(Struct, frozen=True):
     """Takes a lock, or fails."""
 
     rule_id: str
@@ -84,8 +84,7 @@ class TakesLock:
         return (LockAcquire(key=_key(self.key, self.rule_id, view)),)
 
 
-@dataclass(frozen=True)
-class ReleasesLock:
+class ReleasesLock(Struct, frozen=True):
     """Gives a lock back."""
 
     rule_id: str
@@ -97,8 +96,7 @@ class ReleasesLock:
         return (LockRelease(key=_key(self.key, self.rule_id, view)),)
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """Runs the command of the rule, or those that the message brings (LD-A18)."""
 
     action: RunCommand
@@ -112,8 +110,7 @@ class Runs:
         return [CommandRun(argv=argv, cwd=cwd, timeout_s=action.timeout_s) for argv in commands]
 
 
-@dataclass(frozen=True)
-class Tells:
+class Tells(Struct, frozen=True):
     """Writes evidence; about a request that waits, once."""
 
     rule_id: str
@@ -136,8 +133,7 @@ class Tells:
         return filled(self.template, self.rule_id, view)
 
 
-@dataclass(frozen=True)
-class Asks:
+class Asks(Struct, frozen=True):
     """Asks an authority, once; in an emergency whenever something is about to run (LD-075)."""
 
     rule_id: str

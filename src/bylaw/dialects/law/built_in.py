@@ -6,8 +6,9 @@ rule ever sees a message that is malformed, used up or no command.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.law.actions import asks
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
@@ -36,8 +37,7 @@ DUPLICATE = "duplicate msg_id"
 _DECIDED = {ApprovalState.GRANTED: "approved", ApprovalState.REVOKED: "rejected"}
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """The answer as evidence."""
 
     channel: Channel

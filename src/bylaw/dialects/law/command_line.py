@@ -6,8 +6,9 @@ The program must be one of the whitelist, by its whole name (LD-095).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.expr.command_words import CommandFault, CommandTextError, split_words
 from bylaw.model.codes import law as codes
@@ -39,8 +40,7 @@ class CommandError(BylawError):
         self.help = help_
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """The arguments, the program first; `unexpanded` is what a shell would have filled in."""
 
     argv: tuple[str, ...]

@@ -6,8 +6,10 @@ is treated alike: A is free, B and C need approval, D runs at once and asks afte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.law.actions import Asks, Runs, TakesLock, Tells, step_maker
 from bylaw.dialects.law.built_in import NAME
@@ -54,8 +56,7 @@ _DONE = parse_template("done by {{rule_id}}")
 _FAILED = parse_template("{{rule_id}} failed: {{error}}")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Messages that a rule treats alike; without categories it is about changes of files."""
 
     categories: tuple[Category, ...] = ()

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.dialects.law.written import PHASES, Category, CommandType
 from bylaw.expr.paths import normalise_foreign
@@ -50,8 +51,7 @@ _ID = re.compile(
 Test: TypeAlias = Callable[[Any], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What refuses a message, and what was forgiven."""
 
     refused: tuple[str, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.law.written import PHASES, Category, CommandType, TriggerKind
 from bylaw.dialects.yaml import Sequence
@@ -34,8 +35,7 @@ _OTHER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTrigger:
+class ReadTrigger(Struct, frozen=True):
     """What a rule reacts to; without a kind it could not be made out."""
 
     kind: TriggerKind | None = None
@@ -44,8 +44,7 @@ class ReadTrigger:
     command_types: tuple[CommandType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
+class Guards(Struct, frozen=True):
     """What must hold for a rule to match; `mode_place` is where that is to be mended."""
 
     phases: tuple[int, ...] = ()

@@ -7,10 +7,11 @@ apart; of paths only what is certain counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.dialects.law.lowering import cells
 from bylaw.dialects.law.path_cover import PathCover
@@ -57,8 +58,7 @@ def _shadowed(reaches: Sequence[_Reach], kind: TriggerKind) -> Iterator[tuple[_R
             yield late, early
 
 
-@dataclass(frozen=True)
-class _Reach:
+class _Reach(Struct, frozen=True, dict=True):
     """What a rule matches, but for paths."""
 
     rule: WrittenRule

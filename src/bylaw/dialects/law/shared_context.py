@@ -8,8 +8,10 @@ authority granted elsewhere: it may be meant to (LD-A01, LD-A13).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.law.messages import is_message_id, is_moment
 from bylaw.dialects.law.written import PHASES
@@ -51,16 +53,14 @@ _DIGEST = re.compile(r"[ \t]*digest[ \t]*:(.*)", re.IGNORECASE)
 _HEX = re.compile(r"[0-9a-f]{16,128}")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPhase:
+class FoundPhase(Struct, frozen=True):
     """The phase, or why it is unknown."""
 
     phase: int | None
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundApproval:
+class FoundApproval(Struct, frozen=True, kw_only=True):
     """What one line says."""
 
     msg_id: str
@@ -71,8 +71,7 @@ class FoundApproval:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """What a token file says, and the digest that it binds itself to."""
 
     state: ApprovalState

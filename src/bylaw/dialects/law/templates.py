@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 FIELD = re.compile(r"\{\{[ \t]*([^{}]*?)[ \t]*\}\}")
 
@@ -34,8 +35,7 @@ class Field(StrEnum):
 OF_OUTCOMES = frozenset({Field.EXIT_CODE, Field.ERROR})
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A field as it was written; one that does not exist fails its action (LD-105)."""
 
     name: str
@@ -46,8 +46,7 @@ class Named:
         return next((one for one in Field if one.value == self.name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Texts and fields in turn."""
 
     pieces: tuple[str | Named, ...]

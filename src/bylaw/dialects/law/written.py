@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from bylaw.model.rule import ApprovalMode
 from bylaw.model.source import Span
@@ -44,22 +45,19 @@ NEED_APPROVAL = (Category.B, Category.C)
 ASKS_NOBODY = (ApprovalMode.NONE, ApprovalMode.RETROACTIVE)
 
 
-@dataclass(frozen=True, slots=True)
-class TakeLock:
+class TakeLock(Struct, frozen=True):
     """`write_processing_lock`."""
 
     key: Template
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseLock:
+class ReleaseLock(Struct, frozen=True):
     """`release_lock`."""
 
     key: Template
 
 
-@dataclass(frozen=True, slots=True)
-class RunCommand:
+class RunCommand(Struct, frozen=True):
     """`run_cmd`; without words it runs what the message brings (LD-A18)."""
 
     argv: tuple[str, ...]
@@ -72,16 +70,14 @@ class RunCommand:
         return not self.argv
 
 
-@dataclass(frozen=True, slots=True)
-class WriteBus:
+class WriteBus(Struct, frozen=True):
     """`write_bus`."""
 
     channel: Channel
     template: Template
 
 
-@dataclass(frozen=True, slots=True)
-class RequestApproval:
+class RequestApproval(Struct, frozen=True):
     """`request_approval`."""
 
     to: Authority
@@ -91,8 +87,7 @@ class RequestApproval:
 Action: TypeAlias = TakeLock | ReleaseLock | RunCommand | WriteBus | RequestApproval
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenRule:
+class WrittenRule(Struct, frozen=True, kw_only=True):
     """One rule; a list that is empty was not written, and means any.
 
     `id_span` is where its `rule_id` stands.
@@ -115,7 +110,7 @@ class WrittenRule:
     actions: tuple[Action, ...]
     on_error: tuple[WriteBus | ReleaseLock, ...] = ()
     goes_on: bool = False
-    id_span: Span = Span(0, 0)  # noqa: RUF009 - it never changes
+    id_span: Span = Span(0, 0)
 
     @property
     def runs(self) -> bool:

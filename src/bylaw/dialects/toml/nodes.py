@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.model.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A text, number, boolean or time."""
 
     value: Any
@@ -21,8 +21,7 @@ class Value:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     """A list, or all tables of one `[[name]]`."""
 
     items: tuple[Node, ...]
@@ -33,16 +32,14 @@ class Array:
         return [item.to_python() for item in self.items]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A key as it was first written, and what it stands for."""
 
     key: Span
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Keys in the order of the text; the span is its header, or the whole inline table."""
 
     entries: dict[str, Entry]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bylaw.model.source import SourceFile, Span
 
@@ -29,8 +30,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """Where something stands; of a table also its keys, of an array also its items."""
 
     span: Span

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from bylaw.dialects.toml_rules.texts import TextForm, is_template
 from bylaw.dialects.toml_rules.written import (
@@ -42,8 +43,7 @@ def step_maker(action: Action, space: str) -> StepMaker:
             return Emits(action.event_type, _prepared_all(action.payload, space))
 
 
-@dataclass(frozen=True)
-class Notifies:
+class Notifies(Struct, frozen=True):
     """A notice."""
 
     action: NotifySelf
@@ -70,8 +70,7 @@ class Notifies:
         )
 
 
-@dataclass(frozen=True)
-class Logs:
+class Logs(Struct, frozen=True):
     """A line of the log."""
 
     action: WriteLog
@@ -83,8 +82,7 @@ class Logs:
         return (Log(text=self.text.make(view), level=self.action.level),)
 
 
-@dataclass(frozen=True)
-class Sets:
+class Sets(Struct, frozen=True):
     """A value for a key of the state; only a text is a template (TR-A04)."""
 
     space: str
@@ -98,8 +96,7 @@ class Sets:
         return (StateSet(space=self.space, name=self.key, value=value),)
 
 
-@dataclass(frozen=True)
-class Emits:
+class Emits(Struct, frozen=True):
     """An event; every text in its payload is a template, at any depth (TR-A30)."""
 
     type: str
@@ -123,8 +120,7 @@ def _prepared_all(value: Any, space: str) -> Any:
     return _prepared(value, space)
 
 
-@dataclass
-class _Filling:
+class _Filling(Struct):
     """One payload: all its texts together take as many steps, and grow as long, as one may."""
 
     view: View

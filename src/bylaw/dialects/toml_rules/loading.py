@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.dialects.base import BesideError, Loaded, Visit
 from bylaw.dialects.toml import read_toml
@@ -51,8 +52,7 @@ def load(files: Sequence[RuleFile]) -> Loaded:
     )
 
 
-@dataclass
-class _ReadFile:
+class _ReadFile(Struct):
     """A file, the rule in it, and what is wrong; `note` if nothing is wrong with its text."""
 
     file: RuleFile

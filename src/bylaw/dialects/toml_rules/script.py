@@ -7,13 +7,12 @@ a process of its own and puts the result on the event.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from bylaw.expr.context_values import CONTEXT, context_values
 from bylaw.model.codes.engine import FACT_UNKNOWN
@@ -37,8 +36,7 @@ _LINE = re.compile(r"\Ascript:([0-9]+): ")
 _READ = re.compile(rf"{_NAME}\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?")
 
 
-@dataclass(frozen=True)
-class ScriptGuard:
+class ScriptGuard(Struct, frozen=True, dict=True):
     """Holds when the script, which lies at a path from its rule file, returned true.
 
     The state that it reads lies in a space of variables.

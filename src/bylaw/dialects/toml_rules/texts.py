@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bylaw.expr.context_catalogue import SHAPES
 from bylaw.model.errors import LoadError
@@ -52,8 +53,7 @@ def _load(path: str, text: str) -> Template:
     return load_template(SourceFile(path, text), Span(0, len(text)), names)
 
 
-@dataclass(frozen=True)
-class TextForm:
+class TextForm(Struct, frozen=True, dict=True):
     """A text that is filled in when its rule fires, with the state of a space of variables."""
 
     text: str

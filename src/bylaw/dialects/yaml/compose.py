@@ -8,10 +8,10 @@ block scalars over blank lines; both are cut back to the last character that is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import yaml
+from msgspec import Struct, field
 from yaml import events
 
 from bylaw.dialects.yaml.nodes import Mapping, Node, Pair, Scalar, Sequence
@@ -54,8 +54,7 @@ class _StopReading(Exception):  # noqa: N818 - ends the reading; the reason is a
     pass
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A collection whose end has not been read; `seen` is None for a list."""
 
     start: int

@@ -6,9 +6,11 @@ that is missing or wrong is None, and was noted if it had to be there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.yaml.nodes import Mapping, Scalar, Sequence
 from bylaw.model.diagnostic import Diagnostic, Label, error, in_order, warning
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCodes:
+class FieldCodes(Struct, frozen=True):
     """What a language calls a key that means nothing, one that is missing, and bad values."""
 
     unknown_key: Code

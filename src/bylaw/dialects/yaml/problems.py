@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.codes import yaml as codes
 from bylaw.model.source import Span
@@ -24,8 +25,7 @@ _DOCUMENT_END = re.compile(r"^\.\.\.", re.MULTILINE)
 _QUOTE_HELP = "put the value in quotes; if it is a path pattern, quote the pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A diagnostic to be: spans are offsets in the text that libyaml was given."""
 
     code: Code

@@ -13,9 +13,10 @@ much as it can. A value is never empty and no segment of it is empty, `.` or `..
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.expr.paths.matcher import matcher
 from bylaw.expr.paths.parts import MAX_PATH, Literal, Token, Wildcard, joined, texts_of
@@ -34,13 +35,18 @@ _BYTES_A_CHARACTER = 4  # at most, in UTF-8
 _FOREIGN = re.compile(r"^[A-Za-z]:/|[\x00-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """A checked pattern; `source` and `span` say where it was written."""
+class Pattern(Struct, frozen=True, dict=True, eq=False):
+    """A checked pattern; `source` and `span` say where it was written, which is no part of it."""
 
     tokens: tuple[Token, ...]
-    source: SourceFile = field(compare=False, repr=False)
-    span: Span = field(compare=False, repr=False)
+    source: SourceFile
+    span: Span
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pattern) and self.tokens == other.tokens
+
+    def __hash__(self) -> int:
+        return hash(self.tokens)
 
     @cached_property
     def text(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import product
+
+from msgspec import Struct
 
 from bylaw.expr.paths.parts import Alternatives, Literal, PartKind, Token, Wildcard
 
@@ -58,8 +59,7 @@ def keys_of_path(path: str) -> list[str]:
     return texts
 
 
-@dataclass(frozen=True, slots=True)
-class Grams:
+class Grams(Struct, frozen=True):
     """Letters in a row: every `stride`-th group of `size` of a path, all of a pattern.
 
     Wherever a literal of `size + stride - 1` letters stands in a path, one of its first

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 MAX_PATTERN = 4_096  # characters: no longer than a path may be
 MAX_WILDCARDS = 8  # a pattern; `?` is not counted, its width is fixed
@@ -24,8 +25,7 @@ class PartKind(Enum):
     ANY = "**"  # at the end: any number of folders and a name
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """Text that stands for itself."""
 
     text: str
@@ -36,8 +36,7 @@ class Literal:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Alternatives:
+class Alternatives(Struct, frozen=True):
     """One of several literal texts."""
 
     texts: tuple[str, ...]
@@ -48,8 +47,7 @@ class Alternatives:
         return "{" + ",".join(self.texts) + "}"
 
 
-@dataclass(frozen=True, slots=True)
-class Wildcard:
+class Wildcard(Struct, frozen=True):
     """Text that is not known beforehand; with a name it is a variable."""
 
     kind: PartKind

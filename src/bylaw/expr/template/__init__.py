@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from jinja2 import TemplateSyntaxError, UndefinedError, nodes
+from msgspec import Struct
 
 from bylaw.expr.arithmetic import reason_of
 from bylaw.expr.faults import Fault
@@ -61,8 +61,7 @@ _CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateNames:
+class TemplateNames(Struct, frozen=True):
     """The names that a template may use, each with what is known below it; None is anything.
 
     A key that is missing right below one of the paths `null_below` reads as null.
@@ -72,8 +71,7 @@ class TemplateNames:
     null_below: frozenset[Path] = frozenset()
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True, dict=True):
     """A template that loaded; compiled when it is first rendered, for many never are."""
 
     warnings: tuple[Diagnostic, ...]

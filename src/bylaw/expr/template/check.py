@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from inspect import Parameter
 from typing import TYPE_CHECKING, TypeAlias
 
 from jinja2 import nodes
+from msgspec import Struct, field
 
 from bylaw.expr.limits import MAX_DEPTH, MAX_INT_BITS
 from bylaw.expr.template.filters import FILTERS, TESTS, arguments_of_test
@@ -89,8 +89,7 @@ def path_of(node: nodes.Node) -> Path | None:
     return (node.name, *reversed(keys))
 
 
-@dataclass
-class Checker:
+class Checker(Struct):
     """Walks a tree whose depth is bounded and collects errors and warnings."""
 
     text: TemplateText

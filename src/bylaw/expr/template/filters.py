@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Undefined
 from jinja2 import filters as jinja_filters
 from jinja2.tests import TESTS as JINJA_TESTS
+from msgspec import Struct
 
 from bylaw.expr.limits import COMPARISONS_A_STEP, MAX_TEXT_CHARS
 from bylaw.expr.template.values import (
@@ -34,8 +34,7 @@ _TITLED_A_STEP = 10  # characters: each word is made anew
 _TRUNCATE_LEEWAY = 5  # as in Jinja: a text is not cut to save this little
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """What a filter does; one that prints values is given the budget before the value."""
 
     function: Callable[..., Any]

@@ -5,7 +5,6 @@ Our own bounded operations stand where Jinja has unbounded ones, and what is mis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jinja2 import nodes
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from bylaw.expr.template.check import Path
 
 
-@dataclass
 class _Rewriter(NodeTransformer):
     """Puts a filter of ours around what Jinja would do without a limit, or would call missing."""
 
-    null_below: Collection[Path]
+    def __init__(self, null_below: Collection[Path]) -> None:
+        self.null_below = null_below
 
     def visit_Getattr(self, node: nodes.Getattr) -> nodes.Node:  # noqa: N802 - Jinja's name
         return self._or_null(node)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.base import is_stand_in
 from bylaw.dialects.law.built_in import NAME
@@ -27,8 +28,7 @@ HELD = "held"
 HELD_UID = built_in_uid(NAME, HELD)
 
 
-@dataclass(frozen=True, slots=True)
-class Handled:
+class Handled(Struct, frozen=True):
     """One line: what it was about, what was decided, what came of it.
 
     `status` is done, held, refused or failed. `is_news` is false of a message that is held as it

@@ -8,12 +8,12 @@ is moved: so whoever comes after a crash knows what was done and does none of it
 
 from __future__ import annotations
 
-from dataclasses import replace as with_
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from msgspec import json
 from msgspec.structs import replace
+from msgspec.structs import replace as with_
 
 from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message

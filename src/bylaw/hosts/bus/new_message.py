@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from unicodedata import normalize
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.law.messages import COMMAND, judge_message
 from bylaw.dialects.law.written import CommandType
@@ -36,8 +38,7 @@ ORIGIN = "bylaw bus new"
 _UNFIT = re.compile(r"[^A-Za-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(Struct, frozen=True, kw_only=True):
     """What is wanted; None and empty texts stand for what is found out."""
 
     title: str
@@ -54,8 +55,7 @@ class Wish:
     phase: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A message that is not written yet, and what it would be refused for.
 
     `stem` is what its id begins with: the rest tells it from others of the same second.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.base import Loop
 from bylaw.hosts.bus.approvals.opinions import Approvals
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Struct, frozen=True):
     """Who is told what became of things, and what a person should know beside that."""
 
     handled: Callable[[Handled], None]

@@ -7,8 +7,9 @@ journal cannot tell, it may have been.
 
 from __future__ import annotations
 
-from dataclasses import replace as with_
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace as with_
 
 from bylaw.dialects.law.built_in import NAME
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome

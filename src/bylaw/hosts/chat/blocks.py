@@ -5,9 +5,10 @@ What is no part of it (settings, rules, archives, reasoning, empty messages) giv
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.chatmd.syntax.content import pieces
 from bylaw.dialects.chatmd.syntax.nodes import Element
@@ -33,8 +34,7 @@ class BlockKind(StrEnum):
     RESPONSE = "response"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """One block of the conversation.
 
     `text` is what was said, the arguments of a call, or a response. `call` is the id of a call

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.model.vocabulary import Role
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool call as the model wrote it; `arguments` is its JSON text, which may be wrong."""
 
     id: str
@@ -19,15 +19,13 @@ class Call:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A picture in a message: an address, or a `data:` URI."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class Sent(Struct, frozen=True, kw_only=True):
     """One message of a request.
 
     `calls` are those of an assistant's message; `answers` is the id of the call to which a
@@ -42,8 +40,7 @@ class Sent:
     images: tuple[Image, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as the model is told of it; `parameters` is a JSON schema of an object."""
 
     name: str
@@ -51,8 +48,7 @@ class ToolSpec:
     parameters: dict[str, JSON]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """What `<config>` says of the model; None is the provider's default."""
 
     max_tokens: int | None = None
@@ -60,8 +56,7 @@ class Options:
     reasoning_effort: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """Everything that a model is asked with."""
 
     messages: tuple[Sent, ...]
@@ -69,8 +64,7 @@ class Request:
     options: Options = field(default_factory=Options)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens as the provider counted them; None: it did not say."""
 
     sent: int | None = None
@@ -85,8 +79,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None and other is None else (one or 0) + (other or 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """One turn of the assistant; `cut` says why it is not complete, if so (a length limit)."""
 
     text: str = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.hosts.chat.call_ids import CallIds
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.policy_host import FilePolicies
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outfit:
+class Outfit(Struct, frozen=True, kw_only=True):
     """What a chat works with; it `withholds` outputs if a rule may keep one back.
 
     Then nothing is shown before it was judged. `max_blocks` is how often a stop is blocked.

@@ -9,9 +9,11 @@ of the chat that runs it.
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.chatmd.declarations import read_declarations
 from bylaw.dialects.chatmd.imports import expanded
@@ -73,8 +75,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a person asks for beside the file; `model` counts for agents, too."""
 
     model: str = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError
 from bylaw.hosts.chat.tools.result_text import result_text
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 WRITES = "file.write"
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What came of a call: the text that stands in the file, and the value that rules read."""
 
     text: str

@@ -6,8 +6,9 @@ in the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.dialects.chatmd.syntax.write import block as block_text
 from bylaw.hosts.chat.blocks import ERROR, own_blocks
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.listener import Listener
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A block that is about to be written."""
 
     name: str

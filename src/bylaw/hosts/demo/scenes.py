@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.demo.office import Office
 from bylaw.hosts.demo.scripted_agent import ScriptedAgent
@@ -23,8 +24,7 @@ assert perimeter(2, 3) == 10
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(Struct, frozen=True):
     """Somebody does something; `do` says what they are told, if anything."""
 
     who: str
@@ -32,8 +32,7 @@ class Act:
     do: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """A rule of one language at work, and the file in which it stands."""
 
     title: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.base import Call, Heard

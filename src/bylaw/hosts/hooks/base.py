@@ -8,8 +8,9 @@ An adapter is the two functions `read` and `answer` and knows nothing else. Both
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from bylaw.model.errors import BylawError
 from bylaw.model.values import JSON
@@ -29,8 +30,7 @@ class PayloadError(BylawError):
     """What came in is not what the client sends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """A tool call: `tool` as the client names it, `also` as we do.
 
     The files that it names stand in `args` as `paths`, beside what the client sent. `status` is
@@ -47,8 +47,7 @@ class Call:
     ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Heard(Struct, frozen=True, kw_only=True):
     """One event of a client.
 
     `name` is what the client calls it, `session` its own id, `agent` a subagent's. `cwd` is where
@@ -74,8 +73,7 @@ class Heard:
     passed_over: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """What a client is to be told: `reason` is never empty where it is refused or asked."""
 
     refused: bool = False
@@ -85,8 +83,7 @@ class Told:
     for_person: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """What our process prints and how it ends."""
 
     stdout: str = ""
@@ -94,8 +91,7 @@ class Output:
     exit_code: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adapter:
+class Adapter(Struct, frozen=True, kw_only=True):
     """One client: `moments` are the events that we install for, `sorts` its tools, by their names.
 
     `project_variable` is set by the client for its hooks, to the folder that it was started for.

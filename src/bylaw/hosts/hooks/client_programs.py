@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.line import OFF, SWITCH
 from bylaw.model.errors import BylawError
@@ -34,8 +35,7 @@ class NoProgramError(BylawError):
     """The client is not installed here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """Where a program lies, and its version; empty if it does not say one."""
 
     path: str

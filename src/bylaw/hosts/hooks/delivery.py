@@ -7,8 +7,9 @@ a question is a refusal.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.hosts.hooks.base import STOPS, Told
 from bylaw.hosts.hooks.reasons import shown

@@ -8,7 +8,6 @@ calls that touch what is protected are judged.
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -241,7 +240,7 @@ def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
     """Some clients announce what blocked a stop as a prompt; no person has written that."""
     is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
     is_prompt = heard.moment is Moment.PROMPT
-    return dataclasses.replace(heard, text="") if is_prompt and is_echo else heard
+    return replace(heard, text="") if is_prompt and is_echo else heard
 
 
 def _read_on(heard: Heard, notes: SessionNotes) -> Said:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from bylaw.hosts.hooks.base import STOPS, Heard, PayloadError, Told
 from bylaw.hosts.hooks.desk import Desk

@@ -9,9 +9,9 @@ while nobody else can begin, before the step that asks for it.
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome
@@ -68,8 +68,7 @@ def own_entry(plan: Plan) -> EntryWrite | None:
     return next((step for step in closing if step.status is EntryStatus.PASSED), None)
 
 
-@dataclass(slots=True)
-class PolicyCommands:
+class PolicyCommands(Struct):
     """Runs commands in the work tree; `redacted` takes secrets out of what they say.
 
     `show` is told how far they are.

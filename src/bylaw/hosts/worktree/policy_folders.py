@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from stat import S_IMODE
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.errors import BylawError
 from bylaw.runtime.beneath import beneath
@@ -43,8 +44,7 @@ class PolicyFolder(StrEnum):
     BASELINES = "baselines"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFolder:
+class OpenFolder(Struct, frozen=True):
     """An open folder; `notes` say what had to be set right."""
 
     descriptor: int

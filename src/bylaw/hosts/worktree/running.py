@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.file_policies.lowering import NAME
 from bylaw.dialects.file_policies.reader import policy_id
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.loading import Library, LoadedBook
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRun:
+class PolicyRun(Struct, frozen=True):
     """What came of one look at a repository.
 
     `entries` are those that it was about; `shown` is what an agent has to be told, failed

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from shlex import join
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from bylaw.model.fact_paths import file_path
 from bylaw.model.uid import id_of
@@ -42,8 +42,7 @@ NOT_THERE = "`{}` is not in the work tree; if it is staged, restore it or take i
 TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What became of the commands of a policy: of each its runs, none if it was not started.
 
     `changed` are the files that the first run changed, `changed_again` those that the second did.

@@ -5,11 +5,10 @@ A module here holds the codes of one part of Bylaw. A code is stable: it is neve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A text that provokes the code. `kind` says which reader is asked, see docs/provoke.py."""
 
     kind: str
@@ -17,8 +16,7 @@ class Example:
     facts: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """A kebab-case name, what it means, why Bylaw says so, how to mend it."""
 
     name: str

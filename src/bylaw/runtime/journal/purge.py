@@ -8,7 +8,6 @@ rule decides: so a payload that is gone without one was taken away by somebody e
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -63,8 +62,7 @@ class Purge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return f"{_PAYLOADS} WHERE {' AND '.join(given)}", tuple(given.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Purged:
+class Purged(Struct, frozen=True):
     """How many payloads were erased, or would be, and of how many sessions."""
 
     payloads: int = 0

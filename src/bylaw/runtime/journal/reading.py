@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from bylaw.model.decision import Decision
 from bylaw.model.event import EffectDone, Event
@@ -36,8 +36,7 @@ class Rows(Protocol):
         """The rows of a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A record with its payload."""
 
     header: Header
@@ -52,8 +51,7 @@ class Lost(StrEnum):
     DAMAGED = "damaged"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A record as it lies there: with its payload, or why it has none."""
 
     header: Header

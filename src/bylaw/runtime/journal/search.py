@@ -7,10 +7,11 @@ looks at it for long keeps it from being tidied up.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.event import EffectDone
 from bylaw.model.vocabulary import Kind
@@ -37,8 +38,7 @@ _SESSIONS = """
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """Which records; None and nothing mean all.
 
     `rule` is an id or a uid. `with_effects` brings the effects of every record that is wanted.

@@ -6,10 +6,10 @@ What was read once is kept at hand and only brought up to date when another proc
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from bylaw.model.fold import fold
 from bylaw.model.session import Session
@@ -36,8 +36,7 @@ _BEHIND = """
 """
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """A session after its record `seq`, and how many records lie behind its snapshot."""
 
     session: Session

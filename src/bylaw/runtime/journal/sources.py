@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -38,8 +37,7 @@ class SourceOf(Struct, frozen=True, omit_defaults=True):
     broken: Broken | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RulesInForce:
+class RulesInForce(Struct, frozen=True):
     """The digest of the rules that decide, and the texts that they were made of."""
 
     digest: bytes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from bylaw.model.fold import fold
 from bylaw.model.wire import encode_event
@@ -48,8 +48,7 @@ ADOPTED = ""
 Debt: TypeAlias = tuple[int, int]
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """An event with its decision, as they may be stored, and the session that comes of them."""
 
     event: Event

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from re import _constants as codes  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +23,7 @@ _CATEGORIES: dict[Any, Callable[[str], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Chars:
+class Chars(Struct, frozen=True):
     """A set of characters, as the items of a class in brackets."""
 
     items: tuple[tuple[Any, Any], ...]

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
 from functools import reduce
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bylaw.runtime.settings.chars import Chars, chars_of
 
@@ -63,8 +64,7 @@ def _compiled(text: str) -> tuple[Any, re.Pattern[str]]:
             raise ValueError(f"it is no regular expression: {wrong}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rest:
+class _Rest(Struct, frozen=True):
     """What follows: its work, the characters that it can begin with (None: not known)."""
 
     steps: int

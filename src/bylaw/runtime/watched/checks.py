@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from stat import S_ISREG
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.visible import brief, visible
 from bylaw.runtime.command import COMMAND_PATH
@@ -29,8 +30,7 @@ MAX_ARGUMENTS = 1 << 20
 _PLACE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A folder by its path without links, and what tells it from any other."""
 
     path: str
@@ -42,8 +42,7 @@ class Folder:
         return as_bytes(self.path), self.device, self.inode
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What a command may be run with."""
 
     program: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
@@ -17,8 +18,7 @@ class IsolatedBy(StrEnum):
     NOTHING = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Isolation:
+class Isolation(Struct, frozen=True):
     """The isolation that was in force, and why there was none."""
 
     by: IsolatedBy

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bylaw.runtime.watched.limits import MAX_OUTPUT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """What to run, where and within which bounds; all paths are absolute.
 
     `cwd` must really lie in one of the `roots`, which must really lie in `top`. `allow` are

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.watched import limits
@@ -31,8 +32,7 @@ class Ending(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """The beginning and the end of what was printed; `cut` bytes between them are lost."""
 
     head: bytes = b""
@@ -53,8 +53,7 @@ class Output:
         return f"{head}\n… {self.cut:,} bytes left out …\n{tail}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True, kw_only=True):
     """How a command ended. `program` is what was started, `cwd` where, both without links.
 
     `left` are the processes that had to be ended after it, counted only if it was to be tidy.

@@ -7,9 +7,10 @@ import select
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from errno import E2BIG, EACCES, ENOENT, ENOEXEC, ENOTDIR
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.runtime.watched import limits, watcher
 from bylaw.runtime.watched.order import Refusal
@@ -74,8 +75,7 @@ class Kept:
         self._cut += more
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How and when a command ended, or why it did not begin."""
 
     ending: Ending

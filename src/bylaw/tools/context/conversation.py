@@ -5,9 +5,10 @@ There is one interpreter of the language, its rules in the engine; this only ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.context.payload import Payload
 from bylaw.dialects.context.standing import standing
@@ -34,8 +35,7 @@ class Result(StrEnum):
     PROSE = "prose"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a message did, what the user sees of it, and how things stand after it.
 
     The output of a call that ran is empty, and so is that of prose: the language says nothing

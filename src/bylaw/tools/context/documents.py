@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from bylaw.dialects import context
 from bylaw.dialects.base import RuleFile
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 _NO_TEXT = (NOT_UTF8.name, TOO_LARGE.name)
 
 
-@dataclass(frozen=True, slots=True)
-class GivenDocument:
+class GivenDocument(Struct, frozen=True):
     """Files, in the order of their paths, and their document; or the problems that it has."""
 
     search: Search

@@ -8,8 +8,9 @@ with what they are about. Prose, text blocks and the body of LANGUAGE_SPEC stay 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.context.framing import LANGUAGE_SPEC, MARKER, MODULE, YAML_TYPES, framed
 from bylaw.dialects.context.framing import all_blocks as blocks_in
@@ -45,8 +46,7 @@ _FREE = frozenset({"default", "value"})
 _BLANK_END = re.compile(r"\n[ \t\r]*\n\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Formatted:
+class Formatted(Struct, frozen=True):
     """A file, where it lies, and its canonical text."""
 
     path: str

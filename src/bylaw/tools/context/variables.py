@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.context.standing import standing
 from bylaw.runtime.journal.folding import folded_before
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable by its qualified name; its type in canonical form."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.expr.explaining import Explained
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reading import Stored
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenText:
+class WrittenText(Struct, frozen=True):
     """Lines of a file as they were, from `line` on."""
 
     path: str
@@ -22,8 +22,7 @@ class WrittenText:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AskedFact:
+class AskedFact(Struct, frozen=True):
     """A fact that a guard asked for, and the answer; a script has its text and its input."""
 
     name: str
@@ -34,8 +33,7 @@ class AskedFact:
     input: JSON = None
 
 
-@dataclass(frozen=True, slots=True)
-class LimitFound:
+class LimitFound(Struct, frozen=True):
     """A limit of a rule with its counters; `counted` are turns or milliseconds since then."""
 
     name: str
@@ -47,8 +45,7 @@ class LimitFound:
     closed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GateFound:
+class GateFound(Struct, frozen=True):
     """A gate of a rule: what it wants, what it found."""
 
     name: str
@@ -57,8 +54,7 @@ class GateFound:
     open: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedRule:
+class ExplainedRule(Struct, frozen=True, kw_only=True):
     """A rule at a record. Without a `result` it was not looked at, and `detail` says why."""
 
     uid: str
@@ -76,8 +72,7 @@ class ExplainedRule:
     gates: tuple[GateFound, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedStep:
+class ExplainedStep(Struct, frozen=True):
     """A step of a plan with its number and how it ended; `status` may also say that it did not."""
 
     number: int
@@ -88,8 +83,7 @@ class ExplainedStep:
     ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """A record, its reasons, the rules of interest, the steps, and what cannot be shown.
 
     If one rule was asked for, reasons and steps are those of that rule.

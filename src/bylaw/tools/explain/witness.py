@@ -5,11 +5,10 @@ The event is decided once more by the definition itself; the guards of some rule
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from dataclasses import field as of_dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import field
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bylaw.engine.decide import deliberate
 from bylaw.engine.index import RuleSet
@@ -45,8 +44,7 @@ class Asking(NamedTuple):
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Testimony:
+class Testimony(Struct, frozen=True):
     """The trace of an event that was decided again, and the questions to guards by uid.
 
     `missing` are facts that nobody has any more: then the decision is not known.
@@ -71,8 +69,7 @@ class _WatchedView(View):
         return found
 
 
-@dataclass(slots=True)
-class _WatchedGuard:
+class _WatchedGuard(Struct):
     """A guard of which every question is written down."""
 
     rule: Rule
@@ -100,10 +97,9 @@ class _WatchedGuard:
         return found
 
 
-@dataclass(slots=True)
-class _Witness:
+class _Witness(Struct):
     uids: Container[str]
-    askings: list[Asking] = of_dataclass(default_factory=list)
+    askings: list[Asking] = field(default_factory=list)
 
     def book(self, book: Book) -> Book:
         return replace(book, groups=tuple(map(self._group, book.groups)))

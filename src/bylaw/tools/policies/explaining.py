@@ -5,11 +5,10 @@ What is known of the work tree says more: whether the policy fires because of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from bylaw.dialects.file_policies.correspondence import (
     changed_files,
@@ -66,8 +65,7 @@ _SAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A pattern of a policy that matches a file."""
 
     role: Role
@@ -75,16 +73,14 @@ class Hit:
     captures: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What must change together with a file, a path or a glob; None: not known whether it did."""
 
     path: str
     changed: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """One policy about one file. `status` is how the file changed, empty if it did not."""
 
     known: KnownPolicy

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.file_policies.reader import read_noted
 from bylaw.model.diagnostic import has_errors
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.loading import Library
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPolicy:
+class KnownPolicy(Struct, frozen=True):
     """A policy that loads, its file, and whether somebody switched it off."""
 
     policy: WrittenPolicy
@@ -34,8 +34,7 @@ class KnownPolicy:
     is_off: bool
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPolicies:
+class KnownPolicies(Struct, frozen=True):
     """The policies of a root by identifier, and what is wrong."""
 
     policies: tuple[KnownPolicy, ...]

@@ -11,9 +11,10 @@ a policy that fires less often than before would not be missed by anybody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.file_policies.pattern_reader import PatternReader, texts_of
 from bylaw.dialects.file_policies.reader import LEGACY_KEYS
@@ -38,8 +39,7 @@ OPTIONAL_KEYS = ("safety", *LEGACY_KEYS, "compare_to")
 _CODES = FieldCodes(LEGACY_ENTRY, LEGACY_ENTRY, LEGACY_ENTRY, LEGACY_ENTRY)
 
 
-@dataclass(frozen=True, slots=True)
-class Legacy:
+class Legacy(Struct, frozen=True):
     """The policies that can be converted, and everything that is wrong or doubtful."""
 
     policies: tuple[WrittenPolicy, ...]

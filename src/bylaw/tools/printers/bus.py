@@ -6,9 +6,10 @@ a person copies, the command that approves, is never cut.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from bylaw.model.iso_time import iso_time
 from bylaw.tools.bus_report import Arrival

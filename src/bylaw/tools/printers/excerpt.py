@@ -6,9 +6,10 @@ lines; a long line is cut around its marks, and shown twice if they are far apar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from bylaw.model.source import Span
 from bylaw.model.visible import columns
@@ -38,8 +39,7 @@ class Part(NamedTuple):
 Row = list[Part]
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A line's number, the part of it that is shown, and the rows of marks and notes below."""
 
     line: int
@@ -47,8 +47,7 @@ class Excerpt:
     rows: list[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     line: int
     start: int  # in characters of the line, later in columns of what is shown
     end: int

@@ -5,8 +5,9 @@ Nothing that a file or a command is called can move the cursor: it is made visib
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.vocabulary import EntryStatus
 from bylaw.tools.printers.paint import Paint, Style
@@ -25,8 +26,7 @@ _STYLES = {EntryStatus.FAILED: Style.BAD, EntryStatus.QUEUED: Style.WARNING}
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """An entry as people see it; `age` in seconds, `why` what a command or a check left.
 
     `runs` are told if all of an entry is wanted.
@@ -43,8 +43,7 @@ class Row:
     runs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Entries, how many there are in each state, and the lines of one policy if it is asked for.
 
     `limit` is how many entries of a state are shown.

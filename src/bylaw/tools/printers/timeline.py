@@ -7,10 +7,10 @@ What a record caused is indented below it; reasons and what changed at once stan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from bylaw.model.event import EffectDone
 from bylaw.model.iso_time import iso_time
@@ -96,8 +96,7 @@ def _sum_of(sessions: int) -> str:
     return number_of(sessions, "session")
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """Turns entries into lines, one after the other."""
 
     limit: int

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import fields
 
 from bylaw.tools.suites.page import AnyStep, Case, Expected, ExpectedLines, File, Step
 
@@ -11,8 +13,7 @@ if TYPE_CHECKING:
     from bylaw.model.source import Span
 
 
-@dataclass
-class Blocks:
+class Blocks(Struct):
     """What the blocks hold, by kind, in the order of the page."""
 
     files: list[File] = field(default_factory=list)

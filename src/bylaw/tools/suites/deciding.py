@@ -6,8 +6,9 @@ the function that does so; this module compares, and says what the page would ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.diagnostic import Diagnostic, Severity, in_order
 from bylaw.model.suggest import did_you_mean
@@ -28,16 +29,14 @@ if TYPE_CHECKING:
 INDENT = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """The lines of `bylaw decide --state`, and what loading the rule files reported."""
 
     lines: Sequence[Mapping[str, JSON]]
     diagnostics: Sequence[Diagnostic]
 
 
-@dataclass(frozen=True, slots=True)
-class Decider:
+class Decider(Struct, frozen=True):
     """Decides events (JSON Lines) with rule files (paths, in order) of languages it knows."""
 
     decide: Callable[[Sequence[str], bytes], Decided]

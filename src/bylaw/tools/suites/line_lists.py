@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.source import Span
 from bylaw.tools.suites.outcome import Edit, Outcome
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from bylaw.tools.suites.page import Expected, ExpectedLines
 
 
-@dataclass(frozen=True, slots=True)
-class LineKind:
+class LineKind(Struct, frozen=True):
     """How lines of one kind are compared (expected, real), rewritten and shown to people."""
 
     noun: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.source import Span
 
@@ -18,8 +19,7 @@ _HEADING = re.compile(r"(#{1,6}) ++(.*+)")
 _FENCE = re.compile(r"(`{3,}+) *+([^`]*+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A line that begins with number signs; `span` is that of the title."""
 
     level: int
@@ -27,8 +27,7 @@ class Heading:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Struct, frozen=True):
     """A fenced block; `span` is that of its info string, `body` that of the lines inside."""
 
     info: str

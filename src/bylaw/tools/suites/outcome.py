@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,16 +12,14 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A text to put where `span` is."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """One expectation: where it stands, what is wrong, and the edit that makes the page right.
 
     `failure` is empty if all is as expected. There is no edit if the page need not change, or

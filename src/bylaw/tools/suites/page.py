@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
     from bylaw.model.values import JSON
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file to write into the folder of the case; `word` names the language of a rule file."""
 
     path: str
@@ -20,8 +20,7 @@ class File:
     place: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A command and what it must print; `expectation` is the place of output and exit code."""
 
     words: tuple[str, ...]
@@ -31,15 +30,13 @@ class Step:
     expectation: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """A file that somebody writes anew, between the commands around it."""
 
     file: File
 
 
-@dataclass(frozen=True, slots=True)
-class After:
+class After(Struct, frozen=True):
     """What a file must hold, to the byte, after the commands before it; `body` is its place."""
 
     path: str
@@ -48,16 +45,14 @@ class After:
     body: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """A file that somebody takes away, between the commands around it."""
 
     path: str
     place: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """The files and empty folders that must lie below a folder; `body` is their place."""
 
     path: str
@@ -66,8 +61,7 @@ class Tree:
     body: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Holds:
+class Holds(Struct, frozen=True):
     """What a file of JSON must hold at least, after the commands before it."""
 
     path: str
@@ -75,16 +69,14 @@ class Holds:
     place: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A value that the page expects, and where it is written."""
 
     value: JSON
     place: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedLines:
+class ExpectedLines(Struct, frozen=True):
     """What a block expects, a value a line; further lines would go to `end`."""
 
     lines: tuple[Expected, ...]
@@ -95,8 +87,7 @@ class ExpectedLines:
 AnyStep: TypeAlias = Step | Edited | Removed | After | Tree | Holds
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One test: a heading, the requirements that it checks, and what its blocks hold.
 
     `files` are written first, `steps` follow one another. Blocks stay apart, so that those which
@@ -115,8 +106,7 @@ class Case:
     diagnostics: tuple[ExpectedLines, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A document and its cases."""
 
     source: SourceFile

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from difflib import unified_diff
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+
+from msgspec import Struct
 
 from bylaw.tools.suites.commands import FROM_FILE, GIT
 from bylaw.tools.suites.deciding import Decider, try_decisions
@@ -133,8 +134,7 @@ def _in_process(words: Sequence[str]) -> bool:
     return words[0] == GIT or FROM_FILE in words[-2:-1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Programs:
+class _Programs(Struct, frozen=True):
     """What commands of a page can start."""
 
     main: Callable[[], int]

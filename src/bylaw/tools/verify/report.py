@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 # More are counted, not listed.
 MAX_FINDINGS = 100
@@ -25,8 +26,7 @@ class Flaw(StrEnum):
     REPLACED = "replaced"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that is wrong: what, in which record of which session, in words."""
 
     flaw: Flaw
@@ -44,8 +44,7 @@ class Unchecked(StrEnum):
     NO_RULES = "its rules are not stored"
 
 
-@dataclass(slots=True)
-class Numbers:
+class Numbers(Struct):
     """Numbers of records, as ranges; how many there are."""
 
     count: int = 0
@@ -60,8 +59,7 @@ class Numbers:
             self.ranges.append((seq, seq))
 
 
-@dataclass(slots=True)
-class Decisions:
+class Decisions(Struct):
     """How many decisions came out the same, and which could not be made again, by reason."""
 
     same: int = 0
@@ -72,8 +70,7 @@ class Decisions:
         self.unchecked.setdefault(why, Numbers()).add(seq)
 
 
-@dataclass(slots=True)
-class AnchorState:
+class AnchorState(Struct):
     """What was noted elsewhere of a journal: where, and up to which record."""
 
     path: str
@@ -81,8 +78,7 @@ class AnchorState:
     fits: bool
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """Everything that was found out about a journal."""
 
     path: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.dialects.law.messages import COMMAND, is_message_id, is_request
 from bylaw.hosts.bus.messages.claims import claims
@@ -28,8 +30,7 @@ MAX_TOLD = 20  # messages in an error
 _CHANGE = re.compile(r"fs-[0-9]{1,18}")
 
 
-@dataclass(frozen=True, slots=True)
-class BusCommand:
+class BusCommand(Struct, frozen=True):
     """A command in the bus; `where` is for people."""
 
     where: str
@@ -43,8 +44,7 @@ class BusCommand:
         return str(self.message.get("origin_ref")) if is_request(self.message) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What is to be decided; it has no message, no digest and no place if it is gone."""
 
     msg_id: str

@@ -7,8 +7,9 @@ yet to come would be for anything that comes under its id.
 from __future__ import annotations
 
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.law.messages import is_request
 from bylaw.hosts.bus.approvals.asked import MAX_TOLD, commands_in_bus, find_asked, of_evidence
@@ -41,8 +42,7 @@ MAX_NOTE = 1_000
 _WITHDRAWN = MessageState.WITHDRAWN  # its id may come again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matter:
+class Matter(Struct, frozen=True, kw_only=True):
     """What a person is asked about, as it was when it was shown.
 
     `message` is None if all evidence of it is gone, and only its digest is known. `request` is

@@ -6,9 +6,11 @@ remembers; so an approval never passes to a message that took the place of anoth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.model.facts import Approval
 from bylaw.model.vocabulary import ApprovalState, Authority
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 MAX_APPROVALS = 100  # of one message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class Opinion(Struct, frozen=True, kw_only=True):
     """What an authority said; `source` tells it from everything else that anybody says.
 
     `digest` is the one that it names itself, `where` is for people. What does not `stand` was

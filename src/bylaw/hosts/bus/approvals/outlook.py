@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.hosts.bus.events import SESSION, message_event
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Bus
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """What a rule would start, and in which folder."""
 
     rule: str
@@ -34,8 +33,7 @@ class Command:
     cwd: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """What would run at once, what only `later`: if the other authorities approve, too.
 
     `why` says why nothing would run, or what keeps it from running to its end.

@@ -7,10 +7,12 @@ it, and none does a second time, whatever happens in between.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields, replace
 from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import astuple, fields, replace
 
 from bylaw.hosts.bus.ledger.ledger_file import ledger_path, open_ledger, open_to_read, told_plainly
 from bylaw.model.errors import BylawError
@@ -43,8 +45,7 @@ PENDING = (MessageState.HELD, MessageState.WAITING)
 ENDED = (MessageState.DONE, MessageState.FAILED, MessageState.REFUSED, MessageState.WITHDRAWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A message that was begun: by whom, from which file, how often, and how that ended.
 
     Times are milliseconds. `after_seq` is the newest record of the journal when it was begun,

@@ -14,8 +14,9 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from bylaw.hosts.bus.messages.folders import ERROR, PROCESSING
 from bylaw.hosts.bus.messages.moving import (
@@ -45,8 +46,7 @@ class Stamp(NamedTuple):
     written_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A message in `processing`: the name it had in `input`, and the one it has there."""
 
     name: str

@@ -13,13 +13,13 @@ import fcntl
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from stat import S_ISDIR
 from time import time
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from bylaw.dialects.yaml import Mapping, Node, Sequence, load_yaml
 from bylaw.hosts.bus.messages.claims import Stamp, stamp_of
@@ -51,8 +51,7 @@ _JSON = ".json"
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageFile:
+class MessageFile(Struct, frozen=True, kw_only=True):
     """What a file holds: a message, or why there is none (`unreadable`).
 
     The digest of a message does not depend on how it is written; without one it is that of `raw`.
@@ -67,24 +66,21 @@ class MessageFile:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """A file that is written to its end; the stamp is for `claim`."""
 
     file: MessageFile
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class NotYet:
+class NotYet(Struct, frozen=True):
     """A file that somebody may be writing; it is worth another look after `wait_s`."""
 
     wait_s: float
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignored(Struct, frozen=True):
     """Nothing that could become a message under this name."""
 
 

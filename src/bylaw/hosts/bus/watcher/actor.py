@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.vocabulary import ActorHint
 from bylaw.runtime.paths import as_bytes, as_text, lies_in
@@ -45,8 +46,7 @@ _MARKS = (".{}.swp", ".{}.swo", ".#{}", ".~lock.{}#")
 _ENDING = re.compile(r"\.[cm]?js$|\.py$")
 
 
-@dataclass(frozen=True, slots=True)
-class _Worker:
+class _Worker(Struct, frozen=True):
     """A process of a known program that works below the root."""
 
     pid: str

@@ -9,8 +9,9 @@ lies elsewhere is `deleted` and `created`.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.vocabulary import ActorHint, Change
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.watcher.snapshot import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """What happened to one file; paths are relative to the root, with `/`."""
 
     change: Change

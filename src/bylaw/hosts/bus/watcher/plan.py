@@ -7,8 +7,9 @@ folders below; what lies above one of them is watched folder by folder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.bus.watcher.snapshot import EntryKind, joined, with_ancestors
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _LEADS_ON = frozenset({EntryKind.FOLDER_LINK, EntryKind.OUTSIDE})
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Paths from the root: folders to watch for themselves, and with all below them."""
 
     flat: frozenset[str]

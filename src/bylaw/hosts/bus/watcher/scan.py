@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field
 from errno import ELOOP, ENOENT, ENOTDIR
 from itertools import filterfalse, groupby
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.hosts.bus.watcher.snapshot import (
     Entry,
@@ -39,8 +40,7 @@ _LATEST = 2**63 - 1
 _NOT_THERE = frozenset({ENOENT, ENOTDIR, ELOOP})
 
 
-@dataclass(slots=True)
-class Sight:
+class Sight(Struct):
     """What differs from the snapshot: what lay at the paths before, and what lies there now.
 
     `gone` are folders that are no more. `problems` says what could not be looked at; what was

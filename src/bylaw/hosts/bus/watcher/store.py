@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import suppress
-from dataclasses import astuple
 from fcntl import LOCK_EX, LOCK_NB, flock
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec.structs import astuple
 
 from bylaw.hosts.bus.watcher.changes import FileChange
 from bylaw.hosts.bus.watcher.snapshot import Entry, EntryKind, Snapshot

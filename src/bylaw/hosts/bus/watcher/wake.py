@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import clipped, visible
@@ -34,8 +35,7 @@ MAX_SHOWN = 300
 _POLLING = "WATCHFILES_FORCE_POLLING"
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """Absolute paths at which something happened; `everything`: it may have been anywhere.
 
     `note` is for a person.

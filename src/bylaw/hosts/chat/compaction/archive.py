@@ -7,8 +7,9 @@ behind the last one gives the old text back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.chatmd.syntax.names import ARCHIVE, MESSAGES
 from bylaw.dialects.chatmd.syntax.nodes import Comment, Element, Text
@@ -24,8 +25,7 @@ _REASONING = "reasoning"
 _END = f"\n</{ARCHIVE}>"
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """Where an archive is to stand, and where the elements in it begin that are messages."""
 
     span: Span

@@ -6,8 +6,9 @@ all is known; until then nothing has changed, so a model that fails costs nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.blocks import own_blocks
 from bylaw.hosts.chat.compaction.extract import extract
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+class Compaction(Struct, frozen=True, kw_only=True):
     """How many messages were replaced, the first and the last of them, and what is left.
 
     `note` tells it to the model. `length` and `tokens` are those of the history now, without it.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.dialects.chatmd.syntax.parse import parse
 from bylaw.hosts.chat.blocks import own_blocks
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.compaction.units import History
 
 
-@dataclass(frozen=True)
-class Rewriting:
+class Rewriting(Struct, frozen=True, dict=True):
     """The file before, what goes of it, and the text of the block that stands for that, if any."""
 
     source: SourceFile

@@ -8,9 +8,10 @@ messages by their number, from 1, as `request.size_of` counts them.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.request import begins_message, goes_on
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """What is never separated; `unanswered` is how many of its calls have no response yet."""
 
     places: list[int]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.compaction.failing import CompactionError
 from bylaw.model.visible import brief
@@ -20,8 +21,7 @@ class Strategy(StrEnum):
     SUMMARY = "summary"
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """Messages of these roles stay, and the latest ones of the others."""
 
     roles: frozenset[Role]

@@ -6,9 +6,10 @@ The packages of OpenAI and Anthropic are made alike: what is used of them here h
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.models.base import ModelError
 from bylaw.hosts.chat.models.bounded_client import client_settings
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 _SECRET_CHARS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key, and the variable of the environment that held it."""
 
     text: str
@@ -58,8 +58,7 @@ def key_from(*variables: str) -> Key:
     raise ModelError(f"there is no key: set the variable `{variables[0]}`")
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """A client of a package, and what a person is told of it."""
 
     package: ModuleType

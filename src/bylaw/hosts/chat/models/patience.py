@@ -8,10 +8,11 @@ one rule for all providers can be tested.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +36,7 @@ class Failure(Exception):  # noqa: N818 - not for callers, they get a ModelError
         self.wait_s = wait_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """`timeout_s` is for silence, `turn_s` for a whole attempt; waits double from the first on."""
 
     timeout_s: float = TIMEOUT_S

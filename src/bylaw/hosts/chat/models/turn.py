@@ -7,9 +7,10 @@ unique, halves of characters are joined or replaced, and everything that can gro
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.hosts.chat.messages import Call, Reply, Usage
 from bylaw.hosts.chat.models.base import ModelError
@@ -40,8 +41,7 @@ class FormError(ValueError):
     """An event of a stream is not of the form that is documented."""
 
 
-@dataclass(slots=True)
-class PartialCall:
+class PartialCall(Struct):
     """A tool call while its pieces come."""
 
     id: str

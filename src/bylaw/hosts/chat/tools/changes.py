@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from stat import S_ISVTX
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.tools.base import ToolError
 from bylaw.hosts.chat.tools.files import (
@@ -39,8 +40,7 @@ ONE_AT_A_TIME = Lock()
 _READ = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What a file is to hold, None if it is to be gone; a new one has the rights of `like`."""
 
     spot: Spot
@@ -67,8 +67,7 @@ def carry_out(root: str, changes: Sequence[Change]) -> None:
                 clear_away(step.folder, step.kept)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A change in its open folder; `fresh` takes the place of `name`, which lives on as `kept`."""
 
     change: Change

@@ -6,10 +6,10 @@ No shell reads it. Nothing is started before a person has trusted the chat.
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from bylaw.hosts.chat.tools.arguments import Arguments, CheckedTool
 from bylaw.hosts.chat.tools.base import ToolError, ToolTimeoutError

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.chat.tools.base import ToolError
 from bylaw.hosts.chat.tools.protection import protected_by_default
@@ -29,8 +30,7 @@ MAX_EDITED_BYTES = 4 * 1024 * 1024
 MAX_SHOWN = 200  # characters of a path, or of a line, in a message
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """Where a file is, or could be made; `asked` is the path that somebody named.
 
     `path` is where it really lies, `state` what lies there. `linked` tells that the path ends in a

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from bylaw.hosts.chat.tools.arguments import Arguments, CheckedTool, FilePath
 from bylaw.hosts.chat.tools.base import ToolError
@@ -35,8 +34,7 @@ _CONTINUES = range(0x80, 0xC0)  # bytes that go on with a character
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFolder:
+class NamedFolder(Struct, frozen=True):
     """A folder by its absolute path, and the name that the model has for it."""
 
     name: str

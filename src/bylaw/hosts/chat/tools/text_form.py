@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.hosts.chat.tools.base import ToolError
 
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """The text of a file without a byte order mark; where all lines end in CRLF, in LF instead."""
 
     content: str = ""

@@ -5,8 +5,9 @@ Clients differ in tool names and in what they take at which moment; that stands 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.base import Call, Heard, Output
 from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown, whole
@@ -44,8 +45,7 @@ KNOWN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaudeForm:
+class ClaudeForm(Struct, frozen=True, kw_only=True):
     """How one client differs: its events, tools, further fields, and where context is taken.
 
     `separator` stands between server and tool in names of MCP tools, `tokens` is the field that

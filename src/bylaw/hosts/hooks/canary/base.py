@@ -5,8 +5,9 @@ place (home, repository, model) → files, variables, arguments → process → 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.canary.script import ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialPlace:
+class TrialPlace(Struct, frozen=True, kw_only=True):
     """Where a client is tried: a home of its own, a folder to work in, the model's address."""
 
     home: str
@@ -23,8 +23,7 @@ class TrialPlace:
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialClient:
+class TrialClient(Struct, frozen=True, kw_only=True):
     """One client.
 
     `program` is its name on the search path; `files` are private settings, by path below its home;

@@ -10,11 +10,11 @@ from __future__ import annotations
 import gzip
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from bylaw.hosts.hooks.canary.script import Turn
 from bylaw.hosts.hooks.canary.wire import completions, gemini, messages, responses
@@ -33,8 +33,7 @@ AFTER = Turn("There is nothing more to do.")
 _CONVERSATION = ("messages", "input", "contents")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A request for an answer; `tools` is how many tools it offers."""
 
     path: str
@@ -47,8 +46,7 @@ class Asked:
         return next((self.body[name] for name in _CONVERSATION if name in self.body), None)
 
 
-@dataclass
-class FakeModel:
+class FakeModel(Struct):
     """Where it listens, what it will say, what it was asked."""
 
     url: str

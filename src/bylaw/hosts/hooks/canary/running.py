@@ -7,9 +7,10 @@ whoever calls.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.client_programs import environment_for, followed, program_named
 from bylaw.runtime.command import ERRORS_ARE_OUTPUT, Process
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 RUN_SECONDS = 180.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What a client printed, how it ended (None: it had to be killed) and how long it took."""
 
     output: str

@@ -6,10 +6,11 @@ script wants it run. Nothing of the person's own set-up is used but the client's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.canary.base import TrialPlace
 from bylaw.hosts.hooks.canary.fake_model import fake_model
@@ -44,8 +45,7 @@ _SETTINGS = '[[book]]\npath = "canary.chatmd"\n'
 _PROMPT = "let the canary fly"
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """What was seen: a hook denied the call, it was not run, the model read why."""
 
     fired: bool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.canary.clients import TRIED, client_named
 from bylaw.hosts.hooks.canary.trial import try_client
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.canary.trial import Trial
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """What was seen of a client; None and `why` if it was not tried."""
 
     host: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.client_programs import NODE, Program, major, programs_of
 from bylaw.hosts.hooks.doctor.finding import Level, note, wrong
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.clients import Client
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """The clients that are installed, by host, those that have our hooks, and what was found."""
 
     root: str

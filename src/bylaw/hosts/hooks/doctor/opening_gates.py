@@ -7,8 +7,9 @@ needs this: then it is done all the same, and said.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.open_gates import FILE
 from bylaw.model.errors import BylawError
@@ -35,8 +36,7 @@ TYPE = "gates.release"
 _MINUTE_S = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     """Until when gates are open, in seconds, 0 if they are closed; why that is not on record."""
 
     until: int

@@ -5,8 +5,9 @@ Where it lies says `runtime/client_places.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.install import forms
 from bylaw.hosts.hooks.install.entries import WantedEntries
@@ -28,8 +29,7 @@ MARKED = Form(mark=True)
 COMMENTS = Form(comments=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class Guest(Struct, frozen=True, kw_only=True):
     """That a client also runs the hooks for Claude Code: always, or if a person lets it.
 
     `variable` is one that it sets for hooks, by which it is told apart; `way` is how a person ends
@@ -41,8 +41,7 @@ class Guest:
     way: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """One client.
 
     `entries` make our hooks and `ours` finds them. `traces` in a root tell that the client is used

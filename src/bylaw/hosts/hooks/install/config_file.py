@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 _IN_THE_WAY = "a file is in the place of its folder"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ConfigFile(Struct, frozen=True):
     """A file by its path from a folder that nothing may leave; `shown` is what people call it."""
 
     folder: str

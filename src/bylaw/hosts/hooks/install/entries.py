@@ -7,8 +7,9 @@ were there `before`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.install.json_edit import put_in, take_out
 from bylaw.hosts.hooks.install.json_text import Document, Form, read_text
@@ -32,8 +33,7 @@ class HookEntry(NamedTuple):
     value: JSON
 
 
-@dataclass(frozen=True, slots=True)
-class WantedEntries:
+class WantedEntries(Struct, frozen=True):
     """A client's file: which entries are wanted, and how those of ours are found in any version.
 
     `top` are members that the file must have beside them.

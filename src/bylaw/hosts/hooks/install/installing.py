@@ -5,9 +5,11 @@ to_install, to_remove → ConfigChange → a person sees its diff → carry_out
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.hosts.hooks.install.entries import (
     has_ours,
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
 _NEW = b"{}\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigChange:
+class ConfigChange(Struct, frozen=True, kw_only=True):
     """What becomes of a file; None is no file.
 
     `restored` is what the file is without hooks of ours, `folders` those that we make or made for
@@ -113,8 +114,7 @@ def _carry_out(change: ConfigChange) -> None:
         change.memory.forget()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A file as it is, and what is remembered of it."""
 
     client: Client

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.json_text import Document, Node
@@ -87,8 +88,7 @@ def _start(document: Document, child: Node, behind: str) -> int:
     return start
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(Struct):
     """How children of a list or object are written: a line each (`spread`), or in one line."""
 
     spread: bool

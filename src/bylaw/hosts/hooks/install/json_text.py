@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from msgspec import Struct, field
 
 from bylaw.model.source import BOM, Span
 from bylaw.model.strict_json import Walk
@@ -22,8 +23,7 @@ _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 Path: TypeAlias = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """What a client takes beside JSON; `mark` is the byte order mark of a text."""
 
     comments: bool = False
@@ -34,8 +34,7 @@ class Form:
 STRICT = Form()
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A value from `start` to `end`; as a member it begins at its key.
 
     `comma` is the place of the `,` behind it, -1 if there is none.
@@ -72,8 +71,7 @@ class Node:
         return self.children[step] if self.is_list and step < len(self.children) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A text that was read, its value, and where comments end that go to the end of a line."""
 
     text: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.installing import ConfigChange
 
 
-@dataclass(slots=True)
-class HookOffer:
+class HookOffer(Struct):
     """A client, what tells of it, and what would become of its file; `problem`: why nothing can.
 
     Without a change or a problem, the hooks in that file are enough.

@@ -6,8 +6,9 @@ Keywords stand at the head of their commands. What cannot be read to its end is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bylaw.hosts.hooks.protect.shell_word import (
     BLANK,
@@ -27,8 +28,7 @@ MAX_WORDS = 10_000
 CLOSERS = frozenset({"}", "done", "fi", "esac"})
 
 
-@dataclass(slots=True)
-class Command:
+class Command(Struct):
     """A simple command; `piped` tells that it reads what the one before it writes.
 
     `writes` are the files to which its output goes, `reads` those from which its input comes,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bylaw.hosts.worktree.policy_state import PATH as POLICY_STATE
 from bylaw.runtime.policy_settings import TRANSIENT
@@ -27,8 +29,7 @@ class Version(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dirty:
+class Dirty(Struct, frozen=True):
     """A file of the work tree that is not as in HEAD, or is in a way that git does not tell.
 
     `head` and `index` are None where there is no such file. `mode` is that of the file now, the
@@ -55,8 +56,7 @@ class Dirty:
         return self.index != self.head and self.is_not_as_in_index
 
 
-@dataclass(frozen=True, slots=True)
-class GitStatus:
+class GitStatus(Struct, frozen=True):
     """The work tree and the index against HEAD; `commit` is empty if there is none yet."""
 
     commit: str = ""

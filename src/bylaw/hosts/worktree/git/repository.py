@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bylaw.hosts.worktree.git.git import MAX_SHOWN, failure, filters_in
 from bylaw.model.errors import BylawError
@@ -37,8 +38,7 @@ _EMPTY_TREES = {
 _INCLUDE = b"[include"
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """A repository with a work tree.
 
     `default` is the full name of the branch to compare with, the empty text if there is none.

@@ -6,8 +6,10 @@ ones before made of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bylaw.hosts.chat.tools.base import ToolError
 from bylaw.hosts.chat.tools.changes import Change
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.tools.patch.written import Section
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Changes, and what is said of each section once they are made."""
 
     changes: list[Change]
@@ -40,8 +41,7 @@ def planned(files: Files, sections: Iterable[Section]) -> Plan:
     return Plan(planner.changes(), told)
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(Struct, frozen=True):
     """What is to be of a file: its text, None if there is none; a moved one has rights `like`."""
 
     spot: Spot

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Sign(StrEnum):
@@ -14,16 +15,14 @@ class Sign(StrEnum):
     ADD = "+"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of a hunk, without its sign."""
 
     sign: Sign
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+class Hunk(Struct, frozen=True, kw_only=True):
     """Lines as they stand one after the other in a file, before and after.
 
     They stand behind the `anchors`, of which each stands behind the one before it; with `at_end`
@@ -42,23 +41,20 @@ class Hunk:
         return tuple(line.text for line in self.lines if line.sign is not Sign.ADD)
 
 
-@dataclass(frozen=True, slots=True)
-class AddFile:
+class AddFile(Struct, frozen=True):
     """A file that is made."""
 
     path: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteFile:
+class DeleteFile(Struct, frozen=True):
     """A file that is removed."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateFile:
+class UpdateFile(Struct, frozen=True):
     """A file that is changed, or gets another path, or both; an empty one means that it stays."""
 
     path: str
