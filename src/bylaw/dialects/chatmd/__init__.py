@@ -9,36 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from bylaw.dialects.base import Loaded, WhenBroken
-from bylaw.dialects.chatmd.lowering import POLICY_GROUP, lowered, no_rules
-from bylaw.dialects.chatmd.procedures import NAME
-from bylaw.dialects.chatmd.reading import read_file
-from bylaw.dialects.chatmd.rule_text import rule_text
-from bylaw.dialects.chatmd.starting import starts
-from bylaw.model.diagnostic import has_errors
+from bylaw.dialects.base import WhenBroken
+from bylaw.dialects.chatmd.names import NAME, POLICY_GROUP
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.base import Loaded, RuleFile, Start
     from bylaw.model.diagnostic import Diagnostic
-    from bylaw.model.procedure import Group
+    from bylaw.model.procedure import Book
     from bylaw.model.source import SourceFile
-
-__all__ = [
-    "detect",
-    "in_own_words",
-    "load",
-    "name",
-    "refuses_set",
-    "rule_text",
-    "starts",
-    "when_broken",
-]
 
 name = NAME
 spec = "Design: ChatMD Rules and Policy"
@@ -53,6 +35,13 @@ def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no other language has 
     return True
 
 
+def rule_text(source: SourceFile) -> str:
+    """Its `<rules>`, `<policy>` and what these depend on."""
+    from bylaw.dialects.chatmd.rule_text import rule_text as found  # noqa: PLC0415 - heavy
+
+    return found(source)
+
+
 def in_own_words(finding: Diagnostic) -> Diagnostic:
     """The codes of the reader are as good as any."""
     return finding
@@ -63,16 +52,15 @@ def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a chat is nobody'
     return False
 
 
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:
+    """The tools and agents that rules call, and the commands behind tools."""
+    from bylaw.dialects.chatmd.starting import starts as found  # noqa: PLC0415 - heavy
+
+    return found(book, files)
+
+
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The policy and the rules of a file."""
-    if not files:
-        return Loaded(no_rules())
-    (file,) = files
-    reading = read_file(file)
-    groups: tuple[Group, ...] = lowered(
-        reading.written, file, reading.findings, reading.places.span
-    )
-    found = [reading.places.relocated(one) for one in reading.findings.told()]
-    if has_errors(found):
-        groups = tuple(replace(group, rules=()) for group in groups)
-    return Loaded(groups, tuple(found))
+    from bylaw.dialects.chatmd.loading import load as loaded  # noqa: PLC0415 - heavy
+
+    return loaded(files)

@@ -25,7 +25,8 @@ from bylaw.dialects.chatmd.constraints import (
     Warns,
 )
 from bylaw.dialects.chatmd.formulas import Formulas
-from bylaw.dialects.chatmd.procedures import NAME, POLICY, rules_procedure
+from bylaw.dialects.chatmd.names import NAME, POLICY_GROUP, RULES_GROUP
+from bylaw.dialects.chatmd.procedures import POLICY, rules_procedure
 from bylaw.dialects.chatmd.written import (
     CallTool,
     Compact,
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Guard, StepMaker
     from bylaw.model.source import Span
 
-POLICY_GROUP, RULES_GROUP = "policy", "rules"
 # CM-A36: the order in which the constraints of a call are looked at.
 _RANKS: dict[type[Constraint], int] = {Requires: 1, Validate: 2, Quota: 3, Cooldown: 4}
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bylaw.dialects.chatmd.names import NAME
 from bylaw.model.effects import MessageInsert
 from bylaw.model.procedure import Flow, GuardFault, Procedure, SortKey, StepFault
 from bylaw.model.rule import Origin, PlanForm, Rule, Trigger
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Match
     from bylaw.model.effects import Step
     from bylaw.model.rule import View
-
-NAME = "chatmd"
 
 
 class GuardErrorReason(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bylaw.dialects.base import Start, Startable
 from bylaw.dialects.chatmd.actions import Calls, ComputesCall, RunsAgent
 from bylaw.dialects.chatmd.declarations import AgentTool, CommandTool, McpTools
-from bylaw.dialects.chatmd.procedures import NAME
+from bylaw.dialects.chatmd.names import NAME
 from bylaw.dialects.chatmd.reading import read_file
 from bylaw.model.uid import uid_of
 

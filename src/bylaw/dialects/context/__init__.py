@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.dialects.base import Loaded, WhenBroken
-from bylaw.dialects.context.document import NAME
+from bylaw.dialects.base import WhenBroken
 from bylaw.dialects.context.framing import BLOCK_TYPES, MARKER
-from bylaw.dialects.context.lowering import CHECKS, lowered, no_rules
-from bylaw.dialects.context.problems import DocumentError
-from bylaw.dialects.context.reading import VERSION, read_document
+from bylaw.dialects.context.names import CHECKS, NAME, VERSION
 from bylaw.model.codes.context import PARSE_ERROR
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
@@ -24,7 +21,7 @@ from bylaw.model.vocabulary import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.dialects.base import RuleFile, Start
+    from bylaw.dialects.base import Loaded, RuleFile, Start
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.procedure import Book
     from bylaw.model.source import SourceFile
@@ -69,10 +66,6 @@ def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: A
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The commands and checks of all files."""
-    if not files:
-        return Loaded(no_rules())
-    try:
-        document = read_document([file.source for file in files])
-    except DocumentError as wrong:
-        return Loaded(no_rules(), tuple(problem.diagnostic() for problem in wrong.problems))
-    return Loaded(lowered(document, {file.path: file.digest for file in files}))
+    from bylaw.dialects.context.loading import load as loaded  # noqa: PLC0415 - heavy
+
+    return loaded(files)

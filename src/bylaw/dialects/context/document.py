@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.values import Value
     from bylaw.model.values import JSON
 
-NAME = "context"  # of the language: rules and variables are named by it
-
 
 class StateForm(Struct, frozen=True):
     """A variable with its type and the value that it has before anybody sets it."""

@@ -23,7 +23,7 @@ from bylaw.dialects.context.commands import (
     effects_of,
 )
 from bylaw.dialects.context.declared import CheckType, Constraints
-from bylaw.dialects.context.document import NAME
+from bylaw.dialects.context.names import CHECKS, COMMANDS, NAME
 from bylaw.model.codes.context import CONFLICT, INVALID_COMMAND
 from bylaw.model.procedure import Flow, Group, GuardFault, Procedure, SortKey, StepFault, Writes
 from bylaw.model.rule import (
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.symbols import Symbol
     from bylaw.model.rule import Guard, ReasonMaker
 
-COMMANDS, CHECKS = "commands", "checks"
 _PROMPT = Trigger.of_main_agent(Kind.PROMPT)
 _OUTPUT = Trigger.of_main_agent(Kind.TURN_END)
 _TOOL = Trigger.once(Kind.TOOL_BEFORE)

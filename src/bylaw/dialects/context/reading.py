@@ -11,6 +11,7 @@ from bylaw.dialects.context.bodies import body_of
 from bylaw.dialects.context.fields import Fields
 from bylaw.dialects.context.framing import LANGUAGE_SPEC, MODULE, all_blocks, framed
 from bylaw.dialects.context.linking import Linked
+from bylaw.dialects.context.names import VERSION
 from bylaw.dialects.context.problems import Phase
 from bylaw.dialects.context.schema import READERS, read_module
 from bylaw.dialects.context.typing_phase import Typing
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml import Node
     from bylaw.model.source import SourceFile
 
-VERSION = "0.4.20"
 NOT_IN_MODULE = "Block must be contained within a MODULE."
 
 

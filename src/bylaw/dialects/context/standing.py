@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.context.document import NAME
+from bylaw.dialects.context.names import NAME
 from bylaw.model.slate import variable_space
 
 if TYPE_CHECKING:

@@ -11,21 +11,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import Loaded, Start, Startable, WhenBroken
-from bylaw.dialects.file_policies.book_checks import duplicate_ids, same_titles
-from bylaw.dialects.file_policies.commands import script_of
+from bylaw.dialects.base import WhenBroken
 from bylaw.dialects.file_policies.front_matter import head
-from bylaw.dialects.file_policies.lowering import GROUP, NAME, lowered, skips_abandoned
-from bylaw.dialects.file_policies.reader import KEYS, LEGACY_KEYS, read_noted
-from bylaw.dialects.file_policies.steps import Runs
-from bylaw.model.uid import BUILT_IN
+from bylaw.dialects.file_policies.names import GROUP, KEYS, LEGACY_KEYS, NAME
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.base import Loaded, RuleFile, Start
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.procedure import Book
     from bylaw.model.source import SourceFile
@@ -65,31 +60,13 @@ def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken policy w
 
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules tell
     """The commands of all policies."""
-    found = [
-        Start(Startable.PROGRAM, maker.action.command, rule.uid, script_of(maker.action.words))
-        for group in book.groups
-        for rule in group.rules
-        for maker in rule.plan.steps
-        if isinstance(maker, Runs)
-    ]
-    return list(dict.fromkeys(found))
+    from bylaw.dialects.file_policies.starting import starts as found  # noqa: PLC0415 - heavy
+
+    return found(book)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The policies of all files; one bad file spoils no other.
+    """The policies of all files; one bad file spoils no other."""
+    from bylaw.dialects.file_policies.loading import load as loaded  # noqa: PLC0415 - heavy
 
-    The file that is built in has none: it stands for the rule about policies that are gone.
-    """
-    written = [file for file in files if file.path != BUILT_IN]
-    others = [skips_abandoned(written)] if len(written) < len(files) else []
-    read = [(file, read_noted(file.source, file.known)) for file in written]
-    sound = [(one.policy, file) for file, one in read if one.policy is not None]
-    duplicates = duplicate_ids(sound)
-    refused = {id(one.source) for one in duplicates}
-    in_force = [(policy, file) for policy, file in sound if id(file.source) not in refused]
-    findings = [finding for _, one in read for finding in one.findings]
-    return Loaded(
-        groups=(lowered(in_force, others),),
-        diagnostics=(*findings, *duplicates, *same_titles(in_force)),
-        notes={file.digest: one.note for file, one in read if one.note},
-    )
+    return loaded(files)

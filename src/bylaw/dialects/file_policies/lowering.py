@@ -18,6 +18,7 @@ from bylaw.dialects.file_policies.judging import (
     PolicyState,
     StandsSo,
 )
+from bylaw.dialects.file_policies.names import ABANDONED, GROUP, NAME
 from bylaw.dialects.file_policies.reader import policy_id
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.file_policies.written import CommandAction, WrittenPolicy
     from bylaw.model.rule import Guard, StepMaker
 
-NAME = "policies"
-GROUP = NAME
-ABANDONED = built_in_uid(NAME, "abandoned")
 COMMANDS, PROMPTS = 1, 2
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),

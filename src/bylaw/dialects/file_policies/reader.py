@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from bylaw.dialects.file_policies.action_reader import read_action
 from bylaw.dialects.file_policies.front_matter import body_text, first_line, split
 from bylaw.dialects.file_policies.instructions import EXPECTED_FILES
+from bylaw.dialects.file_policies.names import KEYS, LEGACY_KEYS, MODE_KEYS
 from bylaw.dialects.file_policies.pattern_reader import QUOTE, PatternReader, texts_of
 from bylaw.dialects.file_policies.written import (
     CompareTo,
@@ -38,10 +39,6 @@ FIELD_CODES = FieldCodes(
     wrong_value=codes.POLICY_WRONG_VALUE,
     not_a_choice=codes.POLICY_NOT_A_CHOICE,
 )
-MODE_KEYS = tuple(mode.value for mode in Mode)
-KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")
-# Of the old format: its text stood in the YAML, or in a file that it named (DW-139).
-LEGACY_KEYS = ("instructions", "instructions_file")
 _BELOW = "write the instructions below the second `---`, as the body of the file"
 MAX_NAME = 200  # characters of an identifier or a title
 MAX_BODY = 100_000  # characters: an agent has to read it

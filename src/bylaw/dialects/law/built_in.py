@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from bylaw.dialects.law.actions import asks
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
+from bylaw.dialects.law.names import NAME
 from bylaw.dialects.questions import Question, Said, said
 from bylaw.expr.paths import normalise_foreign
 from bylaw.model.approvals import message_field
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Approval
     from bylaw.model.rule import View
 
-NAME = "law"
 NO_DECISIONS = "decisions are forbidden in the bus"
 DUPLICATE = "duplicate msg_id"
 _DECIDED = {ApprovalState.GRANTED: "approved", ApprovalState.REVOKED: "rejected"}

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.dialects.law.actions import Asks, Runs, TakesLock, Tells, step_maker
-from bylaw.dialects.law.built_in import NAME
+from bylaw.dialects.law.names import NAME
 from bylaw.dialects.law.templates import Template, parse_template
 from bylaw.dialects.law.written import (
     ASKS_NOBODY,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.action_reader import read_actions
+from bylaw.dialects.law.names import VERSION
 from bylaw.dialects.law.parts_reader import check_not_empty, read_guards, read_trigger
 from bylaw.dialects.law.rule_checks import check_approval, check_rule
 from bylaw.dialects.law.written import ReleaseLock, WriteBus, WrittenRule
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import SourceFile
 
-VERSION = "0.1"
 MAX_RULE_ID = 200
 _MAX_INT = 2**63
 FIELD_CODES = FieldCodes(

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.base import Start, WhenBroken
+from bylaw.dialects.base import WhenBroken
 from bylaw.dialects.toml import read_toml
-from bylaw.dialects.toml_rules.loading import GROUP, NAME, SUFFIX, load
+from bylaw.dialects.toml_rules.names import GROUP, NAME, SUFFIX
 from bylaw.model.errors import LoadError
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind
@@ -22,26 +22,10 @@ from bylaw.model.vocabulary import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.dialects.base import RuleFile
+    from bylaw.dialects.base import Loaded, RuleFile, Start
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.procedure import Book
     from bylaw.model.source import SourceFile
-
-# The names of `Dialect`.
-__all__ = [
-    "common_ending",
-    "detect",
-    "in_own_words",
-    "load",
-    "name",
-    "one_book_per_file",
-    "refuses_set",
-    "rule_text",
-    "spec",
-    "starts",
-    "suffixes",
-    "when_broken",
-]
 
 name = NAME
 spec = "TOML Rule Format (rule, condition, action)"
@@ -96,3 +80,10 @@ def refuses_set(source: SourceFile) -> bool:
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - see below
     """Nothing: scripts run in the worker of Bylaw itself."""
     return ()
+
+
+def load(files: Sequence[RuleFile]) -> Loaded:
+    """The rules of all files."""
+    from bylaw.dialects.toml_rules.loading import load as loaded  # noqa: PLC0415 - heavy
+
+    return loaded(files)

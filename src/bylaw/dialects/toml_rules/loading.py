@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from bylaw.dialects.base import BesideError, Loaded, Visit
 from bylaw.dialects.toml import read_toml
 from bylaw.dialects.toml_rules.lowering import PROCEDURE, lowered
+from bylaw.dialects.toml_rules.names import GROUP, NAME, SUFFIX
 from bylaw.dialects.toml_rules.reader import ID, read_rules
 from bylaw.dialects.toml_rules.written import from_note, to_note
 from bylaw.model.codes.toml_rules import (
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
     from bylaw.model.diagnostic import Diagnostic
 
-NAME = "toml"
-SUFFIX = ".toml"
 SCRIPT_SUFFIX = ".lua"
-GROUP = "rules"
 _MAX_OTHERS_SHOWN = 3
 
 

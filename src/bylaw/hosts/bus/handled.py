@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.dialects.base import is_stand_in
-from bylaw.dialects.law.built_in import NAME
+from bylaw.dialects.law.names import NAME
 from bylaw.hosts.bus.ledger.ledger import MessageState
 from bylaw.hosts.bus.messages.subjects import message_id
 from bylaw.model.approvals import message_field

@@ -15,8 +15,8 @@ from msgspec import json
 from msgspec.structs import replace
 from msgspec.structs import replace as with_
 
-from bylaw.dialects.law.built_in import NAME
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, is_request, judge_message
+from bylaw.dialects.law.names import NAME
 from bylaw.hosts.bus.handled import Handled
 from bylaw.hosts.bus.in_force import LAWLESS
 from bylaw.hosts.bus.ledger.ledger import PENDING, MessageState

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as with_
 
-from bylaw.dialects.law.built_in import NAME
+from bylaw.dialects.law.names import NAME
 from bylaw.engine.outcome import INTERRUPTED, StepOutcome
 from bylaw.engine.plan import Ending, next_step
 from bylaw.hosts.bus.events import SESSION

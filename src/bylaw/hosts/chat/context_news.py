@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.context.document import NAME
+from bylaw.dialects.context.names import NAME
 from bylaw.dialects.context.reading import read_document
 from bylaw.dialects.context.render import rendered
 from bylaw.model.uid import built_in_uid, dialect_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.dialects.chatmd.procedures import NAME
+from bylaw.dialects.chatmd.names import NAME
 from bylaw.hosts.chat.blocks import BlockKind
 from bylaw.hosts.chat.request import orphans, replies_in, size_of, unanswered
 from bylaw.hosts.chat.toolbox import failure

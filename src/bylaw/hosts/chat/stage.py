@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from bylaw.dialects.chatmd.declarations import read_declarations
 from bylaw.dialects.chatmd.imports import expanded
-from bylaw.dialects.chatmd.procedures import NAME as CHATMD
+from bylaw.dialects.chatmd.names import NAME as CHATMD
 from bylaw.dialects.chatmd.syntax.once import parse_once
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.dialects.file_policies.names import NAME
 from bylaw.model.decision import TraceResult
 from bylaw.model.effects import PromptShow
 from bylaw.model.uid import dialect_of

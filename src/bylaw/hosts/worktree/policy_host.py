@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.lowering import ABANDONED, NAME
+from bylaw.dialects.file_policies.names import ABANDONED, NAME
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others

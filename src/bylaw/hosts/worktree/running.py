@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bylaw.dialects.file_policies.lowering import NAME
+from bylaw.dialects.file_policies.names import NAME
 from bylaw.dialects.file_policies.reader import policy_id
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop

@@ -1,0 +1,14 @@
+"""How the language, the group of its rules and the keys of a policy are called."""
+
+from __future__ import annotations
+
+from bylaw.dialects.file_policies.written import Mode
+from bylaw.model.uid import built_in_uid
+
+NAME = "policies"
+GROUP = NAME
+ABANDONED = built_in_uid(NAME, "abandoned")
+MODE_KEYS = tuple(mode.value for mode in Mode)
+KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")
+# Of the old format: its text stood in the YAML, or in a file that it named (DW-139).
+LEGACY_KEYS = ("instructions", "instructions_file")
