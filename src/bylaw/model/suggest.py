@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
@@ -45,5 +44,7 @@ def nearest(wrong: str, known: Iterable[str]) -> str:
     likely = nsmallest(
         MAX_COMPARED, by_folded, key=lambda name: len(letters.symmetric_difference(name))
     )
+    from difflib import get_close_matches  # noqa: PLC0415 - only slips need it
+
     near = get_close_matches(folded, likely, n=1, cutoff=0.6)
     return by_folded[near[0]] if near else ""

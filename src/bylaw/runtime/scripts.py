@@ -1,17 +1,14 @@
 """A script and its input → how it ended, found out by a process that is kept warm for it.
 
-The process is `lua/worker.py`. It is started when the first script is run, again after one was
+The process is `lua/process.py`. It is started when the first script is run, again after one was
 killed, and it ends with the runner.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-import time
 import weakref
 from collections import OrderedDict
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self
 
@@ -19,23 +16,17 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from bylaw.expr.limits import MAX_SCRIPT_BYTES
-from bylaw.expr.lua_syntax import lua_module
 from bylaw.model.facts import ScriptResult
-from bylaw.runtime.command import Process
-from bylaw.runtime.lua.worker import LENGTH, READY
 
 if TYPE_CHECKING:
     from bylaw.model.decision import Need, ScriptCall
     from bylaw.model.event import Event
     from bylaw.model.facts import Facts
+    from bylaw.runtime.lua.process import LuaProcess
 
-# How long a script may take, and how long the process may take to start.
-SCRIPT_SECONDS = 1.0
-START_SECONDS = 20.0
 MAX_INPUT = 4 << 20
 MAX_KEPT = 512
 
-_WORKER = Path(__file__).with_name("lua") / "worker.py"
 _VALUES = {
     b"t": ScriptResult(value=True),
     b"f": ScriptResult(value=False),
@@ -49,7 +40,7 @@ class ScriptRunner:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._process: Process | None = None
+        self._process: LuaProcess | None = None
         self._kept: OrderedDict[str, ScriptResult] = OrderedDict()
         _RUNNERS.add(self)
 
@@ -103,16 +94,17 @@ class ScriptRunner:
             return ScriptResult(error=f"the script is longer than {MAX_SCRIPT_BYTES} bytes")
         if len(call.input) > MAX_INPUT:
             return ScriptResult(error=f"the context is larger than {MAX_INPUT} bytes")
+        from bylaw.runtime.lua.process import LuaProcess  # noqa: PLC0415 - few rules have a script
+
         try:
-            process = self._process = self._process or _started()
+            process = self._process = self._process or LuaProcess()
         except OSError:
             return None
-        lengths = (len(part).to_bytes(LENGTH, "big") for part in (script, call.input))
-        return self._answer(process, b"".join((*lengths, script, call.input)))
+        return self._answer(process, script, call.input)
 
-    def _answer(self, process: Process, request: bytes) -> ScriptResult:
+    def _answer(self, process: LuaProcess, script: bytes, context: bytes) -> ScriptResult:
         try:
-            answer = _asked(process, request)
+            answer = process.ask(script, context)
         except OSError:
             self._drop()
             return _KILLED
@@ -126,32 +118,6 @@ class ScriptRunner:
         if self._process is not None:
             self._process.kill()
             self._process = None
-
-
-def _started() -> Process:
-    folder = _lua_folder()
-    if folder is None:
-        raise FileNotFoundError("Lua is not installed")
-    process = Process([sys.executable, "-I", "-S", str(_WORKER), folder])
-    deadline = time.monotonic() + START_SECONDS
-    received = b""
-    while len(received) < len(READY):
-        received += process.receive(deadline)
-    return process
-
-
-def _asked(process: Process, request: bytes) -> bytes:
-    deadline = time.monotonic() + SCRIPT_SECONDS
-    process.send(request, deadline)
-    answer = process.receive(deadline)
-    while len(answer) < LENGTH or len(answer) < LENGTH + int.from_bytes(answer[:LENGTH], "big"):
-        answer += process.receive(deadline)
-    return answer[LENGTH:]
-
-
-def _lua_folder() -> str | None:
-    module = lua_module()
-    return None if module is None or module.origin is None else str(Path(module.origin).parents[1])
 
 
 _RUNNERS: weakref.WeakSet[ScriptRunner] = weakref.WeakSet()

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bylaw.dialects.file_policies.pattern_reader import PatternReader, texts_of
 from bylaw.dialects.file_policies.names import LEGACY_KEYS
+from bylaw.dialects.file_policies.pattern_reader import PatternReader, texts_of
 from bylaw.dialects.file_policies.written import CompareTo, Mode, WrittenPolicy
 from bylaw.dialects.yaml import Mapping, Sequence, load_yaml
 from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
