@@ -1,47 +1,21 @@
-"""`.deepwork/config.yml` → what counts for file policies, and everything that is wrong with it.
-
-A setting that cannot be used is told, and its default counts: whoever breaks this file switches
-nothing off. Keys at the top that are not ours belong to other programs.
-"""
+"""What counts for file policies in a root, whether or not it has a `.deepwork/config.yml`."""
 
 from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bylaw.dialects.yaml import Mapping, Scalar, load_yaml
-from bylaw.dialects.yaml.fields import FieldCodes, Fields, Findings
-from bylaw.expr.paths import normalise
-from bylaw.model.codes.books import NO_RULE_FILES
-from bylaw.model.codes.configuration import (
-    MISSING_SETTING,
-    UNKNOWN_SETTING,
-    UNUSABLE_SETTING,
-    WRONG_SETTING,
-)
 from bylaw.model.codes.policy_files import LEGACY_POLICIES
-from bylaw.model.codes.yaml import YAML_EMPTY
 from bylaw.model.diagnostic import Diagnostic, warning
-from bylaw.model.errors import LoadError
 from bylaw.model.source import SourceFile, Span
-from bylaw.model.suggest import nearest
-from bylaw.model.visible import brief
-from bylaw.runtime.paths import as_bytes, is_folder
-from bylaw.runtime.reading import read_beneath
-
-if TYPE_CHECKING:
-    from bylaw.dialects.yaml import Node
+from bylaw.runtime.paths import as_bytes
 
 CONFIG = ".deepwork/config.yml"
 POLICIES_DIR = ".deepwork/policies"
 TRANSIENT = ".deepwork/tmp"  # what policies keep for themselves
 LEGACY = ".deepwork.policy.yml"
-POLICY_KEY = "policy"
-KEYS = ("enabled", "policies_dir", "output_mode")
-_CODES = FieldCodes(UNKNOWN_SETTING, MISSING_SETTING, WRONG_SETTING, UNUSABLE_SETTING)
 
 
 class OutputMode(StrEnum):
@@ -68,13 +42,9 @@ def read_policy_settings(root: str) -> PolicySettings:
     """The settings of a root (DW-116…119)."""
     if not os.path.lexists(as_bytes(f"{root}/{CONFIG}")):
         return PolicySettings()
-    try:
-        source = read_beneath(root, CONFIG)
-        node = load_yaml(source)
-    except LoadError as refused:
-        says_nothing = [one.code for one in refused.diagnostics] == [YAML_EMPTY.name]
-        return PolicySettings(findings=() if says_nothing else tuple(refused.diagnostics))
-    return _settings(root, node, Findings(source, _CODES))
+    from bylaw.runtime.policy_config import settings_in  # noqa: PLC0415 - YAML is heavy
+
+    return settings_in(root)
 
 
 def legacy_warning(root: str) -> list[Diagnostic]:
@@ -84,70 +54,3 @@ def legacy_warning(root: str) -> list[Diagnostic]:
     headline = f"`{LEGACY}` is not read: policies are files in `{POLICIES_DIR}` now"
     help_ = "convert it with `bylaw policies migrate`, then remove it"
     return [warning(LEGACY_POLICIES, headline, SourceFile(LEGACY, ""), Span(0, 0), help=help_)]
-
-
-def _settings(root: str, node: Node, findings: Findings) -> PolicySettings:
-    policy = _policy(node, findings)
-    if policy is None:
-        return PolicySettings(findings=tuple(findings.told()))
-    policy.closed((), KEYS)
-    enabled = policy.flag("enabled")
-    folder = _policies_dir(policy) or POLICIES_DIR
-    is_missing = _refuse_missing(root, folder, policy)
-    output_mode = policy.choice("output_mode", OutputMode)
-    return PolicySettings(
-        enabled=enabled is not False,
-        policies_dir=POLICIES_DIR if is_missing else folder,
-        output_mode=output_mode or OutputMode.BATCHED,
-        findings=tuple(findings.told()),
-        missing_dir=folder if is_missing else "",
-    )
-
-
-def _policy(node: Node, findings: Findings) -> Fields | None:
-    """The mapping `policy`; without a value it says nothing."""
-    if not isinstance(node, Mapping):
-        headline = "this file must hold keys and values"
-        help_ = f"write `{POLICY_KEY}:` with `key: value` lines below it"
-        findings.refuse(WRONG_SETTING, headline, node.span, help_)
-        return None
-    file = Fields(node, f"`{CONFIG}`", findings)
-    _refuse_misspelt(file)
-    value = file.node_of(POLICY_KEY)
-    empty = value is None or (isinstance(value, Scalar) and value.value is None)
-    return None if empty else file.mapping(POLICY_KEY, "`policy`")
-
-
-def _refuse_misspelt(file: Fields) -> None:
-    """Keys at the top belong to other programs, unless they look like ours."""
-    for pair in file.node.pairs:
-        name = str(pair.key.value)
-        near = "" if name == POLICY_KEY else nearest(name, (POLICY_KEY, *KEYS))
-        if near:
-            written = f"`{near}:`" if near == POLICY_KEY else f"`{near}` below `{POLICY_KEY}:`"
-            headline = f"`{brief(name)}` means nothing at the top of this file"
-            help_ = f"did you mean {written}?"
-            file.findings.refuse(UNKNOWN_SETTING, headline, pair.key.span, help_)
-
-
-def _policies_dir(policy: Fields) -> str | None:
-    """A folder inside of the repository (DW-117)."""
-    written = policy.text("policies_dir")
-    if written is None:
-        return None
-    folder, span = normalise(written), policy.span("policies_dir")
-    if folder is None:
-        headline = f"`{brief(written)}` does not lie inside of the repository"
-        help_ = f"name a folder from the top of the repository, such as `{POLICIES_DIR}`"
-        policy.findings.refuse(UNUSABLE_SETTING, headline, span, help_)
-    return folder
-
-
-def _refuse_missing(root: str, folder: str, policy: Fields) -> bool:
-    """A misspelt name must not switch all policies off."""
-    if folder == POLICIES_DIR or is_folder(f"{root}/{folder}"):
-        return False
-    headline = f"there is no folder `{brief(folder)}`; policies are looked for in `{POLICIES_DIR}`"
-    help_ = "check the spelling, or make the folder"
-    policy.findings.refuse(NO_RULE_FILES, headline, policy.span("policies_dir"), help_)
-    return True

@@ -37,9 +37,9 @@ def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no other language has 
 
 def rule_text(source: SourceFile) -> str:
     """Its `<rules>`, `<policy>` and what these depend on."""
-    from bylaw.dialects.chatmd.rule_text import rule_text as found  # noqa: PLC0415 - heavy
+    from bylaw.dialects.chatmd.governing_text import governing_text  # noqa: PLC0415 - heavy
 
-    return found(source)
+    return governing_text(source)
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:

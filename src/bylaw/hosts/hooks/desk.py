@@ -32,7 +32,6 @@ from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.hooks.transcripts import NOTHING_SAID, Said, said_since
-from bylaw.hosts.worktree.demands import demands
 from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
@@ -192,6 +191,8 @@ class Desk:
             self._host.for_person += stop.warnings
         if not stop.blocks:
             return Told()
+        from bylaw.hosts.worktree.demands import demands  # noqa: PLC0415 - few stops are blocked
+
         texts = demands(stop.decision, prompts, self._policies)
         reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
         # The agent goes on, so a turn begins; notices for it wait until the client has a place.

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bylaw.dialects.file_policies.names import NAME
 from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.worktree.action_results import action_result, outcome_by_another, outcome_of
 from bylaw.hosts.worktree.present_digest import present_digest
+from bylaw.hosts.worktree.progress import no_words
 from bylaw.hosts.worktree.queue.entry_file import QueueEntry
-from bylaw.hosts.worktree.stable_runs import Ran, no_words, policy_words, run_until_stable
+from bylaw.hosts.worktree.stable_runs import Ran, policy_words, run_until_stable
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
 from bylaw.runtime.reading import in_plain_words
+from bylaw.runtime.run_command import Bounds
 from bylaw.runtime.state_folder import STATE, state_folder
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 600.0  # for commands of another process
 _LOCK = "policy-commands"
+# A person who trusts a policy trusts the script that it names, as it is then.
+BOUNDS = {NAME: Bounds(scripts=True, tidy=True)}
 
 PlanKey: TypeAlias = tuple[str, int, int, str]
 # What became of a plan: what was run, whose entry another process closed, or why neither.

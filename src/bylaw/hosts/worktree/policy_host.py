@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.names import ABANDONED, NAME
+from bylaw.dialects.file_policies.names import ABANDONED
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
-from bylaw.hosts.worktree.entry_writes import was_written, write_entry
-from bylaw.hosts.worktree.policy_commands import PolicyCommands
+from bylaw.hosts.worktree.progress import no_words
 from bylaw.hosts.worktree.prompt_files import owner_of
-from bylaw.hosts.worktree.queue.queue import Queue
-from bylaw.hosts.worktree.stable_runs import no_words
-from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.effects import EntryWrite, OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
@@ -29,13 +25,15 @@ from bylaw.model.facts import WorkFacts
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import EffectStatus, Op
 from bylaw.runtime.policy_settings import read_policy_settings
-from bylaw.runtime.run_command import Bounds, CommandRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due
+    from bylaw.hosts.worktree.policy_commands import PolicyCommands
+    from bylaw.hosts.worktree.queue.queue import Queue
+    from bylaw.hosts.worktree.work_tree import WorkTree
     from bylaw.model.decision import Need
     from bylaw.model.event import Event
     from bylaw.model.facts import Changes, Entry, Facts
@@ -45,10 +43,6 @@ if TYPE_CHECKING:
     from bylaw.runtime.policy_settings import OutputMode
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
-
-
-# A person who trusts a policy trusts the script that it names, as it is then.
-BOUNDS = {NAME: Bounds(scripts=True, tidy=True)}
 
 
 class FilePolicies:
@@ -62,7 +56,7 @@ class FilePolicies:
     def __init__(
         self, start: str, note: Callable[[str], None], show: Callable[[str], None] = no_words
     ) -> None:
-        self.tree = WorkTree(start)
+        self._start = start
         self.shown: list[PromptShow] = []
         self.unknown = ""
         self._note = note
@@ -126,6 +120,8 @@ class FilePolicies:
 
         The stop goes through whatever becomes of the queue.
         """
+        from bylaw.hosts.worktree.entry_writes import was_written  # noqa: PLC0415 - see below
+
         for due, outcome in answer.steps():
             if due.plan.uid in rules and isinstance(due.step, EntryWrite) and was_written(outcome):
                 try:
@@ -133,13 +129,27 @@ class FilePolicies:
                 except BylawError as problem:
                     self._tell(f"`{due.plan.rule}` counts as shown, which it was not: {problem}")
 
+    # Every hook of a coding agent has policies at hand, and few come to need what follows.
+
+    @cached_property
+    def tree(self) -> WorkTree:
+        """The work tree of the repository."""
+        from bylaw.hosts.worktree.work_tree import WorkTree  # noqa: PLC0415 - see above
+
+        return WorkTree(self._start)
+
     @cached_property
     def queue(self) -> Queue:
         """The queue of the repository."""
+        from bylaw.hosts.worktree.queue.queue import Queue  # noqa: PLC0415 - see above
+
         return Queue(self.tree.root, self._note)
 
     @cached_property
     def _commands(self) -> PolicyCommands:
+        from bylaw.hosts.worktree.policy_commands import BOUNDS, PolicyCommands  # noqa: PLC0415 - see above
+        from bylaw.runtime.run_command import CommandRunner  # noqa: PLC0415 - see above
+
         runner = CommandRunner(self.tree.root, self._settings, self._trust, BOUNDS)
         return PolicyCommands(self.tree, self.queue, runner, self._redacted, self._show_progress)
 
@@ -212,6 +222,8 @@ class FilePolicies:
         return prompts_of_others(self.tree.root, owner_of(event.session))
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
+        from bylaw.hosts.worktree.entry_writes import write_entry  # noqa: PLC0415 - see above
+
         ran = self._commands.knows(due, event)
         return write_entry(self.queue, self.tree.root, due, event, ran=ran)
 

@@ -13,7 +13,7 @@ from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.worktree.demands import unanswered
 from bylaw.hosts.worktree.policy_state import summarise
-from bylaw.hosts.worktree.stable_runs import no_words
+from bylaw.hosts.worktree.progress import no_words
 from bylaw.hosts.worktree.worktree_host import SESSION, WorkTreeHost
 from bylaw.model.decision import TraceResult
 from bylaw.model.diagnostic import has_errors

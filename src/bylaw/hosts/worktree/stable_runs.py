@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from bylaw.hosts.worktree.progress import no_words
 from bylaw.model.fact_paths import file_path
 from bylaw.model.uid import id_of
 from bylaw.model.visible import clipped, visible
@@ -114,10 +115,6 @@ class Ran(Struct, frozen=True):
         """Whose file it was that changed again; nobody knows who changed any other."""
         found = (step for step in self.runs if set(self.changed_again).intersection(step.files))
         return next(found, next(iter(self.runs)))
-
-
-def no_words(_: str) -> None:
-    """Nobody wants to know how far it is."""
 
 
 def policy_words(uid: str) -> str:

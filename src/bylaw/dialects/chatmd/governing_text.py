@@ -21,7 +21,7 @@ KEPT = frozenset(
 )
 
 
-def rule_text(source: SourceFile) -> str:
+def governing_text(source: SourceFile) -> str:
     """That part at its place; all of a text that cannot be read."""
     document, findings = parse_once(source)
     if has_errors(findings):

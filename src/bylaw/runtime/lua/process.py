@@ -1,0 +1,49 @@
+"""The process that runs `worker.py`, as the side sees it that asks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from bylaw.expr.lua_syntax import lua_module
+from bylaw.runtime.command import Process
+from bylaw.runtime.lua.worker import LENGTH, READY
+
+# How long a script may take, and how long the process may take to start.
+SCRIPT_SECONDS = 1.0
+START_SECONDS = 20.0
+_WORKER = Path(__file__).with_name("worker.py")
+
+
+class LuaProcess:
+    """Started and ready; OSError if that cannot be had."""
+
+    def __init__(self) -> None:
+        folder = _lua_folder()
+        if folder is None:
+            raise FileNotFoundError("Lua is not installed")
+        self._process = Process([sys.executable, "-I", "-S", str(_WORKER), folder])
+        deadline = time.monotonic() + START_SECONDS
+        received = b""
+        while len(received) < len(READY):
+            received += self._process.receive(deadline)
+
+    def ask(self, script: bytes, context: bytes) -> bytes:
+        """The answer to a script and its context; OSError if it does not come."""
+        lengths = (len(part).to_bytes(LENGTH, "big") for part in (script, context))
+        deadline = time.monotonic() + SCRIPT_SECONDS
+        self._process.send(b"".join((*lengths, script, context)), deadline)
+        answer = self._process.receive(deadline)
+        while len(answer) < LENGTH or len(answer) < LENGTH + int.from_bytes(answer[:LENGTH], "big"):
+            answer += self._process.receive(deadline)
+        return answer[LENGTH:]
+
+    def kill(self) -> None:
+        """End it."""
+        self._process.kill()
+
+
+def _lua_folder() -> str | None:
+    module = lua_module()
+    return None if module is None or module.origin is None else str(Path(module.origin).parents[1])
