@@ -10,8 +10,8 @@ from bylaw.dialects.law.action_reader import KEYS, MOST_TIMEOUT
 from bylaw.dialects.law.built_in import BEFORE
 from bylaw.dialects.law.closing import PROCEDURE
 from bylaw.dialects.law.command_line import WHITELIST
-from bylaw.dialects.law.parts_reader import GUARD_KEYS, MATCH_KEYS
 from bylaw.dialects.law.names import VERSION
+from bylaw.dialects.law.parts_reader import GUARD_KEYS, MATCH_KEYS
 from bylaw.dialects.law.reader import OPTIONAL_KEYS, REQUIRED_KEYS, read_rules
 from bylaw.dialects.law.shared_context import read_approvals
 from bylaw.dialects.law.templates import Field

@@ -20,6 +20,25 @@ from called_hooks import COMMAND, NO_SHELL, Repository
 from bylaw.hosts.hooks.line import SOCKET
 from bylaw.hosts.hooks.resident import _code_stamp
 
+COPIED = {
+    "hint.toml": "toml-rules/large-result-hint.toml",
+    "law.yaml": "law/runtime/rules/10-changes.yaml",
+    "context.md": "context/review.md",
+}
+TESTS = """---
+name: Tests
+set: ["src/{path}.py", "tests/{path}_test.py"]
+---
+Write tests.
+"""
+FORMAT = """---
+name: Format
+trigger: src/*.py
+action:
+  command: touch -c {file}
+---
+"""
+
 
 @pytest.fixture
 def repository(tmp_path):
@@ -70,6 +89,74 @@ def test_answers_are_the_same_with_and_without_it(repository):
 
     assert first == second
     assert second.own["permissionDecision"] == "deny"
+
+
+JUDGES_ALL = """
+import sys
+from pathlib import Path
+from bylaw.hosts.hooks import resident
+
+resident._import_all()
+before = set(sys.modules)
+from bylaw.hosts.hooks.worker import judge_payload
+
+
+class Reply:
+    def give(self, output):
+        print("deny" in output.stdout, "block" in output.stdout)
+
+    def fail(self, why):
+        raise SystemExit(why)
+
+    def may_open(self):
+        pass
+
+
+for event, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    judge_payload("claude", event, Path(path).read_bytes(), Reply())
+print(sorted(set(sys.modules) - before - {"bylaw.hosts.hooks.worker"}))
+"""
+
+
+def test_no_child_of_it_imports_anything(repository, tmp_path, monkeypatch):
+    repository.write(
+        "bylaw.toml",
+        "".join(f'[[book]]\npath = "{name}"\n' for name in ("guard.chatmd", *COPIED)),
+    )
+    examples = Path(__file__).parents[3] / "examples"
+    for name, example in COPIED.items():
+        repository.write(name, (examples / example).read_text())
+    repository.write(".deepwork/policies/tests.md", TESTS)
+    repository.write(".deepwork/policies/format.md", FORMAT)
+    repository.write(".deepwork/config.yml", "policy:\n  output_mode: individual\n")
+    subprocess.run(["git", "init", "-q"], cwd=repository.root, check=True)
+    repository.write("src/a.py", "a = 1\n")
+    repository.trust(monkeypatch)
+    call = {"tool_name": "Bash", "tool_input": {"command": "cp a b > c"}, "tool_use_id": "1"}
+    events = {
+        "UserPromptSubmit": {"prompt": "/review fast"},
+        "PreToolUse": call,
+        "PostToolUse": {**call, "tool_response": "long " * 5_000},
+        "Stop": {"last_assistant_message": "Done."},
+    }
+    words = []
+    for event, fields in events.items():
+        (tmp_path / event).write_bytes(repository.payload(event, **fields))
+        words += [event, str(tmp_path / event)]
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", JUDGES_ALL, *words],
+        cwd=repository.root,
+        env=repository.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    *said, imported = done.stdout.splitlines()
+    assert said == ["False False", "True False", "False False", "False True"]
+    assert imported == "[]"
 
 
 def test_a_home_may_be_deep(tmp_path):

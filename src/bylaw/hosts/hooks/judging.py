@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from bylaw.hosts.hooks.packing import Reply
@@ -19,8 +20,11 @@ def judge(host: str, event: str, data: bytes, writing: int, linger_s: float = 0)
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)
+        gc.disable()  # while all is imported, nothing is garbage
         from bylaw.hosts.hooks.worker import judge_payload  # noqa: PLC0415 - all that is heavy
 
+        gc.freeze()
+        gc.enable()
         judge_payload(host, event, data, reply, linger_s)
         code = 0
     except BaseException as wrong:  # noqa: BLE001 - the outermost place of this process

@@ -18,14 +18,14 @@ import sys
 from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
 from importlib import import_module
+from pkgutil import walk_packages
 from time import monotonic
 
-from bylaw.dialects import BUILT_IN, OF_HOSTS
+import bylaw
 from bylaw.hosts.hooks.closing import patience_s
 from bylaw.hosts.hooks.front import MAX_PAYLOAD
 from bylaw.hosts.hooks.judging import judge
 from bylaw.hosts.hooks.line import GO, LOCK, SOCKET, TAKEN, Request, address, length_of
-from bylaw.runtime.effects import ABILITIES
 from bylaw.runtime.own_place import is_own, state_home
 from bylaw.runtime.paths import as_bytes
 from bylaw.version import __version__
@@ -35,6 +35,13 @@ LOOK_S = 5.0  # how often it looks whether it is still wanted
 LINGER_S = 3.0  # how long a child keeps the journal open for the next one
 MAX_REQUEST = MAX_PAYLOAD + (4 << 20)
 _PIECE = 1 << 16
+# Of our own code: what the other commands of Bylaw do is none of it.
+NEEDED = tuple(
+    f"bylaw.{name}."
+    for name in ("model", "expr", "engine", "dialects", "runtime", "hosts.hooks", "hosts.worktree")
+)
+NOT_NEEDED = tuple(f"bylaw.hosts.hooks.{name}" for name in ("canary", "doctor", "install"))
+LATE = ("difflib", "encodings.ascii")  # what is imported where it is needed, and is not ours
 
 
 def serve() -> int:
@@ -64,11 +71,12 @@ def _made(folder: str) -> bool:
 
 def _import_all() -> None:
     """Everything that a hook may need, so that no child has to."""
-    import_module("bylaw.hosts.hooks.worker")
-    for host in ABILITIES:
-        import_module(f"bylaw.hosts.hooks.adapters.{host}")
-    for module in (*BUILT_IN.values(), *OF_HOSTS.values()):
-        import_module(module)
+    for found in walk_packages(bylaw.__path__, "bylaw."):
+        if found.name.startswith(NEEDED) and not found.name.startswith(NOT_NEEDED):
+            with suppress(ImportError):  # of an extra that is not installed
+                import_module(found.name)
+    for name in LATE:
+        import_module(name)
     gc.collect()
     gc.freeze()  # what is there stays: no child looks through it
 
