@@ -1,12 +1,12 @@
 """A file that does not load is replaced by one rule that never opens a gate (invariant 3)."""
 
-from dataclasses import replace
 from itertools import permutations
 
 import lines
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bylaw.dialects.base import Dialect, RuleFile, WhenBroken, close, stand_in
 from bylaw.engine.decide import decide

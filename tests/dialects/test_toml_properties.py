@@ -1,11 +1,10 @@
 """What holds for all TOML rules and sessions: order, repetition, shortcuts, notices, state, failure."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from random_toml import (
     CONDITIONS,
     EVENTS,

@@ -25,7 +25,7 @@ from bylaw.hosts.worktree.worktree_host import SESSION
 from bylaw.model.effects import PromptShow
 from bylaw.model.source import SourceFile
 from bylaw.model.vocabulary import EntryStatus
-from bylaw.runtime import policy_settings
+from bylaw.runtime import policy_config, policy_settings
 from bylaw.runtime.settings.tables import CommandSettings, StopSettings
 from bylaw.runtime.watched.limits import MAX_OUTPUT
 from bylaw.tools.policies import legacy
@@ -53,7 +53,7 @@ NAMED = {
         pytest.param(QueueEntry.__struct_fields__, id="keys of an entry"),
         pytest.param(ActionResult.__struct_fields__, id="keys of a result"),
         pytest.param(Baseline.__struct_fields__, id="keys of a baseline"),
-        pytest.param(policy_settings.KEYS, id="settings"),
+        pytest.param(policy_config.KEYS, id="settings"),
         pytest.param([*policy_settings.OutputMode, policy_settings.LEGACY], id="output modes"),
         pytest.param([*legacy.REQUIRED_KEYS, *legacy.OPTIONAL_KEYS], id="former keys"),
         pytest.param([PATH, SESSION, policy_settings.POLICIES_DIR], id="places"),

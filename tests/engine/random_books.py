@@ -6,14 +6,14 @@ thrown with dice from one string of bytes: hypothesis is quick with those and sh
 zeros, so the plainest choice stands first in every list.
 """
 
-from dataclasses import dataclass
-from dataclasses import replace as changed
 from itertools import count
 
 from forms import Check, Does, Makes, Says, insert, rule
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
 from bylaw.engine.decide import decide
 from bylaw.engine.index import RuleSet
@@ -144,8 +144,7 @@ def _unmade(view, match):
     raise RenderError("unmade", "no such field")
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Adds one to a variable, so that what was read shows in what is written."""
 
     space: str
@@ -216,8 +215,7 @@ ORDERS = [
 SELDOM = [False, False, False, True]
 
 
-@dataclass(frozen=True)
-class Which:
+class Which(Struct, frozen=True):
     """Which books to throw; the defaults allow everything."""
 
     checks: bool = True
@@ -341,7 +339,7 @@ class Library(list):
 
 
 def _shown(group):
-    parts = {part: getattr(group.procedure, part) for part in group.procedure.__slots__}
+    parts = {part: getattr(group.procedure, part) for part in group.procedure.__struct_fields__}
     parts["closing"] = [one.id for one in parts["closing"]]
     parts |= {part: bool(parts[part]) for part in ("fault_note", "step_note")}
     how = ", ".join(f"{part}={value!s}" for part, value in parts.items() if value)

@@ -1,9 +1,8 @@
 """The fast path is a shortcut, never another answer."""
 
-from dataclasses import replace
-
 from driving import as_bytes
 from hypothesis import given, settings
+from msgspec.structs import replace
 from random_books import EVERYTHING, GATES, PLAIN, RANDOM, answered, histories, libraries, stamped
 
 from bylaw.engine.decide import decide

@@ -1,12 +1,12 @@
 """The invariants on random books, sessions and events."""
 
 from contextlib import suppress
-from dataclasses import replace
 
 from driving import DONE, FAILED, Driven, as_bytes, assert_replays
 from forms import Check, Does, book, group, insert, rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from random_books import (
     AT_ONCE,
     FAILING,

@@ -1,11 +1,10 @@
 """What adding, moving and mixing rules can change: the properties P2, P3, P4 and P7."""
 
-from dataclasses import replace
-
 from driving import as_bytes
 from forms import TOML, book, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from msgspec.structs import replace as altered
 from random_books import (
     EVERYTHING,

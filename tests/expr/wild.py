@@ -121,7 +121,7 @@ CONDITION_VIEWS = st.builds(
     view_of, value_of(record(SHAPES)), st.dictionaries(TEXTS, _COUNTS, max_size=2), _COUNTS
 )
 GUARD_VIEWS = st.builds(
-    GuardView,
+    lambda **known: GuardView(**known),  # noqa: PLW0108 - its own signature cannot be read
     turn_index=_COUNTS, context_tokens=_COUNTS, history_length=_COUNTS, last_role=TEXTS,
     event_name=_MAYBE_TEXT, tool_name=_MAYBE_TEXT, tool_status=_MAYBE_TEXT,
     tool_args=st.none() | st.dictionaries(TEXTS, JSON, max_size=3),

@@ -1,10 +1,9 @@
 """ChatMD in the common form: decisions beside a budget, policy over rule-made calls, quotas."""
 
-from dataclasses import replace
-
 import pytest
 from driving import Driven, assert_replays
 from forms import CHATMD_RULES, Check, Makes, Sets, book, group, insert, rule
+from msgspec.structs import replace
 
 from bylaw.engine.outcome import StepOutcome
 from bylaw.model.decision import Match

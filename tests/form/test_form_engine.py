@@ -1,11 +1,10 @@
 """What holds for every language: answers that must not change by a shortcut, and bounds."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 from driving import Driven
 from forms import CHATMD_RULES, PATHS, Check, Makes, Sets, book, group, insert, rule
+from msgspec.structs import replace
 from test_form_chatmd import chat
 
 from bylaw import Engine

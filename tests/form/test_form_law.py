@@ -1,10 +1,9 @@
 """RULE_DSL in the common form: first match, approvals, locks, failures, a file that is broken."""
 
-from dataclasses import replace
-
 import pytest
 from driving import DONE, FAILED, Driven, assert_replays
 from forms import Makes, book, group, rule
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from bylaw.dialects.base import close

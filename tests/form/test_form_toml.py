@@ -1,9 +1,8 @@
 """TOML rules in the common form: notices that wait, scripts that are killed."""
 
-from dataclasses import replace
-
 from driving import Driven, assert_replays
 from forms import CHATMD_POLICY, Check, book, group, insert, rule
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from bylaw.engine.decide import decide

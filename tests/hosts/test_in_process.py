@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from pydoc import render_doc
 
 import pytest
 
@@ -206,6 +207,10 @@ class TestNames:
     def test_every_public_name_is_there(self):
         assert {name for name in bylaw.__all__ if not hasattr(bylaw, name)} == set()
         assert set(bylaw.__all__) <= set(dir(bylaw))
+
+    @pytest.mark.parametrize("name", [name for name in bylaw.__all__ if name[:1].isupper()])
+    def test_help_on_each_type_can_be_asked_for(self, name):
+        assert "Methods" in render_doc(getattr(bylaw, name))
 
     def test_an_unknown_name_is_an_attribute_error(self):
         with pytest.raises(AttributeError, match="`nope`"):

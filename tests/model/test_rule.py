@@ -1,7 +1,5 @@
 """What a rule and the procedure of a group say when nobody says more."""
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
 from bylaw.model.decision import OnFailure
@@ -35,7 +33,7 @@ def test_a_rule_says_no_more_than_it_must():
 
 
 def test_a_rule_is_frozen():
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         rule().last = True
 
 

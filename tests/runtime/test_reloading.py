@@ -8,6 +8,7 @@ import lines
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr
 
 import bylaw
 from bylaw.dialects.base import BesideError, Loaded
@@ -584,7 +585,7 @@ def load_with_reasons_beside(files):
     for file, rule in zip(files, loaded.groups[0].rules, strict=True):
         try:
             text = file.beside.read(rule.judgement.reason.text)
-            object.__setattr__(rule.judgement.reason, "text", text)
+            force_setattr(rule.judgement.reason, "text", text)
         except BesideError as wrong:
             findings.append(error(UNKNOWN_DIALECT, str(wrong), file.source, Span(0, 0)))
     return Loaded(loaded.groups, tuple(findings))

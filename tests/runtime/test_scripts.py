@@ -14,7 +14,8 @@ from bylaw.expr.limits import MAX_SCRIPT_BYTES
 from bylaw.model.decision import Need, NeedName, ScriptCall
 from bylaw.model.event import TurnStart
 from bylaw.model.facts import Facts, ScriptResult
-from bylaw.runtime.scripts import MAX_INPUT, MAX_KEPT, SCRIPT_SECONDS, ScriptRunner
+from bylaw.runtime.lua.process import SCRIPT_SECONDS
+from bylaw.runtime.scripts import MAX_INPUT, MAX_KEPT, ScriptRunner
 from waiting import open_files, state, wait_until_gone
 
 HERE = str(Path(__file__).parent)

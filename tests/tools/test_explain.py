@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from journals import BEGIN, JOURNAL, record, write_rules
+from msgspec.structs import replace
 
 import bylaw
 from bylaw.engine.view import View

@@ -1,11 +1,11 @@
 """What `bylaw rules` finds: written rules with their switches, texts, broken files."""
 
 import json
-from dataclasses import replace
 from datetime import datetime
 
 import lines
 import pytest
+from msgspec.structs import replace
 
 from bylaw.dialects.base import Loaded
 from bylaw.model.errors import BylawError, LoadError, RuleError

@@ -64,11 +64,11 @@ def _output_failed(error: OSError) -> int:
 def _tell(error: Exception) -> int:
     import click  # noqa: PLC0415 - not needed by `bylaw --version`
 
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code  # so `--help` ends, which needs nothing of what follows
     from bylaw.model.errors import BylawError, LoadError  # noqa: PLC0415 - same
 
     match error:
-        case click.exceptions.Exit():
-            return error.exit_code
         case click.exceptions.NoArgsIsHelpError():
             _say(error.format_message())
             return USAGE

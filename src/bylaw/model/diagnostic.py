@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bylaw.model.source import SourceFile, Span  # noqa: TC001 - `help` reads a struct's types
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bylaw.model.codes import Code
-    from bylaw.model.source import SourceFile, Span
 
 
 class Severity(StrEnum):

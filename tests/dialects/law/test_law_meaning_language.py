@@ -1,7 +1,5 @@
 """What the language itself demands: messages that no rule sees, requests, changes, loading."""
 
-from dataclasses import replace
-
 import pytest
 from driving import assert_replays
 from law_rules import FILE_RULE, RULE, changed
@@ -20,6 +18,7 @@ from law_sessions import (
     told,
     under,
 )
+from msgspec.structs import replace
 
 from bylaw.dialects import law
 from bylaw.dialects.base import RuleFile, Start, Startable, close, stand_in

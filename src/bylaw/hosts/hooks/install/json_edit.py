@@ -10,8 +10,6 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.install.json_text import Document, Node
     from bylaw.model.values import JSON
@@ -88,14 +86,8 @@ def _start(document: Document, child: Node, behind: str) -> int:
     return start
 
 
-class _Layout(Struct):
+class _Layout:
     """How children of a list or object are written: a line each (`spread`), or in one line."""
-
-    spread: bool
-    line_end: str
-    unit: str
-    around: str
-    inner: str
 
     def __init__(self, document: Document, container: Node) -> None:
         text, children = document.text, container.children
