@@ -29,6 +29,11 @@ class LuaProcess:
         while len(received) < len(READY):
             received += self._process.receive(deadline)
 
+    @property
+    def pid(self) -> int:
+        """By what the system knows it."""
+        return self._process.pid
+
     def ask(self, script: bytes, context: bytes) -> bytes:
         """The answer to a script and its context; OSError if it does not come."""
         lengths = (len(part).to_bytes(LENGTH, "big") for part in (script, context))
