@@ -46,10 +46,11 @@ _LFS = b"lfs"
 
 
 class Git:
-    """Runs git in a folder; `count` says how often it was started."""
+    """Runs git in a folder, each time for so many `seconds`; `count` says how often that was."""
 
-    def __init__(self, program: str = "") -> None:
+    def __init__(self, program: str = "", seconds: float = 0.0) -> None:
         self.count = 0
+        self._seconds = seconds or GIT_SECONDS
         self._program = program or _found()
         self._filters: tuple[bytes, ...] = (_LFS,)
 
@@ -75,13 +76,19 @@ class Git:
         argv = [self._program, *_OPTIONS, *self._settings(), "-C", as_bytes(folder), *arguments]
         try:
             return output_of(
-                argv, seconds=GIT_SECONDS, at_most=MAX_GIT_OUTPUT, data=data, variables=_variables()
+                argv,
+                seconds=self._seconds,
+                at_most=MAX_GIT_OUTPUT,
+                data=data,
+                variables=_variables(),
             )
         except TooMuchOutputError:
             limit = f"{MAX_GIT_OUTPUT >> 20} MiB"
             raise BylawError(f"`git {arguments[0]}` has more to say than {limit}") from None
         except TimeoutError:
-            raise BylawError(f"`git {arguments[0]}` took longer than {GIT_SECONDS:.0f} s") from None
+            raise BylawError(
+                f"`git {arguments[0]}` took longer than {self._seconds:.0f} s"
+            ) from None
         except OSError as wrong:
             raise BylawError(f"cannot start git: {in_plain_words(wrong)}") from None
 
