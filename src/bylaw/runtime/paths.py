@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 
 def as_bytes(path: str) -> bytes:
     """A path for the system: UTF-8 in every locale, other bytes unchanged."""
@@ -47,3 +51,23 @@ def name_from(root: str, location: str) -> str:
     """The path below the root, with `/`; the empty text for what lies outside."""
     top = root.rstrip("/") + "/"
     return location.removeprefix(top) if location.startswith(top) else ""
+
+
+def where_it_lies(path: str) -> Iterator[str]:
+    """Where a path leads; and where it lies, if it is a link itself."""
+    leads = real_path(path)
+    yield leads
+    folder, _, name = path.rstrip("/").rpartition("/")
+    if name not in {"", ".", ".."}:
+        lies = f"{real_path(folder or '/').rstrip('/')}/{name}"
+        if lies != leads:
+            yield lies
+
+
+def with_ends_of_links(paths: Iterable[str]) -> Iterator[str]:
+    """Paths, and where they lead if that is elsewhere."""
+    for path in paths:
+        yield path
+        leads = real_path(path)
+        if leads != path:
+            yield leads

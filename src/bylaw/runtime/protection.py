@@ -6,27 +6,32 @@ An agent must not change the rules that it is under, nor what could switch them 
 from __future__ import annotations
 
 import os
+from enum import Enum, auto
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
-from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.configuration import CONFIGURATION, PROJECT
+from bylaw.runtime.files_below import MAX_DEEP, files_in, is_program, takes_place_of
 from bylaw.runtime.own_place import CACHE, STATE, named_place
 from bylaw.runtime.paths import (
     as_bytes,
     as_text,
     folder_of,
+    is_folder,
     is_there,
     lies_in,
     name_from,
     real_path,
+    where_it_lies,
+    with_ends_of_links,
 )
 from bylaw.runtime.policy_settings import CONFIG as POLICY_CONFIG
+from bylaw.runtime.protected_mentions import speaks_of
 from bylaw.runtime.protected_names import (
     ANYWHERE,
     BELONGS_TO_US,
@@ -43,7 +48,7 @@ from bylaw.runtime.state_folder import OURS
 from bylaw.runtime.switches import SWITCHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from bylaw.runtime.discovery import Place
     from bylaw.runtime.settings.tables import ProtectSettings
@@ -51,13 +56,20 @@ if TYPE_CHECKING:
 # Whether a file is meant, by its path and by that from the folder in which it was looked for.
 Fits: TypeAlias = "Callable[[str, str], bool]"
 
-MAX_DEEP = 6
 MAX_LOOKED = 2_000  # files of a folder
-MAX_LISTED = 20_000  # names in it
+_SAMPLE = ".sample"  # a hook of git that does not run
 _IN_FORCE = "it is in force"
 _RULES = "rules lie there"
 _NAMED = "the settings protect it"
 _APPROVALS = "approvals are given there"
+
+
+class Reach(Enum):
+    """What may become of the files of a folder."""
+
+    ALL = auto()
+    WORK_TREE = auto()  # git does it, which leaves its own folder alone
+    MODES = auto()  # they stay readable, but may cease to be programs
 
 
 class ProtectedPath(NamedTuple):
@@ -93,22 +105,45 @@ class Protection(Struct, frozen=True, dict=True):
 
     def found(self, path: str) -> ProtectedPath | None:
         """The same for any path: where it leads, and where it lies itself if it is a link."""
-        for location in _meant(path):
+        for location in where_it_lies(path):
             why = self.why(location)
             if why is not None:
                 return ProtectedPath(self.shown(location), why)
         return None
 
-    def found_below(self, path: str, fits: Fits) -> ProtectedPath | None:
+    def found_copy(self, path: str, source: str) -> ProtectedPath | None:
+        """The same for a copy: outside of the root, it counts if it takes the place of another.
+
+        A copy of the whole root somewhere else has no rules under which anybody works.
+        """
+        for location in where_it_lies(path):
+            why = self.why(location)
+            if why is not None and (
+                not self._is_elsewhere(location) or takes_place_of(location, source)
+            ):
+                return ProtectedPath(self.shown(location), why)
+        return None
+
+    def names_below(self, path: str) -> Iterator[str]:
+        """What is protected in a folder, there or not: names from it on, and folders of rules."""
+        yield from (name for name, _ in ANYWHERE)
+        yield from (f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))
+        rules = [f"{self._top}/{place.folder}".rstrip("/") for place in self.places]
+        folder = real_path(path)
+        yield from filter(None, (name_from(folder, one) for one in (*self._places(), *rules)))
+        yield from ["."] if folder in rules else ()
+
+    def found_below(self, path: str, fits: Fits, reach: Reach = Reach.ALL) -> ProtectedPath | None:
         """What is protected in a folder, if a file of it fits."""
         if not self.settings.enabled:
             return None
-        for folder in _meant(path):
+        for folder in where_it_lies(path):
             folded = folder.casefold()
             own = {
                 f"{folder}/{name}": why for name, why in ANYWHERE if is_there(f"{folder}/{name}")
             }
-            for place, why in {**self._existing, **own}.items():
+            git = dict.fromkeys(self._of_git(reach), DECIDES_GIT)
+            for place, why in {**self._existing, **own, **git}.items():
                 if lies_in(place.casefold(), folded) and _has_fitting(place, folder, fits):
                     return ProtectedPath(self.shown(place), why)
         return None
@@ -126,8 +161,8 @@ class Protection(Struct, frozen=True, dict=True):
                 return ProtectedPath(self.shown(place), why)
         return None
 
-    def mentioned(self, text: str) -> ProtectedPath | None:
-        """What a text that nobody can read to its end speaks of."""
+    def mentioned(self, text: str, folder: str) -> ProtectedPath | None:
+        """What a text speaks of that is run in a folder, and that nobody can read to its end."""
         if not self.settings.enabled:
             return None
         folded = text.casefold()
@@ -137,7 +172,20 @@ class Protection(Struct, frozen=True, dict=True):
         for place, why in self._kept.items():
             if place.rpartition("/")[2] in folded:
                 return ProtectedPath(self.shown(place), why)
-        return None
+        return self._mentioned_among(self._names, folded, folder)
+
+    def mentioned_in_pieces(self, text: str, folder: str) -> ProtectedPath | None:
+        """The path of which a text names the parts one after the other, if it is protected."""
+        if not self.settings.enabled:
+            return None
+        several = {name: why for name, why in self._names.items() if "/" in name}
+        return self._mentioned_among(several, text.casefold(), folder)
+
+    def _mentioned_among(
+        self, names: Mapping[str, str], folded: str, folder: str
+    ) -> ProtectedPath | None:
+        found = (name for name in names if speaks_of(name.casefold(), folded, folder))
+        return next((ProtectedPath(name, names[name]) for name in found), None)
 
     def watched(self) -> Iterator[str]:
         """Files and folders that tell whether something protected was changed.
@@ -176,12 +224,31 @@ class Protection(Struct, frozen=True, dict=True):
     def _existing(self) -> dict[str, str]:
         """Everything of which the place is known, as it is written; and that is there."""
         named = {f"{top}/{name}": why for top in self._tops() for name, why in ANYWHERE}
-        git = {f"{self._top}/{GIT}/{one}": DECIDES_GIT for one in GIT_SWITCHES}
-        return {
-            place: why
-            for place, why in {**git, **named, **self._places()}.items()
-            if is_there(place)
-        }
+        return {place: why for place, why in {**self._places(), **named}.items() if is_there(place)}
+
+    def _of_git(self, reach: Reach) -> Iterator[str]:
+        """What decides what git does, and is there."""
+        own = f"{self._top}/{GIT}"
+        if reach is Reach.ALL:
+            named = [f"{own}/{one}" for one in sorted(GIT_SWITCHES)]
+            yield from filter(is_there, named if is_folder(own) else [own])
+        elif reach is Reach.MODES:
+            hooks = files_in(f"{own}/hooks", MAX_DEEP)
+            yield from (one for one in hooks if not one.endswith(_SAMPLE) and is_program(one))
+
+    def _is_elsewhere(self, location: str) -> bool:
+        """Whether no place is known in which a path lies."""
+        named = (f"{top}/{name}" for top in self._tops() for name in HOOK_FILES)
+        known = (self._top, *self._kept, *named)
+        return not any(lies_in(location.casefold(), one.casefold()) for one in known)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Everything as it is called from the root; `*` stands for any name."""
+        below = {self.shown(place).lstrip("/"): why for place, why in self._places().items()}
+        git = dict.fromkeys((f"{GIT}/{one}" for one in sorted(GIT_SWITCHES)), DECIDES_GIT)
+        return {**below, **dict(ANYWHERE), **git,
+                **{place.pattern: _RULES for place in self.places}}  # fmt: skip
 
     @cached_property
     def _kept(self) -> dict[str, str]:
@@ -189,19 +256,19 @@ class Protection(Struct, frozen=True, dict=True):
         return {place.casefold(): why for place, why in self._places().items()}
 
     def _places(self) -> dict[str, str]:
-        kept = dict.fromkeys(_both(self.files), _IN_FORCE)
+        kept = dict.fromkeys(with_ends_of_links(self.files), _IN_FORCE)
         kept |= dict.fromkeys(self._from_root(self.settings.paths), _NAMED)
         kept |= dict.fromkeys(self._from_root(self.approvals), _APPROVALS)
         kept |= dict.fromkeys(self._from_root((OURS,)), BELONGS_TO_US)
-        kept |= dict.fromkeys(_both(_own_folders()), BELONGS_TO_US)
-        kept |= dict.fromkeys(_both(_moved()), HOLDS_HOOKS)
+        kept |= dict.fromkeys(with_ends_of_links(_own_folders()), BELONGS_TO_US)
+        kept |= dict.fromkeys(with_ends_of_links(_moved()), HOLDS_HOOKS)
         project = f"{self._top}/{PROJECT}"
         if holds_settings(self._top):
-            kept |= dict.fromkeys(_both((project,)), HOLDS_SETTINGS)
+            kept |= dict.fromkeys(with_ends_of_links((project,)), HOLDS_SETTINGS)
         return kept
 
     def _from_root(self, names: Iterable[str]) -> Iterator[str]:
-        return _both(f"{self._top}/{name}".rstrip("/") for name in names)
+        return with_ends_of_links(f"{self._top}/{name}".rstrip("/") for name in names)
 
     def _tops(self) -> Iterator[str]:
         yield self._top
@@ -219,42 +286,12 @@ class Protection(Struct, frozen=True, dict=True):
         return None
 
 
-def _meant(path: str) -> Iterator[str]:
-    """Where a path leads; and where it lies, if it is a link itself."""
-    leads = real_path(path)
-    yield leads
-    folder, _, name = path.rstrip("/").rpartition("/")
-    if name not in {"", ".", ".."}:
-        lies = f"{real_path(folder or '/').rstrip('/')}/{name}"
-        if lies != leads:
-            yield lies
-
-
-def _both(paths: Iterable[str]) -> Iterator[str]:
-    for path in paths:
-        yield path
-        leads = real_path(path)
-        if leads != path:
-            yield leads
-
-
 def _has_fitting(place: str, folder: str, fits: Fits) -> bool:
     """Whether a file fits, or one in a folder does."""
-    files = (place, *islice(files_in(place, MAX_DEEP), MAX_LOOKED))
-    return any(fits(file, file[len(folder) :].lstrip("/")) for file in files)
-
-
-def files_in(path: str, deep: int) -> Iterator[str]:
-    """A file, or all files of a folder and of those in it, so many folders deep."""
-    try:
-        mode = os.stat(as_bytes(path)).st_mode  # noqa: PTH116 - a Path takes no bytes
-        if S_ISREG(mode):
-            yield path
-        elif S_ISDIR(mode) and deep:
-            for name in sorted(os.listdir(as_bytes(path)))[:MAX_LISTED]:  # noqa: PTH208 - same
-                yield from files_in(f"{path}/{as_text(name)}", deep - 1)
-    except (OSError, ValueError):
-        return
+    files = [place, *islice(files_in(place, MAX_DEEP), MAX_LOOKED)]
+    return len(files) > MAX_LOOKED or any(
+        fits(file, file[len(folder) :].lstrip("/")) for file in files
+    )
 
 
 def _own_folders() -> Iterator[str]:

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bylaw.hosts.hooks.patch import patched_paths
-from bylaw.hosts.hooks.tool_names import MAX_PATHS
+from bylaw.hosts.hooks.protect.calls import protected_by
 from bylaw.runtime.effects import ABILITIES
+from bylaw.runtime.protection import Protection
+from bylaw.runtime.settings.tables import ProtectSettings
 
 BEFORE = {
     **dict.fromkeys(("claude", "codex", "qwen", "droid"), "PreToolUse"),
@@ -121,10 +123,40 @@ def test_files_that_are_no_texts_are_passed_over(paths):
     assert "paths" in call_of("claude", "Write", {"file_path": 5, "paths": paths}).args
 
 
-def test_no_call_names_more_files_than_can_be_looked_at():
-    many = [f"f{number}" for number in range(MAX_PATHS + 10)]
+def test_no_file_that_a_call_names_is_left_out():
+    many = [f"f{number}" for number in range(5_000)]
 
-    assert len(call_of("claude", "Write", {"paths": many}).args["paths"]) == MAX_PATHS
+    assert call_of("claude", "Write", {"paths": many}).args["paths"] == many
+
+
+PATCHES = [
+    ("codex", "apply_patch", "command"),
+    ("droid", "ApplyPatch", "input"),
+    ("copilot", "apply_patch", "input"),
+    ("opencode", "patch", "patchText"),
+]
+
+
+@pytest.mark.parametrize(("host", "tool", "key"), PATCHES)
+@pytest.mark.parametrize("count", [1_000, 12_000])
+def test_a_protected_file_behind_many_others_is_found(host, tool, key, count, tmp_path):
+    added = "".join(f"*** Add File: x/f{number}.txt\n+x\n" for number in range(count))
+    patch = f"*** Begin Patch\n{added}*** Delete File: bylaw.toml\n*** End Patch\n"
+    protection = Protection(str(tmp_path), ProtectSettings())
+
+    assert protected_by(call_of(host, tool, {key: patch}), str(tmp_path), protection)
+
+
+def test_a_tool_that_writes_names_a_file_by_whatever_name(tmp_path):
+    protection = Protection(str(tmp_path), ProtectSettings())
+
+    def found(args):
+        return protected_by(call_of("cursor", "Edit", args), str(tmp_path), protection)
+
+    assert found({"target_file": "bylaw.toml"})
+    assert found({"edits": [{"filename": ".claude/settings.json"}]})
+    assert not found({"target_file": "src/a.py", "code_edit": "bylaw.toml"})
+    assert not found({"file_path": "src/a.py", "instructions": "as in bylaw.toml"})
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

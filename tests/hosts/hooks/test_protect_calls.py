@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bylaw.hosts.hooks.base import Call
-from bylaw.hosts.hooks.protect.calls import protected_by
+from bylaw.hosts.hooks.protect.calls import MAX_NAMED, protected_by
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings
 
@@ -93,6 +93,26 @@ def test_a_tool_of_others_may_move_files_or_be_a_shell(root):
     assert found(root, {"cmd": ["rm", "a.toml"], "cwd": "rules"}, ()) == ["rules/a.toml"]
     assert found(root, {"command": "cat bylaw.toml"}, MCP) == []
     assert found(root, {"script": "it's about bylaw.toml"}, MCP) == ["bylaw.toml"]
+
+
+def test_more_files_than_are_looked_at_are_too_many(root):
+    many = [f"src/f{number}.py" for number in range(MAX_NAMED)]
+    assert found(root, {"paths": many}) == []
+    assert found(root, {"paths": [*many, "src/last.py"]}) == ["src/last.py"]
+    assert found(root, {"files": [{"path": one} for one in [*many, "src/last.py"]]}, MCP)
+
+
+def test_however_much_else_a_call_says_its_files_count(root):
+    rows = [{"id": number, "text": "x"} for number in range(20_000)]
+    assert found(root, {"rows": rows}, MCP) == []
+    assert found(root, {"path": "bylaw.toml", "rows": rows}, MCP) == ["bylaw.toml"]
+    assert found(root, {"rows": rows, "path": "bylaw.toml"}, MCP) == ["bylaw.toml"]
+
+
+def test_a_tool_that_writes_and_names_no_file_is_searched_as_others_are(root):
+    assert found(root, {"target_file": "bylaw.toml", "paths": []}) == ["bylaw.toml"]
+    assert found(root, {"command": "rm bylaw.toml", "paths": []}) == ["bylaw.toml"]
+    assert found(root, {"target_file": "src/a.py", "paths": []}) == []
 
 
 def test_reading_is_free(root):

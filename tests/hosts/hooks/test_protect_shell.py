@@ -9,6 +9,7 @@ import pytest
 
 from bylaw.hosts.hooks.base import Call
 from bylaw.hosts.hooks.protect.calls import protected_by
+from bylaw.hosts.hooks.protect.touched import MAX_PATCH
 from bylaw.runtime.discovery import CONVENTION
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings
@@ -357,6 +358,98 @@ tar -C src -xf deep.tar --strip-components=1 && tar xf deep.tar --strip-componen
 unzip -o evil.zip
 unzip -qo evil.zip -d .
 unzip -o ../top/evil.zip
+cd src; cd ..; cd other; cd ..; cd .bylaw/state; rm -f journal.db
+cd src && make && cd .. && cd other && make && cd .. && cd .claude && rm settings.json
+cd src; cd ..; cd other; cd ..; cd rules; rm a.toml
+cd src; cd ..; cd other; cd ..; cd .git/hooks; echo x > pre-commit
+cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd h; cd i; cd .claude; rm settings.json
+cd a; cd b; cd c; cd d; cd e; cd f; cd g; cd h; cd i; cd rules; echo > new.toml
+cd src && cd .. && rm bylaw.toml
+cd src && rm -rf ../rules
+cd src; rm -rf *
+cd linked && cd -P .. && rm bylaw.toml
+cd src | rm -rf rules
+cd $(echo src > rules/a.toml) && ls
+cd src > rules/a.toml && ls
+cd src || rm -rf rules
+cd src && (cd .. && rm -rf rules)
+cd src && sh -c 'cd ..; rm -rf rules'
+cd $UNHEARD_OF && rm -rf rules/*
+f() { cd "$1"; }; f .claude; rm settings.json
+cp -rs $PWD/rules q && echo > q/a.toml
+cp -rl rules q
+cd rules; touch -- -x.toml
+builtin cd .claude && rm settings.json
+command cd .claude && rm settings.json
+CDPATH=/tmp:$PWD; cd rules; rm a.toml
+cd src; CDPATH=.. cd rules; rm a.toml
+echo bylaw.toml | xargs -I{} rm {}
+echo a bylaw.toml | xargs -I{} rm {}
+printf 'a\\nbylaw.toml\\n' | xargs -i rm {}
+echo bylaw.toml | xargs -I{} mv {} x
+echo bylaw.toml | xargs --replace=@ rm @
+echo a,bylaw.toml | xargs -d, rm
+echo a bylaw.toml | xargs -n 1 -I % sh -c 'rm %'
+xargs rm <<< bylaw.toml
+xargs rm <<EOF\na\nbylaw.toml\nEOF
+xargs -a <(echo bylaw.toml) rm
+xargs -a <(echo a bylaw.toml) rm
+xargs --arg-file=<(echo bylaw.toml) rm
+rm by[[:alpha:]]aw.toml
+echo x > by[[:alpha:]]aw.toml
+rm [[:lower:]]ylaw.toml
+rm [[=b=]]ylaw.toml
+rm [![:digit:]]ylaw.toml
+ln -s .claude q && rm q/settings.json
+ln -s .claude q; cd q; rm settings.json
+ln -s rules q && touch q/new.toml
+ln -s ../rules src && touch src/rules/new.toml
+ln -st src ../rules && touch src/rules/new.toml
+ln -s . q; ln -s q/rules r; touch r/new.toml
+python3 -c "import os; os.remove(os.path.join('.claude','settings.json'))"
+python3 -c "from pathlib import Path; (Path('.git') / 'hooks' / 'pre-commit').write_text('')"
+python3 - <<EOF\nimport os\nos.chdir("rules")\nopen("new.toml", "w")\nEOF
+node -e "fs.unlinkSync(path.join('.codex', 'hooks.json'))"
+socat -u - OPEN:bylaw.toml,creat
+tar cf x.tar src --checkpoint=1 --checkpoint-action=exec='rm bylaw.toml'
+tar cf x.tar src --checkpoint-action exec='rm bylaw.toml'
+tar -I 'rm bylaw.toml;' -cf x.tar src
+rsync -e 'rm bylaw.toml;' a host:b
+ssh -o ProxyCommand='rm bylaw.toml' host
+declare -n r=z; z=bylaw.toml; rm $r
+F=x; read F <<< bylaw.toml; rm $F
+F=x; printf -v F %s bylaw.toml; rm $F
+F=by; F+=law.toml; rm $F
+A=(bylaw.toml); rm $A
+rm -rf rules; sh -c "'"
+rm -rf rules\necho 'unclosed
+rm *.toml; sh -c '$('
+git checkout -- '*.toml'
+git restore :/
+git checkout -- :/
+git checkout HEAD -- ':(top)'
+git checkout HEAD -- ':(top,glob)**/a.toml'
+git restore ':!src'
+git clean -fdx :/
+git stash push -- rules
+git sparse-checkout set --no-cone src
+git rm -r .
+git rm '*.toml'
+git mv rules old
+git mv src/a.py bylaw.toml
+git mv evil/rules/a.toml rules
+git checkout HEAD~1 -- src ./rules
+git --git-dir=elsewhere checkout -- .
+rsync -a --remove-source-files ./ /tmp/z/
+mv -t /tmp rules
+cp bylaw.toml ~/.claude/settings.json
+bylaw hook claude UserPromptSubmit
+echo '{}' | bylaw hook claude UserPromptSubmit
+python3 -I -m bylaw hook claude Stop < payload.json
+.venv/bin/python -Im bylaw hook codex
+env -i .venv/bin/bylaw hook claude PreToolUse <<< '{}'
+B=bylaw; "$B" hook claude Stop
+uv run bylaw hook claude Stop
 apply_patch '*** Begin Patch\n*** Delete File: bylaw.toml\n*** End Patch'
 """
 
@@ -544,6 +637,151 @@ tar xf good.tar
 tar -xf evil.tar -C sub/new
 tar tf evil.tar
 tar czf /tmp/backup.tgz .
+cd src && make && cd .. && cd scripts && make && cd .. && cd src && rm a.py
+cd a && make && cd .. && cd b && make && cd .. && cd c && make && cd .. && cd d && make
+cd src && rm -rf *
+cd src && rm -f *.toml && ls
+cd src && sed -i s/a/b/ * | cat
+echo a b | xargs -I{} rm {}
+echo src/a.py | xargs -I{} cp {} /tmp
+xargs rm <<< src/a.py
+xargs -a list.txt wc -l
+echo bylaw.toml | xargs -I{} cat {}
+rm src/[[:lower:]].py
+ln -s src q && rm q/a.py
+ln -s ../src/a.py scripts/a.py
+ln -sf $PWD/src ~/there
+python3 -c "import os; print(os.path.join('src', 'settings.json'))"
+python3 manage.py runserver
+node build.js --config hooks.json
+tar -I zstd -cf x.tar src
+tar czf x.tgz --exclude=.git .
+tar czf x.tgz --exclude .git --exclude-vcs .
+rsync -a --exclude=.git --exclude .bylaw ./ /tmp/z
+socat TCP-LISTEN:80,fork TCP:example.org:80
+rsync -e ssh -a src/ host:src/
+declare -n r=z; z=src/a.py; rm $r
+F=src/a; F+=.py; rm $F
+cp -r . /tmp/x
+cp -a . ../copy
+rsync -a ./ /tmp/z/
+rsync -a --delete ./ /tmp/z/
+cp bylaw.toml /tmp/
+mv src/a.py ~
+mv README.md /tmp
+git restore --staged .
+git restore -S bylaw.toml
+git reset HEAD .
+git reset bylaw.toml
+git reset --soft HEAD~1
+git rm -r --cached .
+git rm --cached bylaw.toml
+git rm -n bylaw.toml
+git checkout main
+git checkout -b feature origin/main
+git checkout $BRANCH
+git switch -c feature
+git stash list
+git stash show -p
+git stash drop
+git clean -n
+git clean -ndx
+git sparse-checkout list
+cd $UNHEARD_OF && rm settings.json
+f() { cd "$1"; }; f .vscode; rm settings.json
+git mv src/a.py src/b.py
+git checkout -- ':(glob)src/*.py'
+bylaw hook --help
+python -m bylaw check
+npm test
+npm ci
+npm install --save-dev typescript
+npx tsc --noEmit
+pnpm run build
+yarn add left-pad
+pytest -q
+pytest -q tests/hooks -k config
+python -m pytest -x --lf
+python setup.py build
+tox -e py311
+ruff check --fix src
+black src tests
+mypy --strict src
+make -j4
+make clean all
+cmake -B build -S . && cmake --build build
+cargo test && cargo fmt
+go build ./... && go test ./...
+go mod tidy
+git commit -am x
+git commit --amend --no-edit
+git push
+git push --force-with-lease origin feature
+git pull
+git pull --rebase origin main
+git fetch --all --prune
+git rebase main
+git rebase --continue
+git cherry-pick abc123
+git revert HEAD
+git merge --no-ff feature
+git tag v1.0
+git worktree add ../wt main
+git log --oneline -5 && git diff --stat
+docker compose up
+docker compose up -d --build
+docker build -t app .
+docker run --rm -v $PWD:/src app make
+docker exec app ls
+kubectl apply -f deploy.yaml
+sed -i 's/a/b/' src/a.py
+sed -i.bak -e 's/x/y/g' src/*.py
+grep -r pattern .
+grep -rn 'settings' .claude
+rg -n TODO src
+find . -name '*.py'
+find . -name '*.orig' -delete
+find . -name __pycache__ -type d -exec rm -rf {} +
+find src -name '*.py' -print0 | xargs -0 sed -i s/a/b/
+find . -path ./node_modules -prune -o -name '*.js' -print
+tar xf good.tar -C sub
+tar xzf /tmp/none.tgz --strip-components=1 -C src
+tar czf dist.tgz src README.md
+unzip -q good.zip -d sub
+rm -rf build
+rm -rf build dist *.egg-info
+rm -f src/*.pyc
+rm -rf node_modules && npm ci
+mv a b
+mv src/a.py src/c.py && git add -A
+mv build/*.whl dist/
+ln -s a b
+ln -sf ../src/a.py scripts/run.py
+cp -r src backup
+cp .env.example .env
+mkdir -p build && cd build && cmake .. && make
+touch src/new.py
+chmod +x scripts/*.sh
+chmod 644 src/a.py
+curl -sSfL https://example.org/x.tgz | tar xz -C src
+curl -o /tmp/x https://example.org
+wget -q https://example.org/a.zip
+export PATH=$PWD/bin:$PATH && run-it
+source .venv/bin/activate && pip install -r requirements.txt
+pip install -e '.[dev]'
+for d in a b c; do (cd $d && make); done
+while read f; do wc -l "$f"; done < list.txt
+if [ -d build ]; then rm -rf build; fi
+python - <<EOF\nimport json\nprint(json.dumps({"settings": 1}))\nEOF
+cat > src/new.py <<'EOF'\nimport os\nEOF
+jq '.scripts' package.json > /tmp/p.json && mv /tmp/p.json package.json
+sort -u list.txt -o list.txt
+git log --format=%H | head -3 | xargs -n1 git show --stat
+git diff --name-only | xargs -r prettier --write
+ps aux | grep node | awk '{print $2}' | xargs kill
+sudo apt-get install -y jq
+ssh host 'cd app && git pull'
+scp build.tgz host:/tmp/
 unzip -l evil.zip
 unzip -o good.zip
 unzip evil.zip -d /tmp/elsewhere
@@ -623,6 +861,18 @@ def test_what_is_told_is_the_file_and_why(root):
     assert (one.path, one.why) == ("bylaw.toml", "it holds the settings of Bylaw")
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("cd src; cd ..; cd .bylaw/state; rm -f journal.db", ".bylaw/state/journal.db"),
+        ("cd src && make && cd .. && cd rules && rm -f a.toml", "rules/a.toml"),
+        ("rm -rf .", "rules/a.toml"),
+    ],
+)
+def test_the_file_that_is_told_is_the_likely_one(root, text, path):
+    assert [one.path for one in found(root, text)] == [path]
+
+
 def test_hiding_files_from_git_is_told_as_that(root):
     (one,) = found(root, "git update-index --assume-unchanged src/a.py")
     assert one.path == ".git/index"
@@ -634,9 +884,19 @@ def test_a_list_of_words_is_a_command(root):
     assert not found(root, ["echo", "rm bylaw.toml; it's"])
 
 
+def test_a_call_may_begin_in_the_folder_of_the_hook(root, monkeypatch):
+    monkeypatch.chdir(root)
+    call = Call(tool="Bash", also=("shell",), args={"command": "cd rules && rm a.toml"})
+    (one,) = protected_by(call, ".", protection_of(root))
+    assert one.path == "rules/a.toml"
+
+
 def test_the_folder_that_a_call_names_counts(root):
     assert found(root, "rm a.toml", workdir="rules")
     assert not found(root, "rm a.toml", workdir="src")
+
+
+MANY = " ".join(f"a{number}" for number in range(2_500))
 
 
 @pytest.mark.parametrize(
@@ -650,11 +910,79 @@ def test_the_folder_that_a_call_names_counts(root):
         "{a,b}" * 200 + " bylaw.toml; rm bylaw.toml",
         ";".join(f"rm d{number}" for number in range(3_000)) + ";rm bylaw.toml",
         "echo " + "'" + "a " * 40_000 + "'" + "|python" * 1_500 + "; rm bylaw.toml",
+        ";".join(f"x=v{number}" for number in range(1_500)) + ";x=bylaw.toml; rm $x",
+        f"for f in {MANY} bylaw.toml; do rm $f; done",
+        "rm {" + MANY.replace(" ", ",") + ",bylaw.toml}",
+        f"echo {MANY} bylaw.toml | xargs rm",
+        f"xargs -I% rm % <<< '{MANY} bylaw.toml'",
+        ";".join(f"cd d{number}" for number in range(100)) + "; cd .claude; rm settings.json",
+        ";".join(f"cd d{number}" for number in range(100)) + "; cd .git; cd hooks; rm pre-push",
+        ";".join(f"cd d{number}" for number in range(100)) + "; cd rules; touch new.toml",
+        ";".join(f"ln -s a{number} b{number}" for number in range(300)) + "; ln -s .claude q;"
+        " rm q/settings.json",
+        "x='" + "a" * 9_000 + '; rm bylaw.toml\'; sh -c "$x"',
     ],
-    ids=["long", "words", "nested", "defaults", "quotes", "braces", "commands", "pipes"],
+    ids=[
+        *("long", "words", "nested", "defaults", "quotes", "braces", "commands", "pipes"),
+        *("values", "loop", "choices", "xargs", "marks", "folders", "git", "rules", "links"),
+        "variable",
+    ],
 )
 def test_what_is_too_much_to_look_through_counts_if_it_speaks_of_it(root, text):
     assert found(root, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"for f in {MANY}; do rm $f; done",
+        f"echo {MANY} | xargs rm",
+        ";".join(f"cd d{number}; make; cd .." for number in range(100)),
+        "cat > notes.md <<'EOF'\n" + "a line about git\n" * 10_000 + "EOF",
+        "rm " + "src/" + " src/".join(MANY.split()),
+    ],
+    ids=["loop", "xargs", "folders", "long", "words"],
+)
+def test_what_is_too_much_to_look_through_is_free_if_it_speaks_of_nothing(root, text):
+    assert not found(root, text)
+
+
+@pytest.mark.parametrize("flaw", ['; sh -c "\'"', "\necho 'x", "\nif", "; cd d" * 100])
+@pytest.mark.parametrize("text", ["rm -rf rules", "rm *.toml", "rm -rf .", "cd rules; rm *"])
+def test_what_stands_before_something_unreadable_counts(root, text, flaw):
+    assert found(root, f"{text}{flaw}")
+
+
+def test_a_folder_is_told_by_where_it_leads(root):
+    """`cd` goes by names, the system by links; neither leads to more folders than there are."""
+    (root / "src/link").symlink_to("../rules")
+    assert found(root, "cd src/link && rm a.toml")
+    assert found(root, "cd src/link && cd .. && rm ../bylaw.toml")
+    assert found(root, "cd src/link && cd -P .. && rm bylaw.toml")
+    assert not found(root, "cd src && cd .. && " * 50 + "cd src && rm a.py")
+
+
+def test_patches_and_copies_that_are_large_open_nothing(root):
+    for number in range(2_500):
+        (root / "evil" / f"{number}.txt").touch()
+    (root / "evil/zz").mkdir()
+    many = "".join(DIFF.format(f"src/{number}.py") for number in range(2_500))
+    (root / "many.patch").write_text(many)
+    (root / "evil.patch").write_text(many + DIFF.format("bylaw.toml"))
+
+    assert not found(root, "git apply many.patch")
+    assert found(root, "git apply evil.patch")
+    assert not found(root, "cp -r evil /tmp/elsewhere")
+    (root / "evil/rules/a.toml").rename(root / "evil/rules/zz.toml")
+    assert found(root, "cp -r evil/. .")
+    (root / "many.patch").write_text(many + "x" * MAX_PATCH)
+    assert found(root, "git apply many.patch")
+
+
+def test_what_an_agent_must_not_say_for_its_client(root):
+    (one,) = found(root, "bylaw hook claude UserPromptSubmit")
+    assert one.path == "bylaw hook"
+    assert "does not speak in the name" in one.why
 
 
 def test_a_long_here_document_is_read_to_its_end(root):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from bylaw.model.values import JSON
 
-MAX_PATHS = 1_000
 MAX_READINGS = 8  # of one name that may be that of a server and a tool
 
 
@@ -55,7 +54,8 @@ def our_names(
         return tuple(f"mcp:{one}" for one in readings), dict(args)
     if not sort.paths and not sort.patches:
         return sort.also, dict(args)
-    paths = list(dict.fromkeys(_named(args, sort)))[:MAX_PATHS]
+    # All of them, however many: what a rule does not see, it cannot forbid.
+    paths = dict.fromkeys(_named(args, sort))
     return sort.also, {**args, "paths": [*paths]}
 
 

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.hosts.hooks.protect import shell_programs as programs
-from bylaw.hosts.hooks.protect.shell_arguments import CODE_WORD, Target, given_to, paths_in
+from bylaw.hosts.hooks.protect.shell_arguments import CODE_WORD, given_to
+from bylaw.hosts.hooks.protect.shell_files import moved, paths_in
+from bylaw.hosts.hooks.protect.shell_git_verbs import WORK_TREE
+from bylaw.hosts.hooks.protect.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from bylaw.hosts.hooks.protect.target import GitChange
 
 _HIDES = "git would no longer see changes of the named files, and so would no rule about files"
 
 
 class Called(NamedTuple):
-    """A call of git: the folder in which it works, its verb, and what stands behind that."""
+    """A call of git: the folder in which it works, its verb, and what stands behind that.
+
+    `is_usual` tells that it works on the repository of that folder.
+    """
 
     folder: str
     verb: str
     rest: list[str]
     settings: list[str]
+    is_usual: bool = True
+
+
+class GitState:
+    """What calls of git in one text did before: git is asked before any of them runs.
+
+    `revisions` are those to which the index was set; `is_known` tells that nothing else was done
+    to it.
+    """
+
+    def __init__(self) -> None:
+        self.revisions: tuple[str, ...] = ()
+        self.is_known = True
+
+    def note(self, verb: str, rest: list[str]) -> None:
+        """A call was made."""
+        cached = any(programs.GIT_CACHED.fullmatch(one) for one in rest)
+        if verb in programs.GIT_INDEX or (verb in programs.GIT_PATCHES and cached):
+            self.is_known = False
+        elif verb == "reset":
+            self.revisions += tuple(one for one in rest[:2] if not one.startswith("-"))
 
 
 def called(words: list[str]) -> Called:
     """What stands behind `git`."""
     rest = list(words)
-    folder, settings = ".", []
+    folder, settings, is_usual = ".", [], True
     while rest and rest[0].startswith("-"):
         option, has_value, value = rest.pop(0).partition("=")
         if programs.GIT_VALUED.fullmatch(option):
@@ -37,7 +65,8 @@ def called(words: list[str]) -> Called:
             if option == "--work-tree":
                 folder = value
             settings += [value] if option == "-c" else []
-    return Called(folder, rest[0] if rest else "", rest[1:], settings)
+            is_usual &= option in {"-C", "-c"}
+    return Called(folder, rest[0] if rest else "", rest[1:], settings, is_usual)
 
 
 def run_by_git(call: Called) -> Iterator[str]:
@@ -50,43 +79,45 @@ def run_by_git(call: Called) -> Iterator[str]:
     yield from given_to(option, call.rest) if option else ()
 
 
-def git_targets(call: Called) -> Iterator[Target]:
+def git_targets(call: Called, state: GitState) -> Iterator[Target]:
     """What git may change, by its verb."""
-    folder, verb, rest, settings = call
+    folder, verb, rest, settings, _ = call
     # A setting can be the text of a command.
     yield from (Target(one) for value in settings for one in CODE_WORD.findall(value))
-    paths = [one if folder == "." else f"{folder}/{one}" for one in rest if one != "--"]
     if verb == "update-index" and any(programs.GIT_HIDES.fullmatch(one) for one in rest):
         yield Target(".git/index", why=_HIDES)
+    read_work_tree = WORK_TREE.get(verb)
     if verb == "config":
         yield from _configured(rest)
-    elif verb in programs.GIT_READS:
-        if any(programs.GIT_OUTPUT.fullmatch(one) for one in rest):
-            yield from (Target(one) for word in paths for one in paths_in(word))
-    else:
-        whole = verb in programs.GIT_WHOLE
+    elif read_work_tree is not None:
+        change = read_work_tree(rest)
+        if change is not None:
+            yield from _in_work_tree(call, change, state)
+    elif verb not in programs.GIT_READS:
         patch = verb in programs.GIT_PATCHES
-        yield from (
-            Target(one, whole=whole, patch=patch) for word in paths for one in paths_in(word)
-        )
-        if _is_about_everything(verb, rest):
-            yield Target(folder, whole=True)
+        yield from (Target(one, patch=patch) for one in _paths(folder, rest))
+    elif any(programs.GIT_OUTPUT.fullmatch(one) for one in rest):
+        yield from (Target(one) for one in _paths(folder, rest))
+    state.note(verb, rest)
 
 
-def _is_about_everything(verb: str, rest: list[str]) -> bool:
-    named = [one for one in rest if not one.startswith("-")]
-    always = programs.GIT_EVERYTHING.get(verb)
-    if always is not None and any(always.fullmatch(one) for one in rest):
-        return True
-    if verb == "reset":
-        return any(programs.GIT_HARD.fullmatch(one) for one in rest)
-    if verb == "clean":
-        forced = any(re.fullmatch(r"-[a-zA-Z]*f[a-zA-Z]*|--force", one) for one in rest)
-        tried = any(re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run", one) for one in rest)
-        return forced and not tried and not named
-    if verb == "stash":
-        return "--" not in rest and not programs.GIT_KEEPS.intersection(named[:1])
-    return False
+def _paths(folder: str, words: list[str]) -> Iterator[str]:
+    for word in words:
+        if word != "--":
+            yield from paths_in(word if folder == "." else f"{folder}/{word}")
+
+
+def _in_work_tree(call: Called, change: GitChange, state: GitState) -> Iterator[Target]:
+    folder, verb, rest, settings, is_usual = call
+    # A protected file that is named is meant, whatever is in it.
+    yield from (Target(one) for one in _paths(folder, list(change.specs)))
+    if verb == "mv":
+        yield from moved([f"{folder}/{one}" for one in rest if not one.startswith("-")])
+        return
+    known = state.is_known and is_usual and not settings
+    revisions = (*change.revisions, *(state.revisions if change.tracked else ()))
+    asked = change._replace(asks=change.asks and known, revisions=revisions)
+    yield Target(folder, git=asked)
 
 
 def _configured(words: list[str]) -> Iterator[Target]:

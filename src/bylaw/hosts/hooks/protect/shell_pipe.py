@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.hosts.hooks.protect.shell_arguments import Target, base_name
+from bylaw.hosts.hooks.protect.shell_files import base_name
 from bylaw.hosts.hooks.protect.shell_listing import listing
+from bylaw.hosts.hooks.protect.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +16,13 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.protect.shell_listing import Listing
 
 PRINTS = frozenset({"echo", "printf"})
+MAX_GIVEN = 2_000  # that `xargs` is given
 FOUND = "{}"  # stands for a file that a command was told of
+# Options of `xargs`: what stands for one file, what parts them, where they are read from.
+_MARK = re.compile(r"(?:(?P<next>-[rtx0]*I)|-[rtx0]*i|--replace=?)(?P<mark>.*)")
+_PART = re.compile(r"(?:-d|--delimiter)(?:=?(?P<part>.+))?")
+_FILE = re.compile(r"-[rtx0]*a.*|--arg-file(?:=.*)?")
+_VALUED = re.compile(r"-[prtx0]*[IadnLPsE]|--(?:arg-file|delimiter|max-[a-z]+)")
 _LINE_END = re.compile(r"\\(?:[nrt0]|x0[aA])")
 
 
@@ -49,8 +57,48 @@ def spread(words: list[str]) -> list[str]:
     return [_LINE_END.sub("\n", one) for one in words[1:]]
 
 
+class EachCall(NamedTuple):
+    """A call of `xargs`: what it is given, and the mark that stands for one of that, if any.
+
+    `is_cut` tells that it is given more.
+    """
+
+    given: list[str]
+    mark: str
+    is_cut: bool
+
+
+def each_call(words: list[str], texts: list[str]) -> EachCall:
+    """What `xargs` does with texts; words may also be named as those of a file (`-a <(…)`)."""
+    said = [*_own_options(words), ""]
+    marks = [found["mark"] or (two if found["next"] else FOUND)
+             for one, two in pairwise(said) if (found := _MARK.fullmatch(one))]  # fmt: skip
+    parts = [found["part"] or two for one, two in pairwise(said) if (found := _PART.fullmatch(one))]
+    if any(_FILE.fullmatch(one) for one in said):
+        texts = [*texts, *(one.partition("=")[2] or one for one in words[1:])]
+    given = dict.fromkeys(_items(texts, parts, lines=bool(marks)))
+    kept = list(islice(given, MAX_GIVEN))
+    return EachCall(kept, marks[0] if marks else "", is_cut=len(given) > MAX_GIVEN)
+
+
+def _own_options(words: list[str]) -> list[str]:
+    """The options of `xargs`, and their values; behind them stands another program."""
+    ends = (at for at, (one, two) in enumerate(pairwise(words))
+            if not two.startswith("-") and not _VALUED.fullmatch(one))  # fmt: skip
+    return words[1 : next(ends, len(words)) + 1]
+
+
+def _items(texts: list[str], parts: list[str], *, lines: bool) -> Iterator[str]:
+    for text in texts:
+        yield from text.split()
+        yield from (one.strip() for one in text.splitlines() if lines and one.strip())
+        for part in filter(None, parts):
+            yield from text.split(_LINE_END.sub("\n", part))
+
+
 def done_to(acting: list[Target], lists: Listing) -> Iterator[Target]:
     """What is done to files that are listed, if anything is; copying them is nothing."""
-    if any(FOUND in target.path and not target.inside for target in acting):
-        for folder in lists.folders:
-            yield Target(folder, whole=True, sought=lists.sought)
+    done = [target for target in acting if FOUND in target.path and not target.inside]
+    modes = all(target.modes for target in done)
+    for folder in lists.folders if done else ():
+        yield Target(folder, whole=True, sought=lists.sought, modes=modes)

@@ -55,7 +55,21 @@ WRITES_SECOND = {
 RUNS_OPTION = {
     **dict.fromkeys(("bat", "batcat", "ag"), re.compile(r"--pager(?:=(?P<text>.*))?", re.DOTALL)),
     **dict.fromkeys(("make", "gmake"), re.compile(r"(?:-E|--eval)(?:=(?P<text>.*))?", re.DOTALL)),
+    **dict.fromkeys(
+        ("tar", "gtar", "bsdtar"),
+        re.compile(
+            r"(?:--checkpoint-action(?:=exec)?|--to-command|--use-compress-program|--info-script"
+            r"|--new-volume-script|--rsh-command|-[a-zA-Z]*[IF])(?:=(?P<text>.*))?",
+            re.DOTALL,
+        ),
+    ),
+    "rsync": re.compile(r"(?:-[a-zA-Z]*e|--rsh)(?:=(?P<text>.*))?", re.DOTALL),
+    "ssh": re.compile(r"(?:-o ?)?(?:ProxyCommand|LocalCommand)(?:[= ](?P<text>.*))?", re.DOTALL),
 }
+# What stands before the command in the value of such an option.
+RUNS_PREFIX = re.compile(r"^exec=")
+# Their words are addresses: names of files stand between colons and commas.
+ADDRESSED = frozenset({"socat"})
 # That `make` reads its rules from standard input, and what stands before a command in them.
 MAKE_READS = re.compile(r"(?:^|\s)(?:-[a-zA-Z]*f|--(?:make)?file)[ =]?(?:-|/dev/stdin)(?:\s|$)")
 MAKE_PREFIX = re.compile(r"^[\t ]*[@+-]+", re.MULTILINE)
@@ -70,11 +84,15 @@ WHOLE = frozenset(
         *("del", "rimraf", "wipe"),
     }
 )
+# Modes with which the owner of a file can still read and write it.
+STAYS_READABLE = re.compile(r"0?[67][0-7]{2}|[ugoa]*\+[rwxX]+|[goa]+-[wx]+|-x")
 # They copy to the last file, or into the last folder; the others are only read.
 COPIES = frozenset({"cp", "gcp", "install", "scp", "rsync", "ditto"})
 # Copies that are none: who writes to one, writes to the other.
 LINKING = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--(?:link|symbolic-link)")
-REMOVES_SOURCES = re.compile(r"--remove-source-files|--delete.*|--del")
+REMOVES_SOURCES = re.compile(r"--remove-source-files|--remove-sent-files")
+REMOVES_OTHERS = re.compile(r"--delete.*|--del")
+PASSES_OVER = re.compile(r"--exclude(?P<value>=.*)?", re.DOTALL)
 COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
 INTO = re.compile(r"(?:-[a-zA-Z]*t|--target-directory)(?:=?(?P<folder>.+))?")
 
@@ -95,6 +113,10 @@ STARTS = frozenset(
         *("winpty", "gtimeout", "caffeinate", "taskset", "systemd-run", "proxychains", "torsocks"),
     }
 )
+# They go to a folder; they give values to variables.
+GOES = frozenset({"cd", "pushd", "chdir"})
+DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
+HEARS = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
 # They run the text that stands behind them, now or later.
 RUNS_TEXT = frozenset({"eval", "trap", "alias"})
 # Variables whose value is the text of a command that another program runs.
@@ -141,6 +163,8 @@ GIT_READS = frozenset(
         *("stage", "notes", "bisect", "cherry", "show-branch", "verify-commit", "fsck", "gc"),
     }
 )
+# Variables that say where git works, and with what.
+GIT_VARIABLE = re.compile(r"GIT_(?:WORK_TREE|DIR|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY|NAMESPACE)")
 # Options of git before its verb that have a value.
 GIT_VALUED = re.compile(
     r"-[Cc]|--(?:git-dir|work-tree|exec-path|namespace|super-prefix|config-env|attr-source)"
@@ -154,20 +178,24 @@ GIT_RUNS = {
 }
 # They print to a file, or start a program of their own.
 GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--open-files-in-pager.*|-O.*")
-GIT_WHOLE = frozenset({"checkout", "restore", "reset", "clean", "stash", "rm", "mv", "switch"})
-# Without a path they are about everything.
-GIT_HARD = re.compile(r"--hard|--merge|--keep")
-GIT_EVERYTHING = {
-    "checkout": re.compile(r"-[a-zA-Z]*f|--force"),
-    "switch": re.compile(r"-[a-zA-Z]*f|--force|--discard-changes"),
-    "read-tree": re.compile(r"-[a-zA-Z]*u"),
-    "checkout-index": re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all"),
-}
+# They bring a branch, which changes no file that differs from it.
+GIT_SWITCHES_BRANCH = re.compile(r"-[bBdt]|--(?:orphan|detach|track)(?:=.*)?")
+GIT_HARD = re.compile(r"--(?:hard|merge|keep)")
+GIT_FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force|--discard-changes")
+GIT_TRIED = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
+GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
+# Options that have a value: from where files come, what is left alone, what is said about it.
+GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
+GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*e|--exclude)(?:=?(?P<value>.+))?")
+GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
+GIT_UPDATES = re.compile(r"-[a-zA-Z]*u|--reset")
+# They change the index by names or numbers: what git says of it before is not what holds then.
+GIT_INDEX = frozenset({"update-index", "read-tree", "rm", "mv", "update-ref", "symbolic-ref"})
+GIT_CACHED = re.compile(r"--(?:cached|index|3way)|-3")
 # They change what the patches name that stand behind them.
 GIT_PATCHES = frozenset({"apply", "am"})
 # Options of `git update-index`, also cut short: git no longer looks whether a file was changed.
 GIT_HIDES = re.compile(r"--(?:as|sk|fsmonitor-)[a-z-]*")
-GIT_KEEPS = frozenset({"list", "show", "drop", "clear", "branch", "create", "store"})
 # Settings of git that decide what it runs and what it sees.
 GIT_SETTING = re.compile(
     r"(?:core\.(?:hookspath|fsmonitor|worktree|excludesfile|attributesfile|bare|repositoryformat.*)"
@@ -183,7 +211,6 @@ OUR_READS = frozenset(
         *(
             "approve",
             "reject",
-            "hook",
             "doctor",
             "install",
             "uninstall",
@@ -203,4 +230,6 @@ OUR_PEOPLES: dict[str, frozenset[str]] = {
     "journal": frozenset({"purge"}),
     "doctor": frozenset({"--release"}),
 }
+# One that is for clients alone: who calls it speaks in the name of one.
+OUR_CLIENTS = "hook"
 OUR_CONTEXT_READS = frozenset({"check", "call", "state", "render", "repl"})

@@ -2,7 +2,8 @@
 
     text → commands → each word by word → targets
 
-Texts inside of it are looked into: `$(…)`, `sh -c`, here-documents, code for an interpreter.
+Texts inside of it are looked into: `$(…)`, `sh -c`, here-documents, code for an interpreter. Where
+that is too much, it goes on with what is left, and says so.
 """
 
 from __future__ import annotations
@@ -14,150 +15,122 @@ from typing import TYPE_CHECKING, NamedTuple
 from bylaw.hosts.hooks.patch import diffed_paths, patched_paths
 from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_arguments import (
-    Target,
-    base_name,
     given_to,
     is_known,
     module_words,
     words_of,
 )
+from bylaw.hosts.hooks.protect.shell_files import base_name, links_made
 from bylaw.hosts.hooks.protect.shell_git import called, git_targets, run_by_git
 from bylaw.hosts.hooks.protect.shell_listing import listing
-from bylaw.hosts.hooks.protect.shell_pipe import FOUND, NOTHING, PRINTS, done_to, spread
+from bylaw.hosts.hooks.protect.shell_pipe import (
+    FOUND,
+    NOTHING,
+    done_to,
+    each_call,
+    spread,
+)
+from bylaw.hosts.hooks.protect.shell_state import ASSIGNMENT, ShellState
 from bylaw.hosts.hooks.protect.shell_text import read_shell
-from bylaw.hosts.hooks.protect.shell_values import RESERVED, UNKNOWN, Values
-from bylaw.hosts.hooks.protect.shell_word import PieceKind, ShellTextError
+from bylaw.hosts.hooks.protect.shell_values import RESERVED, UNKNOWN
+from bylaw.hosts.hooks.protect.shell_word import PieceKind
+from bylaw.hosts.hooks.protect.target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from bylaw.hosts.hooks.protect.shell_pipe import Piped
-    from bylaw.hosts.hooks.protect.shell_text import Command
-    from bylaw.hosts.hooks.protect.shell_word import Word
+    from bylaw.hosts.hooks.protect.shell_state import ShellStart
+    from bylaw.hosts.hooks.protect.shell_text import Command, ShellText
+    from bylaw.hosts.hooks.protect.target import Link
 
 MAX_TEXT = 100_000  # characters
 MAX_DEPTH = 8  # texts inside of texts
 MAX_LOOKED = 400  # texts in all
 MAX_TARGETS = 200_000
 
-_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=")
 _TOKEN = re.compile(r"[^\s'\"`()\[\]{},;<>|&=+:]+")
-_TOP_LEVEL = ("git", "rev-parse", "--show-toplevel")
 
 
-class ShellStart(NamedTuple):
-    """Where a text is run: the folder, the root, and the variables."""
+class ShellReading(NamedTuple):
+    """What a text may change, in which folders, and the links that it makes there.
 
-    folder: str
-    root: str
-    environment: Mapping[str, str]
+    `is_cut` tells that it can mean more than that.
+    """
+
+    targets: list[Target]
+    folders: list[str]
+    links: list[Link]
+    is_cut: bool
 
 
-def shell_targets(text: str, start: ShellStart) -> tuple[list[Target], list[str]]:
-    """What a text may change, and the folders in which it may do so; ShellTextError."""
-    if len(text) > MAX_TEXT:
-        raise ShellTextError(f"it is longer than {MAX_TEXT:,} characters")
+def shell_targets(text: str, start: ShellStart) -> ShellReading:
+    """What a text may change, as far as it can be read."""
     look = _Look(start)
-    found = list(islice(look.at(RESERVED.sub("?", text), 0), MAX_TARGETS))
-    if len(found) == MAX_TARGETS:
-        raise ShellTextError("it names too many files")
+    plain = RESERVED.sub("?", text[:MAX_TEXT]).strip()
+    found = list(islice(look.at(plain, 0), MAX_TARGETS))
+    is_cut = look.is_cut or look.values.is_cut or len(found) == MAX_TARGETS or len(text) > MAX_TEXT
     found += [Target(path) for path in patched_paths(text)]
-    return found, look.values.folders
+    return ShellReading(found, look.values.folders, look.links, is_cut)
 
 
 class _Look:
     """What is known of a text while it is looked through."""
 
     def __init__(self, start: ShellStart) -> None:
-        self.values = Values(start.folder, start.environment)
-        self._start = start
+        self._state = state = ShellState(start)
+        self.values = state.values
+        self.links: list[Link] = []
+        self.is_cut = False
         self._looked = 0
-        self._run_later: list[str] = []  # values of variables that are commands
 
     def at(self, text: str, depth: int) -> Iterator[Target]:
         """What a text may change."""
         self._looked += 1
         if depth > MAX_DEPTH or self._looked > MAX_LOOKED:
-            raise ShellTextError("there are too many texts inside of it")
+            self.is_cut = True
+            return
+        read = read_shell(text)
+        self.is_cut |= not read.is_whole
         before = everything = NOTHING
-        for command in read_shell(text):
+        for number, command in enumerate(read.commands):
             for word in (*command.words, *command.writes, *command.reads, *command.here):
                 for piece in word:
                     if piece.kind is PieceKind.COMMAND:
                         yield from self.at(piece.text, depth + 1)
-            yield from (Target(one) for word in command.writes for one in self._of(word))
-            words = self._words(command)
+            yield from (Target(one) for word in command.writes for one in self._state.of(word))
+            words = self._state.of_command(command)
             # Who can tell where a group began?
             piped = everything if command.after_group else before if command.piped else NOTHING
             yield from self._command(words, command, piped, depth)
-            while self._run_later:
-                yield from self.at(self._run_later.pop(), depth + 1)
+            if not depth and not number and self._goes_for_certain(read, words):
+                self.values.leave_start()
+            while self._state.run_later:
+                yield from self.at(self._state.run_later.pop(), depth + 1)
             if words or command.here:  # what ends a group is no command: what it prints goes on
-                here, reads = self._all(command.here), self._all(command.reads)
+                here, reads = self._state.all_of(command.here), self._state.all_of(command.reads)
                 before = piped.through(words, here, reads)
                 everything = everything.beside(before)
 
-    def _of(self, word: Word) -> list[str]:
-        return self.values.of(word, self._printed)
-
-    def _all(self, words: list[Word]) -> list[str]:
-        return [one for word in words for one in self._of(word)]
-
-    def _printed(self, text: str) -> str:
-        """What a command prints, if that is easily told."""
-        try:
-            commands = read_shell(text)
-        except ShellTextError:
-            return UNKNOWN
-        if len(commands) != 1:
-            return UNKNOWN
-        words = ["".join(one.text for one in word) for word in commands[0].words]
-        if words == ["pwd"]:
-            return self.values.folders[-1]
-        if tuple(words) == _TOP_LEVEL:
-            return self._start.root
-        if words[:1] and words[0] in PRINTS:
-            return " ".join(one for one in spread(words) if not one.startswith(("-", "%")))
-        return UNKNOWN
-
-    def _words(self, command: Command) -> list[str]:
-        """The values of all words behind keywords and assignments, which are noted."""
-        todo = list(command.words)
-        while todo:
-            values = self._of(todo[0])
-            first = values[0] if values else ""
-            is_keyword = first in programs.KEYWORDS and len(todo[0]) == 1
-            if not is_keyword and not self._is_assignment(todo[0], values):
-                break
-            todo.pop(0)
-        found = [value for word in todo for value in self._of(word)]
-        if len(found) > 2 and found[0] in {"for", "select"}:  # noqa: PLR2004 - `for NAME in …`
-            self.values.assign(found[1], found[3:])
-        if found and found[0] in {"export", "declare", "local", "readonly", "typeset"}:
-            self._assigns([one for one in found[1:] if _ASSIGNMENT.match(one)])
-        if found and found[0] in {"cd", "pushd"}:
-            self.values.go_to(found[1:])
-        return found
-
-    def _is_assignment(self, word: Word, values: list[str]) -> bool:
-        return bool(word) and word[0].kind is PieceKind.PLAIN and self._assigns(values)
-
-    def _assigns(self, values: list[str]) -> bool:
-        matched = [(found, one) for one in values if (found := _ASSIGNMENT.match(one))]
-        for found, one in matched:
-            self.values.assign(found["name"], [one[found.end() :]])
-            if programs.RUN_VARIABLE.fullmatch(found["name"]):
-                self._run_later.append(one[found.end() :])
-            elif found["name"] == "GIT_WORK_TREE":
-                self.values.go_to([one[found.end() :]])
-        return bool(matched)
+    def _goes_for_certain(self, read: ShellText, words: list[str]) -> bool:
+        """`cd FOLDER && …`: what follows is done there, or not at all."""
+        first, *others = read.commands
+        does_more = bool(first.writes) or any(
+            piece.kind is PieceKind.COMMAND for word in first.words for piece in word
+        )
+        if does_more or not read.is_chain or (others and others[0].piped):
+            return False
+        is_plain = len(words) == 2 and words[0] == "cd" and not words[1].startswith("-")  # noqa: PLR2004 - `cd FOLDER`
+        return is_plain and UNKNOWN not in "".join(self.values.folders)
 
     def _command(
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         program = base_name(words[0]) if words else ""
-        here = self._all(command.here)
-        if program in programs.STARTS:
+        here = self._state.all_of(command.here)
+        if program in programs.GOES:
+            self.values.go_to(words[1:])
+        elif program in programs.STARTS:
             yield from self._started(words, command, piped, depth)
         elif program == "xargs":
             yield from self._each(words, command, piped, depth)
@@ -182,7 +155,7 @@ class _Look:
         program = base_name(words[0]) if words else ""
         if program == "git":
             call = called(words[1:])
-            yield from git_targets(call)
+            yield from git_targets(call, self._state.git)
             for text in run_by_git(call):
                 yield from self.at(text, depth + 1)
             if call.verb in programs.GIT_PATCHES:
@@ -190,6 +163,8 @@ class _Look:
         elif program == "patch":
             yield from self._patched([*words[1:], *piped.files], command, heard)
         else:
+            if program == "ln":
+                self.links += links_made(words[1:])
             yield from words_of(program, words[1:])
             yield from self._run_options(program, words, heard, depth)
 
@@ -199,14 +174,14 @@ class _Look:
         """The texts that a program runs because an option says so."""
         option = programs.RUNS_OPTION.get(program)
         for text in given_to(option, words) if option else ():
-            yield from self.at(text, depth + 1)
+            yield from self.at(programs.RUNS_PREFIX.sub("", text, count=1), depth + 1)
         if program in {"make", "gmake"} and programs.MAKE_READS.search(" ".join(words[1:])):
             for text in heard:
                 yield from self.at(programs.MAKE_PREFIX.sub("", text), depth + 1)
 
     def _patched(self, files: list[str], command: Command, texts: list[str]) -> Iterator[Target]:
         """What the patches name that a command reads."""
-        yield from (Target(one, patch=True) for one in (*files, *self._all(command.reads)))
+        yield from (Target(one, patch=True) for one in (*files, *self._state.all_of(command.reads)))
         yield from (Target(one) for text in texts for one in diffed_paths(text))
 
     def _started(
@@ -216,9 +191,9 @@ class _Look:
         rest = words[1:]
         yield from self._options(words, depth)
         while rest and (
-            rest[0].startswith("-") or _ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()
+            rest[0].startswith("-") or ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()
         ):
-            self._assigns([rest.pop(0)])
+            self._state.assign([rest.pop(0)])
         if rest and " " in rest[0]:  # `watch 'TEXT'`
             yield from self.at(rest[0], depth + 1)
         if base_name(words[0]) in programs.WRITES_FIRST:
@@ -246,11 +221,16 @@ class _Look:
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         """`xargs`: what came before may be what comes behind, or stands for `{}`."""
-        given = [part for one in (*spread(piped.words), *piped.texts) for part in one.split()]
-        marks = [one[2:] or two for one, two in pairwise(words) if one.startswith("-I")]
-        some = [FOUND] if piped.lists else given
-        filled = [one.replace((marks or [FOUND])[0], " ".join(some)) for one in words]
-        acting = list(self._started(filled if marks else filled + some, command, NOTHING, depth))
+        call = each_call(
+            words, [*spread(piped.words), *piped.texts, *self._state.all_of(command.here)]
+        )
+        self.is_cut |= call.is_cut
+        given = [FOUND] if piped.lists else call.given
+        if call.mark:
+            texts = [[one.replace(call.mark, each) for one in words] for each in given or [FOUND]]
+        else:
+            texts = [[*words, *given]]
+        acting = [one for text in texts for one in self._started(text, command, NOTHING, depth)]
         yield from acting
         if piped.lists:
             yield from done_to(acting, piped.lists)
@@ -293,6 +273,7 @@ class _Look:
         if module:
             yield from self._command(module, command, NOTHING, depth)
             return
+        yield Target("\n".join((*rest, *texts)), code=True)
         whole = any(programs.TAKES_AWAY.search(one) for one in (*rest, *texts))
         for text in (*rest, *texts):
             yield Target(text)

@@ -1,12 +1,13 @@
 """The text of a shell → its simple commands: words, files that they write to, texts that they read.
 
-Keywords stand at the head of their commands. What cannot be read to its end is a ShellTextError.
+Keywords stand at the head of their commands. Of what cannot be read to its end, the beginning is:
+a shell runs a text line by line.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
@@ -44,9 +45,24 @@ class Command(Struct):
     after_group: bool = False
 
 
-def read_shell(text: str) -> list[Command]:
-    """The commands of a text in their order; ShellTextError."""
-    return _Reader(text).read()
+class ShellText(NamedTuple):
+    """The commands of a text in their order; and whether these are all.
+
+    `is_chain` tells that each of them but the first runs only if the one before it went well.
+    """
+
+    commands: list[Command]
+    is_whole: bool
+    is_chain: bool = False
+
+
+def read_shell(text: str) -> ShellText:
+    """The commands of a text."""
+    reader = _Reader(text)
+    try:
+        return ShellText(reader.read(), is_whole=True, is_chain=reader.is_chain)
+    except ShellTextError:
+        return ShellText(reader.read_so_far(), is_whole=False)
 
 
 _OPERATOR = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|\n()]")
@@ -62,6 +78,7 @@ class _Reader(WordReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.commands: list[Command] = []
+        self.is_chain = True
         self._now = Command()
         self._count = 0
         self._closed = False  # a group has just ended
@@ -75,6 +92,10 @@ class _Reader(WordReader):
         if self._awaited:
             raise ShellTextError("a here-document has no end")
         return self.commands
+
+    def read_so_far(self) -> list[Command]:
+        """With the command that could not be read to its end."""
+        return [*self.commands, self._now]
 
     def _step(self) -> None:
         text, at = self.text, self.at
@@ -97,6 +118,7 @@ class _Reader(WordReader):
     def _operate(self, operator: str) -> None:
         self.at += len(operator)
         piped = operator in {"|", "|&"}
+        self.is_chain &= piped or operator == "&&"
         self._end(piped=piped, after_group=piped and (self._closed or self._ends_group()))
         self._closed = operator == ")"
         if operator == "\n":

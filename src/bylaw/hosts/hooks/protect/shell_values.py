@@ -1,7 +1,8 @@
 """A word of a shell's text → what it can stand for, as far as that can be known.
 
 Variables, braces, `~` and patterns are followed; what nobody can know is UNKNOWN in the value. A
-word can have several values, and all of them count.
+word can have several values, and all of them count; one more that is UNKNOWN stands for those that
+are too many.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.protect.shell_word import PieceKind
-from bylaw.runtime.paths import as_bytes, as_text
+from bylaw.runtime.paths import as_bytes, as_text, real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from bylaw.hosts.hooks.protect.shell_word import Piece, Word
 
-MAX_VALUES = 100  # of one word, before patterns
+MAX_VALUES = 1_000  # of one word, before patterns, and of one variable
+MAX_CHOICES = 5_000  # of braces that are looked at
 MAX_CHARS = 8_192  # that variables may add to what is written
-MAX_FOLDERS = 8  # in which a text may be
+MAX_FOLDERS = 48  # in which a text may be
 MAX_FILES = 2_000  # that a pattern stands for
 MAX_LISTED = 20_000  # names of a folder
 
@@ -35,33 +37,72 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _PATTERN = re.compile(r"[*?\[]")
 # What stands for something else here is not expected in a text.
 RESERVED = re.compile("[\0\ue000-\ue0ff\ufffc]")
+_CLASS = re.compile(r"\[:(?P<name>[a-z]+):\]|\[(?P<way>[.=])(?P<one>.)(?P=way)\]")
+_LETTERS = "a-z\x80-\U0010ffff"
+_CLASSES = {
+    **dict.fromkeys(("alpha", "lower", "upper"), _LETTERS),
+    **dict.fromkeys(("alnum", "word"), f"{_LETTERS}0-9_"),
+    **dict.fromkeys(("print", "graph"), " -\U0010ffff"),
+    "digit": "0-9",
+    "xdigit": "0-9a-f",
+    "punct": "!-/:-@[-`{-~",
+    **dict.fromkeys(("space", "blank", "cntrl"), "\x01-\x20\x7f"),
+}
 _QUOTED = (PieceKind.QUOTED, PieceKind.QUOTED_VARIABLE)
 
 
 class Values:
-    """What is known while a text is read: variables, and folders in which it may be."""
+    """What is known while a text is read: variables, and folders in which it may be.
+
+    `is_cut` tells that it was too much: the text can mean more than is told here.
+    """
 
     def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
         self.folders = [folder]
+        self.is_cut = False
         self._variables: dict[str, list[str]] = {}
         self._environment = environment
 
-    def assign(self, name: str, values: list[str]) -> None:
+    def assign(self, name: str, values: Iterable[str]) -> None:
         """A variable may have these values, too."""
-        known = self._variables.setdefault(name, [])
-        known += [one for one in values if one not in known][: MAX_VALUES - len(known)]
+        # Nothing may also be the beginning of a list: `NAME=(…)`.
+        given = [one for value in values for one in ([value] if value else ["", UNKNOWN])]
+        known = dict.fromkeys([*self._variables.get(name, ()), *given])
+        self._variables[name] = _first(known)
+
+    def append(self, name: str, value: str) -> None:
+        """A variable may go on with this value."""
+        self.assign(name, [f"{one}{value}" for one in ("", *self._variables.get(name, ()))])
 
     def enter(self, folder: str) -> None:
         """The text may go on in another folder; that it does is not certain."""
-        if folder not in self.folders and len(self.folders) < MAX_FOLDERS:
+        if folder in self.folders:
+            return
+        if len(self.folders) < MAX_FOLDERS:
             self.folders.append(folder)
+        else:
+            self.is_cut = True
+
+    def leave_start(self) -> None:
+        """Nothing is done any more where the text began."""
+        if len(self.folders) > 1:
+            del self.folders[0]
 
     def go_to(self, words: list[str]) -> None:
         """`cd WORDS`, from every folder in which it may be."""
         named = [one for one in words if not one.startswith("-")]
+        others = [one for value in self._variables.get("CDPATH", ()) for one in value.split(":")]
         for name in named or [self._environment.get("HOME", "/")]:
             for folder in list(self.folders):
-                self.enter(name if name.startswith("/") else f"{folder}/{name}")
+                for start in ("", *others):
+                    self._go(os.path.join(folder, start, name))  # noqa: PTH118 - a text
+
+    def _go(self, path: str) -> None:
+        """As a shell goes, by the words; and as the system does, where links make that another."""
+        folder = folded(path)
+        self.enter(folder)
+        if "/.." in path and UNKNOWN not in path and (real := real_path(path)) != real_path(folder):
+            self.enter(real)
 
     def of(self, word: Word, output: Callable[[str], str]) -> list[str]:
         """All values of a word; `output` says what a command prints, if that can be known."""
@@ -69,14 +110,15 @@ class Values:
         split = [part for one in written for part in one.split(_GAP) if part or one == part]
         found = [value for one in split for value in self._files(_home(one))]
         longest = MAX_CHARS + sum(len(piece.text) for piece in word)
+        self.is_cut |= any(len(value) > longest for value in found)
         return [_shown(value)[:longest] for value in found]
 
     def _joined(self, word: Word, output: Callable[[str], str]) -> list[str]:
         written = [""]
         for piece in word:
             texts = self._texts(piece, output)
-            written = [one + text for one in written for text in texts][:MAX_VALUES]
-        return [value for one in written for value in _braces(one)][:MAX_VALUES]
+            written = _first(one + text for one in written for text in texts)
+        return _first(value for one in written for value in _braces(one))
 
     def _texts(self, piece: Piece, output: Callable[[str], str]) -> list[str]:
         match piece.kind:
@@ -107,6 +149,26 @@ class Values:
         yield from found or [value]
 
 
+def folded(path: str) -> str:
+    """A path without `.` and `..`; what lies above something unknown is as unknown."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part in {"", "."}:
+            continue
+        if part != "..":
+            if not (part == UNKNOWN and parts[-1:] == [UNKNOWN]):
+                parts.append(part)
+        elif parts and UNKNOWN not in parts[-1]:
+            parts.pop()
+    return "/" + "/".join(parts)
+
+
+def _first(values: Iterable[str]) -> list[str]:
+    """As many as are followed; what is left may be anything."""
+    found = list(islice(values, MAX_VALUES + 1))
+    return found if len(found) <= MAX_VALUES else [*found[:MAX_VALUES], UNKNOWN]
+
+
 def _in_word(text: str, *, quoted: bool) -> str:
     """A text that came from elsewhere: open to patterns and gaps, unless it is quoted."""
     return _hidden(text) if quoted else _GAP.join(text.split()) if text.strip() else text
@@ -124,31 +186,34 @@ def _home(value: str) -> str:
     return os.path.expanduser(value) if value.startswith("~") else value  # noqa: PTH111 - a text
 
 
-def _braces(text: str, left: int = MAX_VALUES) -> Iterator[str]:
+def _braces(text: str) -> Iterator[str]:
     """Every choice of `{a,b}`, the innermost first."""
-    todo, seen = [text], 0
-    while todo and seen < left:
+    todo = [text]
+    for _ in range(MAX_CHOICES):
+        if not todo:
+            return
         one = todo.pop()
         found = _BRACES.search(one)
         if found is None:
-            seen += 1
             yield one
         else:
-            todo += [one[: found.start()] + each + one[found.end() :]
-                     for each in found[1].split(",")][: left]  # fmt: skip
+            choices = found[1].split(",")
+            todo += (one[: found.start()] + each + one[found.end() :] for each in choices)
+    yield UNKNOWN
 
 
 def _matching(pattern: str, folder: str) -> Iterator[str]:
     """The files that a pattern stands for; the folder in which they are if they are too many."""
     start = "" if pattern.startswith("/") else folder.rstrip("/")
+    parts = [one for one in pattern.split("/") if one]
+    while parts and not _PATTERN.search(parts[0]):
+        start = f"{start}/{_shown(parts.pop(0))}"
     found = [start]
-    for part in pattern.split("/"):
-        if not part:
-            continue
+    for part in parts:
         if not _PATTERN.search(part):
             found = [f"{one}/{_shown(part)}" for one in found]
             continue
-        names = (f"{one}/{name}" for one in found for name in _listed(one or "/", part))
+        names = (name for one in found for name in _listed(one, part))
         found = list(islice(names, MAX_FILES + 1))
         if len(found) > MAX_FILES:
             yield start or "/"
@@ -156,16 +221,24 @@ def _matching(pattern: str, folder: str) -> Iterator[str]:
     yield from (one for one in found if os.path.lexists(as_bytes(one)))
 
 
-def _listed(folder: str, part: str) -> list[str]:
-    wanted = _shown(part).casefold().replace("[^", "[!")
+def _listed(folder: str, part: str) -> Iterator[str]:
+    """The files of a folder that a part of a pattern stands for."""
+    wanted = _classes(_shown(part).casefold()).replace("[^", "[!")
     try:
-        with os.scandir(as_bytes(folder)) as entries:
-            names = [as_text(entry.name) for entry in islice(entries, MAX_LISTED)]
+        with os.scandir(as_bytes(folder or "/")) as entries:
+            names = [as_text(entry.name) for entry in islice(entries, MAX_LISTED + 1)]
     except (OSError, ValueError):
-        return []
-    return [
-        name
-        for name in sorted(names)
-        if fnmatchcase(name.casefold(), wanted)
-        and (not name.startswith(".") or wanted.startswith((".", "[")))
-    ]
+        return
+    # Of too many names nobody asks which: then there are too many files, too.
+    fits = (lambda _: True) if len(names) > MAX_LISTED else _fitting(wanted)
+    yield from (f"{folder}/{name}" for name in sorted(names) if fits(name))
+
+
+def _fitting(wanted: str) -> Callable[[str], bool]:
+    hidden_too = wanted.startswith((".", "["))
+    return lambda name: (hidden_too or name[:1] != ".") and fnmatchcase(name.casefold(), wanted)
+
+
+def _classes(pattern: str) -> str:
+    """Without `[:alpha:]` and its kind, which stand inside of brackets; letters have one case."""
+    return _CLASS.sub(lambda found: _CLASSES.get(found["name"] or "", found["one"] or ""), pattern)

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from bylaw.hosts.hooks.notes import notes_file
+from bylaw.runtime.files_below import MAX_DEEP, files_in
 from bylaw.runtime.paths import as_bytes, is_folder
-from bylaw.runtime.protection import MAX_DEEP, files_in
 from bylaw.runtime.reading import regular_bytes
 from bylaw.runtime.state_folder import state_folder
 

@@ -1,0 +1,146 @@
+"""What git is to do to a work tree → the protected files that it would really change.
+
+Git itself is asked beforehand which files differ from what it would write, or which it does not
+know: quickly, read-only, and without anything of the repository being run. Where it cannot say,
+every protected file counts that is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.hosts.hooks.protect.git_paths import git_paths
+from bylaw.hosts.hooks.protect.shell_values import UNKNOWN
+from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.model.errors import BylawError
+from bylaw.runtime.paths import as_text, is_folder, is_there, real_path
+from bylaw.runtime.protection import ProtectedPath, Reach
+from bylaw.runtime.root import work_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.hosts.hooks.protect.git_paths import GitPath
+    from bylaw.hosts.hooks.protect.target import GitChange
+    from bylaw.runtime.protection import Protection
+
+SECONDS = 10.0  # for one answer
+MAX_ASKED = 4  # folders of one text
+MAX_CHANGED = 20_000  # files that git names
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+_NAMES = ("--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv",
+          "--ignore-submodules=all")  # fmt: skip
+_STASH = ("stash", "show", "--include-untracked", *_NAMES)
+_NO_STASH = (b"No stash entries found", b"is not a valid reference")
+_UNTRACKED, _IGNORED = "??", "!!"
+
+
+class _Tree(NamedTuple):
+    """A work tree, and git, that runs nothing of it."""
+
+    git: Git
+    top: str
+
+
+class GitChanges:
+    """What calls of git change in one text; each folder is looked at once."""
+
+    def __init__(self, protection: Protection) -> None:
+        self._protection = protection
+        self._trees: dict[str, _Tree | None] = {}
+
+    def found(self, change: GitChange, folder: str) -> Iterator[ProtectedPath]:
+        """The protected files that a change in a folder is about, in the order of their paths."""
+        start = real_path(folder)
+        specs = tuple(one for one in change.specs if UNKNOWN not in one)
+        if UNKNOWN in folder or not is_folder(start) or (change.specs and not specs):
+            return
+        try:
+            tree = self._tree(start) if change.asks else None
+            changed = None if tree is None else sorted(_changed(tree, change, start))
+        except BylawError:
+            tree = changed = self._trees[start] = None  # nobody asks again
+        top = work_tree(start) if tree is None else tree.top
+        meant = git_paths(specs, start, top)
+        if changed is None or len(changed) > MAX_CHANGED:
+            yield from self._all_there(meant)
+        for path in changed or ():
+            if any(_means(one, path) for one in meant):
+                yield from self._one(path)
+
+    def _tree(self, folder: str) -> _Tree | None:
+        if folder not in self._trees:
+            self._trees[folder] = None
+            if len(self._trees) <= MAX_ASKED:
+                git = Git(seconds=SECONDS)
+                self._trees[folder] = _Tree(git, find_repository(git, folder).root)
+        return self._trees[folder]
+
+    def _one(self, path: str) -> Iterator[ProtectedPath]:
+        plain = path.rstrip("/")
+        why = self._protection.why(plain)
+        if why is not None:
+            yield ProtectedPath(self._protection.shown(plain), why)
+        elif path.endswith("/"):  # a folder of which git knows nothing
+            below = self._protection.found_below(plain, lambda *_: True, Reach.WORK_TREE)
+            yield from [below] if below else ()
+
+    def _all_there(self, meant: list[GitPath]) -> Iterator[ProtectedPath]:
+        for one in meant:
+            found = self._protection.found_below(one.folder, one.fits, Reach.WORK_TREE)
+            yield from [found] if found else ()
+
+
+def _means(one: GitPath, path: str) -> bool:
+    """Whether a file is meant, or something in a folder."""
+    if one.means(path.rstrip("/")):
+        return True
+    return path.endswith("/") and (bool(one.pattern) or f"{one.folder}/".startswith(path))
+
+
+def _changed(tree: _Tree, change: GitChange, folder: str) -> set[str]:
+    """The files that a change would change, wherever in the work tree they lie; a folder ends
+    with `/`. BylawError if git does not say."""
+    if change.stash:
+        return {f"{tree.top}/{one}" for one in _stashed(tree, change.stash)}
+    names = set(_by_status(tree, change))
+    for revision in dict.fromkeys(change.revisions):
+        # It may also be a file, which is meant as one.
+        if not is_there(f"{folder}/{revision}"):
+            names.update(_differing(tree, revision))
+    return {f"{tree.top}/{one}" for one in names}
+
+
+def _by_status(tree: _Tree, change: GitChange) -> Iterator[str]:
+    # Looking for files that nobody asks about takes long.
+    others = "normal" if change.untracked or change.ignored else "no"
+    ignored = ("--ignored=matching",) if change.ignored else ()
+    asked = (*_STATUS, f"--untracked-files={others}", *ignored)
+    unknown = {_UNTRACKED: change.untracked, _IGNORED: change.ignored}
+    for line in _names(tree.git.output(tree.top, *asked)):
+        sort, name = line[:2], line[3:]
+        if unknown.get(sort, change.tracked) and (change.folders or not name.endswith("/")):
+            yield name
+
+
+def _differing(tree: _Tree, revision: str) -> list[str]:
+    """The files that are not as a commit has them."""
+    if revision.startswith("-"):
+        raise BylawError("that is no revision")
+    return _names(tree.git.output(tree.top, "diff", *_NAMES, revision, "--"))
+
+
+def _stashed(tree: _Tree, stash: str) -> list[str]:
+    if stash.startswith("-"):
+        raise BylawError("that is no stash")
+    written = tree.git.run(tree.top, *_STASH, stash)
+    if written.exit_code and any(one in written.complaint for one in _NO_STASH):
+        return []  # then nothing is done, or a call before makes it, which is looked at itself
+    if written.exit_code:
+        raise BylawError("git does not tell what is in it")
+    return _names(written.output)
+
+
+def _names(output: bytes) -> list[str]:
+    return [as_text(one) for one in output.split(b"\0") if one]

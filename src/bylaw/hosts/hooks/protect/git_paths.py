@@ -1,0 +1,59 @@
+"""A path as git takes it, with its magic and its patterns → which files it means."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from bylaw.runtime.paths import lies_in, name_from
+
+_MAGIC = re.compile(r":\((?P<long>[^)]*)\)|:(?P<short>[/!^]+):?")
+_WILD = re.compile(r"[*?\[]")
+
+
+class GitPath(NamedTuple):
+    """The files that lie below a folder, and match a pattern there if there is one."""
+
+    folder: str
+    pattern: str = ""
+
+    def means(self, location: str) -> bool:
+        """Whether a file is meant, by its path without links."""
+        folder, path = self.folder.casefold(), location.casefold()
+        if not self.pattern:
+            return lies_in(path, folder)
+        below, pattern = name_from(folder, path), self.pattern.casefold()
+        return fnmatchcase(below, pattern) or fnmatchcase(below, f"{pattern}/*")
+
+    def fits(self, location: str, below: str) -> bool:  # noqa: ARG002 - a question of others, too
+        """The same, asked of what lies below a folder."""
+        return self.means(location)
+
+
+def git_paths(specs: tuple[str, ...], folder: str, top: str) -> list[GitPath]:
+    """What some paths mean in a folder of a work tree; without any, all of it is meant.
+
+    What is taken out of it (`:!PATH`) is meant all the same: nobody asks of how much that is.
+    """
+    if not specs:
+        return [GitPath(top)]
+    found = [one for spec in specs if (one := _git_path(spec, folder, top)) is not None]
+    return found or [GitPath(folder)]
+
+
+def _git_path(spec: str, folder: str, top: str) -> GitPath | None:
+    magic = _MAGIC.match(spec)
+    words = magic["long"].split(",") if magic and magic["long"] is not None else []
+    signs = (magic["short"] or "") if magic else ""
+    if "exclude" in words or "!" in signs or "^" in signs:
+        return None
+    base = top if "top" in words or "/" in signs else folder
+    rest = spec[magic.end() :] if magic else spec
+    start = "/" if rest.startswith("/") else base
+    parts = [one for one in rest.split("/") if one not in {"", "."}]
+    while parts and not _WILD.search(parts[0]):
+        part = parts.pop(0)
+        start = start.rpartition("/")[0] or "/" if part == ".." else f"{start.rstrip('/')}/{part}"
+    # `**/` may also be no folder at all.
+    return GitPath(start, "/".join(parts).replace("**/", "*"))

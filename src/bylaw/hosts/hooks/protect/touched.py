@@ -1,0 +1,224 @@
+"""The text of a shell → the protected files that it would change."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.patch import diffed_paths
+from bylaw.hosts.hooks.protect.archives import members
+from bylaw.hosts.hooks.protect.shell_files import base_name
+from bylaw.hosts.hooks.protect.shell_state import ShellStart
+from bylaw.hosts.hooks.protect.shell_targets import shell_targets
+from bylaw.hosts.hooks.protect.shell_values import UNKNOWN, folded
+from bylaw.runtime.configuration import PROJECT
+from bylaw.runtime.files_below import MAX_DEEP, files_in
+from bylaw.runtime.paths import as_text, folder_of, is_folder, is_there, lies_in
+from bylaw.runtime.protected_names import HOLDS_SETTINGS
+from bylaw.runtime.protection import ProtectedPath, Reach
+from bylaw.runtime.reading import regular_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bylaw.hosts.hooks.protect.git_changes import GitChanges
+    from bylaw.hosts.hooks.protect.target import Link, Target
+    from bylaw.runtime.protection import Protection
+
+MAX_COPIED = 2_000  # files that come out of a folder
+MAX_PATCHED = 10_000  # files of a patch
+MAX_PATCH = 16 << 20
+TOO_LARGE = "it is too large a patch to be looked through"
+MAX_PATHS = 8_000  # that are looked for; the rest is only read
+MAX_LINKS = 200  # that a text makes
+_US = "bylaw"
+
+
+def speaks_of_us(text: str) -> bool:
+    """Whether a text may write settings of ours."""
+    return _US in text.casefold()
+
+
+def named_file(path: str, protection: Protection, *, speaks: bool) -> Iterator[ProtectedPath]:
+    """A path, if it must not be changed; `speaks` tells that settings of ours may be written."""
+    if "\0" in path:
+        return
+    kept = protection.found(path)
+    if kept is not None:
+        yield kept
+    elif speaks and path.rpartition("/")[2].casefold() == PROJECT:
+        # It would hold settings of ours, and so be the root of the folder in which it lies.
+        yield ProtectedPath(protection.shown(path), HOLDS_SETTINGS)
+
+
+class TouchedByText:
+    """What a text touches that is run in a folder."""
+
+    def __init__(self, text: str, folder: str, protection: Protection) -> None:
+        self._text = text
+        self._folder = folder
+        self._protection = protection
+        self._speaks = speaks_of_us(text)
+        self._read = shell_targets(text, ShellStart(folder, protection.root, os.environ))
+
+    def found(self) -> Iterator[ProtectedPath]:
+        """The protected files, some perhaps more than once."""
+        folders = self._read.folders
+        each = list(dict.fromkeys(self._read.targets))
+        most = MAX_PATHS // len(folders)
+        if self._read.is_cut or len(each) > most or len(self._read.links) > MAX_LINKS:
+            yield from self._mentioned()
+        has_found = False
+        # What looks like an option is hardly ever a file: it counts if nothing else does.
+        for target in sorted(each[:most], key=_looks_like_an_option):
+            if has_found and _looks_like_an_option(target):
+                return
+            found = self._most_likely(self._target(target))
+            has_found = has_found or bool(found)
+            yield from found
+            if _is_anybodys_guess(target, folders):
+                yield from self._mentioned()
+
+    def _most_likely(self, each: Iterable[ProtectedPath]) -> list[ProtectedPath]:
+        """Of the files that one word can mean in several folders, those that are there."""
+        found = list(dict.fromkeys(each))
+        top = self._protection.root
+        there = [one for one in found if is_there(os.path.join(top, one.path))]  # noqa: PTH118 - a text
+        return there or found[:1]
+
+    def _mentioned(self) -> Iterator[ProtectedPath]:
+        named = self._named
+        if named is not None:
+            yield named
+
+    @cached_property
+    def _spoken(self) -> ProtectedPath | None:
+        return self._protection.mentioned_in_pieces(self._text, self._folder)
+
+    @cached_property
+    def _named(self) -> ProtectedPath | None:
+        return self._protection.mentioned(self._text, self._folder)
+
+    def _target(self, target: Target) -> Iterator[ProtectedPath]:
+        if target.why:
+            yield ProtectedPath(target.path, target.why)
+        elif target.code:
+            spoken = self._protection.mentioned_in_pieces(target.path, self._folder)
+            yield from [spoken] if spoken else ()
+        elif target.path and "\n" not in target.path:
+            for folder in self._read.folders:
+                path = os.path.join(folder, target.path)  # noqa: PTH118 - a text
+                for way in (path, *self._linked(path)):
+                    yield from self._at(way, target, folder)
+
+    def _linked(self, path: str) -> Iterator[str]:
+        """Where a path leads by the links that the text makes."""
+        links = self._links
+        plain = folded(path) if links else path
+        for link in links:
+            if lies_in(plain, link.path):
+                yield f"{link.leads}{plain[len(link.path) :]}"
+
+    @cached_property
+    def _links(self) -> list[Link]:
+        made = ((folder, link) for folder in self._read.folders for link in self._read.links)
+        links = [
+            link._replace(path=path, leads=folded(os.path.join(start, link.leads)))  # noqa: PTH118 - a text
+            for folder, link in islice(made, MAX_LINKS)
+            for path in [folded(os.path.join(folder, link.path))]  # noqa: PTH118 - same
+            for start in (folder_of(path), folder)
+        ]
+        return [link for link in dict.fromkeys(links) if link.path != link.leads]
+
+    def _at(self, path: str, target: Target, folder: str) -> Iterator[ProtectedPath]:
+        if target.git is not None:
+            yield from self._git.found(target.git, path)
+        elif UNKNOWN in path:
+            yield from self._partly_known(path)
+        elif target.inside and not is_folder(folder_of(path)):
+            return
+        elif target.source:
+            yield from self._copied(path, os.path.join(folder, target.source))  # noqa: PTH118 - a text
+        elif target.archive:
+            yield from self._unpacked(path, target, folder)
+        else:
+            yield from self._one(path)
+            yield from self._patched(path, folder) if target.patch else ()
+            yield from self._below(path, target)
+
+    @cached_property
+    def _git(self) -> GitChanges:
+        from bylaw.hosts.hooks.protect.git_changes import GitChanges  # noqa: PLC0415 - few texts have git change files
+
+        return GitChanges(self._protection)
+
+    def _below(self, path: str, target: Target) -> Iterator[ProtectedPath]:
+        reach = Reach.MODES if target.modes else Reach.ALL
+        found = target.whole and self._protection.found_below(path, target.sought.fits, reach)
+        yield from [found] if found else ()
+
+    def _patched(self, patch: str, folder: str) -> Iterator[ProtectedPath]:
+        named = _diffed(patch)
+        if len(named) > MAX_PATCHED:
+            yield ProtectedPath(self._protection.shown(patch), TOO_LARGE)
+        for one in named[:MAX_PATCHED]:
+            yield from self._one(os.path.join(folder, one))  # noqa: PTH118 - a text
+
+    def _copied(self, path: str, source: str) -> Iterator[ProtectedPath]:
+        """What comes to where a path is: a file, or those of a folder."""
+        if not is_there(source):
+            yield from self._one(path)
+        start = source.rstrip("/")
+        files = list(islice(files_in(start or "/", MAX_DEEP), MAX_COPIED + 1))
+        if len(files) > MAX_COPIED:  # then those are looked for that would count
+            named = (f"{start}/{one}" for one in self._protection.names_below(path))
+            files += [file for one in named for file in islice(files_in(one, 1), MAX_COPIED)]
+        for file in files:
+            copy = self._protection.found_copy(f"{path}{file[len(start) :]}", file)
+            yield from [copy] if copy else ()
+
+    def _unpacked(self, path: str, target: Target, folder: str) -> Iterator[ProtectedPath]:
+        """What is in an archive, where it is put."""
+        archive = os.path.join(folder, target.archive)  # noqa: PTH118 - a text
+        for name in members(archive) or ():
+            inside = name.split("/")[target.stripped :]
+            yield from self._one("/".join([path, *inside]))
+
+    def _partly_known(self, path: str) -> Iterator[ProtectedPath]:
+        """The end of it, and the folder in which it lies for certain."""
+        ending = path.rpartition(UNKNOWN)[2].lstrip("/")
+        kept = self._protection.found_ending(f"/{ending}") if ending else None
+        spoken = self._spoken
+        if kept is None and spoken and fnmatchcase(base_name(ending), base_name(spoken.path)):
+            kept = spoken
+        yield from [kept] if kept else ()
+        start = path.partition(UNKNOWN)[0]
+        if start.endswith("/"):
+            yield from self._one(start)
+
+    def _one(self, path: str) -> Iterator[ProtectedPath]:
+        yield from named_file(path, self._protection, speaks=self._speaks)
+
+
+def _looks_like_an_option(target: Target) -> bool:
+    return target.path.startswith("-")
+
+
+def _is_anybodys_guess(target: Target, folders: Iterable[str]) -> bool:
+    """Whether nothing is known of a path, or it is that of a patch that cannot be read."""
+    if target.patch:
+        return not any(_diffed(os.path.join(folder, target.path)) for folder in folders)  # noqa: PTH118 - a text
+    return bool(target.path) and not target.path.strip(f"{UNKNOWN}/")
+
+
+def _diffed(path: str) -> list[str]:
+    """The files that a patch names, or some of too many; none if it cannot be read, or is none."""
+    try:
+        data = regular_bytes(path, MAX_PATCH)
+    except (OSError, ValueError):
+        return []
+    named = list(islice(diffed_paths(as_text(data)), MAX_PATCHED + 1))
+    return named if len(data) <= MAX_PATCH else [path] * (MAX_PATCHED + 1)
