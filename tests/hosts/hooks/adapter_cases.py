@@ -19,6 +19,8 @@ PAYLOAD = {
     "tool": "x",
     "tool_name": "x",
     "tool_input": {},
+    "command": "ls",
+    "file_path": "x",
 }
 NAMES = [
     *("session_id", "sessionId", "cwd", "prompt", "text", "agent", "agent_id", "agentId"),

@@ -42,6 +42,23 @@ def test_a_gate_stays_closed(repository, name):
     assert "bylaw doctor --release" in called.stderr
 
 
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("beforeShellExecution", {"command": []}),
+        ("beforeShellExecution", {"command": "ls", "cwd": 1}),
+        ("beforeShellExecution", {}),
+        ("beforeReadFile", {"file_path": 7}),
+        ("beforeReadFile", {}),
+    ],
+)
+def test_a_gate_of_one_tool_that_does_not_say_what_it_is_about(repository, event, fields):
+    called = repository.raw("cursor", event, data=json.dumps(fields).encode())
+
+    assert called.answer["permission"] == "deny"
+    assert "bylaw failed" in called.answer["user_message"]
+
+
 @pytest.mark.parametrize("name", ["empty", "no JSON", "a list", "invalid UTF-8", "cwd is gone"])
 def test_what_is_no_gate_is_told_of(repository, name):
     called = repository.raw("claude", "PostToolUse", data=BAD[name])

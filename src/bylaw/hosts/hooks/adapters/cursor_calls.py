@@ -33,7 +33,8 @@ _ENDS: Mapping[str, CallStatus] = {
     "timeout": CallStatus.TIMEOUT,
     "permission_denied": CallStatus.DENIED,
 }
-# Events of one tool, which name it by themselves, and what their fields are as its arguments.
+# Events of one tool, which name it by themselves, and what their fields are as its arguments: the
+# first is a text without which nothing can be judged.
 _OF_ONE_TOOL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "beforeShellExecution": ("Shell", ("command", "cwd", "sandbox")),
     "afterShellExecution": ("Shell", ("command", "cwd", "sandbox")),
@@ -72,6 +73,7 @@ def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
 def _called(name: str, payload: Payload) -> tuple[str, dict[str, JSON]]:
     if name in _OF_ONE_TOOL:
         tool, keys = _OF_ONE_TOOL[name]
+        needed(payload, keys[0])
         return tool, {key: payload[key] for key in keys if key in payload}
     tool, given = needed(payload, "tool_name"), payload.get("tool_input")
     if name in _OF_MCP:
