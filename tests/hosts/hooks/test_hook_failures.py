@@ -18,6 +18,7 @@ IMPATIENT = """
 import sys
 import bylaw.hosts.hooks.closing as closing
 closing.PATIENCE_S = 1.0
+closing.STOP_PATIENCE_S = 3.0
 from bylaw.hosts.hooks.front import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -122,6 +123,19 @@ def test_a_child_that_takes_too_long(repository):
 
     assert called.code == 2
     assert "it took longer than 1 s" in called.own["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize("words", [("claude", "Stop"), ("claude",)])
+def test_a_stop_may_take_longer_also_where_the_payload_names_it(repository, words):
+    with locked_journal(repository):
+        called = repository.raw(
+            *words,
+            data=repository.payload("Stop", stop_hook_active=False),
+            command=[sys.executable, "-I", "-c", IMPATIENT],
+        )
+
+    assert called.code == 2
+    assert "it took longer than 3 s" in called.stderr
 
 
 def test_a_journal_that_cannot_be_written(tmp_path):

@@ -311,6 +311,31 @@ def test_a_stop_that_is_judged_ends_the_count(repository):
         assert repository.stop("<promise>tests</promise>").code in (0, 2)
 
 
+def test_stops_that_nobody_can_read_are_counted_for_each_folder(tmp_path):
+    """Without a session, one repository's failures let go of nobody in another."""
+    here, there = (Repository(tmp_path / name, tmp_path / "home") for name in ("here", "there"))
+
+    def stop(repository, *words):
+        return repository.raw("claude", *words, data=b"no JSON").code
+
+    assert [stop(here, "Stop") for _ in range(4)] == [2, 2, 2, 0]
+    assert stop(there, "Stop") == 2
+    assert here.stop().code == 0
+    assert [stop(here, "Stop") for _ in range(4)] == [2, 2, 2, 0]
+
+
+def test_a_stop_that_is_judged_ends_the_count_also_where_the_payload_names_the_event(tmp_path):
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+
+    def stop(settings):
+        repository.write("bylaw.toml", settings)
+        return repository.raw("claude", data=repository.payload("Stop")).code
+
+    for _ in range(2):
+        assert [stop("[stop]\nmax_bloks = 1\n") for _ in range(2)] == [2, 2]
+        assert stop("") == 0
+
+
 def test_why_a_policy_cannot_be_judged_is_told_with_a_way_out(repository):
     queue = repository.root / ".deepwork/tmp/policy/queue"
     queue.parent.mkdir(parents=True)

@@ -2,7 +2,8 @@
 
 A gate that fails must not keep an agent for ever, and not every client says that it was blocked
 just before. So failures of a session are counted where they cannot break: in the user's own state
-folder, a byte each in a file. A stop that is judged ends the count, and so does time.
+folder, a byte each in a file. Where no session can be read, those of the folder that the client
+works in are. A stop that is judged ends both counts, and so does time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "failed-stops"
 MAX_BLOCKS = 3  # as `[stop] max_blocks`, whose settings may be what fails
 FORGOTTEN_S = 3600.0
-_SESSIONS = ("session_id", "sessionId", "conversation_id", "cwd")
+_SESSIONS = ("session_id", "sessionId", "conversation_id")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
@@ -51,16 +52,26 @@ def are_counted() -> bool:
 
 
 def forget(host: str, event: str, payload: Mapping[str, object]) -> None:
-    """A stop was judged: the next failure is the first one."""
-    name = as_bytes(f"{state_home()}/{FOLDER}/") + _name(host, event, payload)
-    try:
-        os.unlink(name)  # noqa: PTH108 - same
-    except OSError:
-        return
+    """A stop was judged: the next failure is the first one, of its session and in its folder."""
+    for about in (payload, {}):
+        name = as_bytes(f"{state_home()}/{FOLDER}/") + _name(host, event, about)
+        try:
+            os.unlink(name)  # noqa: PTH108 - same
+        except OSError:
+            continue
 
 
 def _name(host: str, event: str, payload: Mapping[str, object]) -> bytes:
     """It is a name and no secret, and `hashlib` is heavy."""
     session = next((str(payload[key]) for key in _SESSIONS if payload.get(key)), "")
-    data = f"{host}\n{event}\n{session}".encode("utf-8", "surrogatepass")
+    about = f"{host}\n{event}\n".encode("utf-8", "surrogatepass")
+    data = about + (session.encode("utf-8", "surrogatepass") if session else b"\n" + _here())
     return b"%016x" % (int.from_bytes(data, "big") % (2**61 - 1))
+
+
+def _here() -> bytes:
+    """Where the client has started us: a payload that cannot be read does not say."""
+    try:
+        return os.getcwdb()  # noqa: PTH109 - same
+    except OSError:
+        return b""

@@ -42,21 +42,22 @@ WAY_OUT = "see `bylaw doctor`; `bylaw doctor --release 10` opens gates for ten m
 
 def run(host: str, event: str) -> int:
     """Answer one call of a client; the result is the exit code."""
-    until = time.monotonic() + patience_s(event)
-    data, ended = _payload(until)
+    begun = time.monotonic()
+    data, ended = _payload(begun + patience_s(event))
     if len(data) > MAX_PAYLOAD:
         return _fail(host, event, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
     if not ended:
         return _fail(host, event, "the payload did not come to its end", data)
     if host not in CLOSED_WORDS:
         return _fail(host, event, _no_client(host), data)
-    said, why = _asked(host, event, data, until)
+    name = event or _event_in(data)
+    said, why = _asked(host, name, data, begun + patience_s(name))
     opens = said.startswith(OPEN)
     kind, body = message_in(said)
     if kind == ANSWER:
         code = _print(*unpack(body))
-        if event in STOP_NAMES and are_counted():
-            forget(host, event, _told(data))
+        if name in STOP_NAMES and are_counted():
+            forget(host, name, _told(data))
         return code
     if kind == FAILED:
         why = body.decode("utf-8", "replace")
@@ -66,7 +67,7 @@ def run(host: str, event: str) -> int:
 def _goes_round(host: str, event: str, data: bytes) -> bool:
     """Whether stops were blocked just before: a gate that fails must not keep an agent for ever."""
     told = _told(data)
-    name = event or str(told.get("hook_event_name"))
+    name = event or _event_in(data)
     if name not in STOP_NAMES:
         return False
     rounds = told.get("loop_count")
@@ -76,13 +77,19 @@ def _goes_round(host: str, event: str, data: bytes) -> bool:
 
 def _told(data: bytes) -> dict[str, object]:
     """What stands at the top of a payload: what is below may be an agent's own words."""
-    import json  # noqa: PLC0415 - heavy, and needed only where a call failed
+    import json  # noqa: PLC0415 - heavy, and seldom needed
 
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _event_in(data: bytes) -> str:
+    """The event that a payload names; empty if it names none."""
+    name = _told(data).get("hook_event_name")
+    return name if isinstance(name, str) else ""
 
 
 def _payload(until: float) -> tuple[bytes, bool]:
@@ -190,7 +197,8 @@ def _fail(host: str, event: str, why: str, data: bytes = b"", *, opens: bool = F
         stdout, stderr, code = closed(host, event, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
     note = f"bylaw failed, and nothing was checked: {why}"
-    told = warned(host, f"{note}\n{WAY_OUT}") if event in STOP_NAMES else ""
+    is_stop = (event or _event_in(data)) in STOP_NAMES
+    told = warned(host, f"{note}\n{WAY_OUT}") if is_stop else ""
     words = (told or SILENCE.get(host, "")).encode()
     return _print(words, f"{note}\n".encode("utf-8", "replace"), 0)
 
