@@ -10,7 +10,10 @@ from bylaw.model.source import SourceFile
 
 PYTHON = "/opt/a b/it's/bin/python"
 OTHER_PYTHON = "/usr/bin/python3"
-THEIRS = ["notify-send done", "bylaw --version", "/x/bylaw hook other Stop", "echo bylaw hook"]
+THEIRS = [
+    *("notify-send done", "bylaw --version", "/x/bylaw hook other Stop", "echo bylaw hook"),
+    *(f"timeout 10 bylaw hook {host} Stop" for host in ("claude", "qwen", "cursor")),
+]
 _HOOKS = st.fixed_dictionaries({"type": st.just("command"), "command": st.sampled_from(THEIRS)})
 _GROUPS = st.fixed_dictionaries({"hooks": st.lists(_HOOKS, max_size=2)})
 

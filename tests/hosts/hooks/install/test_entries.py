@@ -1,5 +1,7 @@
 """Our entries in settings of every client: put in, known again, replaced, taken out."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,6 +114,44 @@ def test_a_hook_that_a_person_put_into_our_group_stays(host):
 
     mine = {list_[1]: [{"hooks": [{"type": "command", "command": "mine"}]}]}
     assert plain(left, wanted.form) == {"hooks": mine}
+
+
+NOT_OURS = [
+    "logger starting bylaw hook claude now",
+    "timeout 10 bylaw hook claude Stop",
+    "bylaw hook claude Stop && notify-send done",
+    "bylaw hook claude Stop; true",
+    "true;/x/bylaw hook claude Stop",
+    "bylaw hook claude Stop >> log",
+    "FOO=1 bylaw hook claude Stop",
+    "nice /usr/bin/python3 -I -m bylaw hook claude Stop",
+    "/usr/bin/python3 -m bylaw hook claude Stop extra words",
+    "$(which bylaw) hook claude Stop",
+    '"$HOME/bylaw" hook claude Stop',
+    "bylaw hook claudette Stop",
+    "mybylaw hook claude Stop",
+]
+OURS = [
+    "bylaw hook claude",
+    "bylaw hook claude Stop",
+    "/opt/bin/bylaw hook claude Stop",
+    "'/opt/a b/bylaw' hook claude Stop",
+    '"/opt/a b/bylaw" hook claude Stop',
+    "/usr/bin/python3 -I -m bylaw hook claude Stop",
+    """'/opt/it'"'"'s/python' -I -m bylaw hook claude Stop""",
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_ours"), [(one, True) for one in OURS] + [(one, False) for one in NOT_OURS]
+)
+def test_ours_is_what_calls_us_and_nothing_else(command, is_ours):
+    wanted = CLIENTS["claude"].wanted_entries(PYTHON)
+    hook = {"type": "command", "command": command}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}})
+
+    assert has_ours(source(text), wanted) is is_ours
+    assert without_entries(source(text), wanted) == ("{}" if is_ours else text)
 
 
 @every_client

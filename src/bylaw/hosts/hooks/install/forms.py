@@ -28,6 +28,11 @@ _MS = 1000
 # The client waits longer than we do, so that it is we who say what a failure means.
 _LONGER_S = 15
 _END_S = 3  # more is not granted
+# What we write: our interpreter, as one word of a shell in which nothing has a meaning. A person may
+# have written `bylaw` in its place.
+_PLAIN, _SINGLE, _DOUBLE = r"[\w@%+=:,./-]", r"'[^']*'", r'"[^"$`\\]*"'
+_PYTHON = rf"(?:{_PLAIN}|{_SINGLE}|{_DOUBLE})+"
+_PROGRAM = r"""(?:(?:[\w@%+=:,./-]*/)?bylaw|'(?:[^']*/)?bylaw'|"(?:[^"$`\\]*/)?bylaw")"""
 
 
 def command(host: str, event: str, python: str) -> str:
@@ -138,8 +143,8 @@ def _listed(document: Document) -> Iterator[tuple[Path, Node]]:
 
 
 def _is_ours(host: str, document: Document, hook: Node) -> bool:
-    """Whether it ends with a call of `bylaw hook`, whatever it begins with."""
+    """Whether it is a call of `bylaw hook` and nothing else; what others put around one is theirs."""
     line = next((one for key in COMMAND_KEYS if (one := hook.child(key))), None)
     said = "" if line is None else document.plain(line)
-    ours = re.compile(rf"(?:^|[\s/])bylaw['\"]? hook {host}(?: \S+)?\s*")
-    return isinstance(said, str) and any(found.end() == len(said) for found in ours.finditer(said))
+    ours = rf"(?:{_PYTHON} -I -m bylaw|{_PROGRAM}) hook {re.escape(host)}(?: [A-Za-z.]+)?\s*"
+    return isinstance(said, str) and re.fullmatch(ours, said, re.ASCII) is not None
