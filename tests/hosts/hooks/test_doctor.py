@@ -213,19 +213,74 @@ def test_a_folder_that_gemini_does_not_trust(set_up, monkeypatch):
     assert not set_up.wrong("gemini")
 
 
-def test_what_codex_does_not_trust(set_up):
+# What Codex 0.166.0 calls our hooks, as its `hooks/list` told for this very interpreter.
+CODEX_PYTHON = "/opt/bylaw/bin/python"
+CODEX_HASHES = {
+    "pre_tool_use:0:0": 'trusted_hash = "sha256:25d07a666ac8dacf98fd3dc19839bf65e886606f0a26cb8cb4137f70a1630aa7"',
+    "post_tool_use:0:0": 'trusted_hash = "sha256:bfc2a39d0dea407d733d88ebc8aca4cf87432455dedc018e43592c7f8f423e64"',
+    "session_start:0:0": 'trusted_hash = "sha256:fd9be03765d0a03413364da6fc0d8287ff983d42bed466ec191080af7c47e52a"',
+    "session_end:0:0": 'trusted_hash = "sha256:e48d8bf6f71b05cb9f6b3f8bf892c1d2c21d214f69bb7393a043d3e8943c7d0c"',
+    "user_prompt_submit:0:0": 'trusted_hash = "sha256:951c891d72e0fc9a4d5ee9be78882102f21b294f23508dae925f470bff46583e"',
+    "subagent_stop:0:0": 'trusted_hash = "sha256:5b7d5d44681c0d1392775b923ed2cacb3ca095899114024b7d065a3b57c1e54c"',
+    "stop:0:0": 'trusted_hash = "sha256:f0ae2174cf60eae9489b60e34cd4725d16bab7ac1e06c24a5eb0d8a9ec9f61fd"',
+}
+
+
+def codex_settings(set_up, file, **changes):
+    """What Codex has written when a person trusted its folder, and hooks: those of `CODEX_HASHES`."""
+    text = f'[projects."{set_up.root}"]\ntrust_level = "trusted"\n'
+    for label, trusted in {**CODEX_HASHES, **changes}.items():
+        if trusted:
+            text += f'[hooks.state."{file}:{label}"]\n{trusted}\n'
+    set_up.of_home(".codex/config.toml", text)
+
+
+@pytest.fixture
+def codex(set_up, monkeypatch):
+    """Codex with our hooks, run by an interpreter that is the same everywhere."""
     set_up.program("codex")
-    file = set_up.install("codex")
+    monkeypatch.setattr("bylaw.hosts.hooks.doctor.hooks_there._is_program", lambda _: True)
+    return set_up.install("codex", python=CODEX_PYTHON)
+
+
+def test_what_codex_does_not_trust(set_up, codex):
     folder, hooks = set_up.wrong("codex")
     assert "does not trust this folder yet" in folder
     assert "does not trust hooks yet" in hooks
+    assert "`PreToolUse`" in hooks
     assert "`/hooks`" in hooks
-    project = f'[projects."{set_up.root}"]\ntrust_level = "trusted"\n'
-    set_up.of_home(".codex/config.toml", project)
+    set_up.of_home(".codex/config.toml", f'[projects."{set_up.root}"]\ntrust_level = "trusted"\n')
     assert set_up.wrong("codex") == [hooks]
-    state = f'[hooks.state."{file}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:0"\n'
-    set_up.of_home(".codex/config.toml", project + state)
+    codex_settings(set_up, codex)
     assert not set_up.wrong("codex")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"pre_tool_use:0:0": ""}, "does not trust hooks yet, so it silently does not run them: `PreToolUse`"),
+        ({"stop:0:0": 'trusted_hash = "sha256:0"'}, "changed since you trusted them, so it silently does not run them: `Stop`"),
+        ({"pre_tool_use:0:0": CODEX_HASHES["pre_tool_use:0:0"] + "\nenabled = false"}, "switched off in its settings: `PreToolUse`"),
+    ],
+)  # fmt: skip
+def test_a_hook_that_codex_does_not_run(set_up, codex, changes, told):
+    codex_settings(set_up, codex, **changes)
+    (found,) = set_up.wrong("codex")
+
+    assert told in found
+    assert "type `/hooks`" in found
+    assert not set_up.found("codex", Level.FINE)
+
+
+def test_a_hook_that_codex_finds_in_another_place(set_up, codex):
+    """It knows a hook by its number in the file: one that comes before ours takes its trust away."""
+    codex_settings(set_up, codex)
+    settings = json.loads(codex.read_text())
+    settings["hooks"]["Stop"].insert(0, {"hooks": [{"type": "command", "command": "mine"}]})
+    codex.write_text(json.dumps(settings))
+    (found,) = set_up.wrong("codex")
+
+    assert "does not trust hooks yet, so it silently does not run them: `Stop`" in found
 
 
 def test_trust_that_nobody_can_see(set_up):

@@ -68,9 +68,13 @@ def _of_client(
     programs: Mapping[str, Program],
 ) -> Iterator[Finding]:
     found = [scope for scope in Scope if there[scope].found]
-    for one in there.values():
-        yield from one.findings
-    if client.host not in programs:
+    is_here = client.host in programs
+    needed = {s: list(still_needed(client, s, root, there[s])) if is_here else [] for s in found}
+    for scope, one in there.items():
+        # Hooks that are whole, and that the client does not run, are not fine.
+        idle = any(lacking.level is Level.WRONG for lacking in needed.get(scope, ()))
+        yield from (each for each in one.findings if not (idle and each.level is Level.FINE))
+    if not is_here:
         if found:
             yield note(client.host, "not installed here, or not on the search path")
         return
@@ -87,7 +91,7 @@ def _of_client(
         for off in switched_off(client, root):
             yield wrong(client.host, "its hooks are switched off", switch_step(off))
     for scope in found:
-        yield from still_needed(client, scope, root, there[scope])
+        yield from needed[scope]
 
 
 def _of_program(client: Client, programs: Mapping[str, Program]) -> Iterator[Finding]:

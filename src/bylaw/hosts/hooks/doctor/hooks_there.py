@@ -24,21 +24,30 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.hooks.doctor.finding import Finding
     from bylaw.hosts.hooks.install.clients import Client
+    from bylaw.hosts.hooks.install.json_text import Path
     from bylaw.hosts.hooks.install.places import Scope
     from bylaw.model.source import SourceFile
     from bylaw.model.values import JSON
 
 
 class HooksThere:
-    """Our hooks of a client in one scope; `found` says whether any is there."""
+    """Our hooks of a client in one scope.
+
+    `ours` are the entries with their paths in the file, and `found` says whether there are any.
+    """
 
     def __init__(self, client: Client, scope: Scope, root: str, python: str) -> None:
         self._client, self._scope = client, scope
         self._python = python
         self.shown = ""
         self.location = ""
-        self.found = False
+        self.ours: list[tuple[Path, JSON]] = []
         self.findings = list(self._looked(root))
+
+    @property
+    def found(self) -> bool:
+        """Whether any is there."""
+        return bool(self.ours)
 
     def _looked(self, root: str) -> Iterator[Finding]:
         about = self._client.host
@@ -57,12 +66,12 @@ class HooksThere:
         client, about = self._client, self._client.host
         document = read(source, client.form)
         wanted = client.wanted_entries(self._python)
-        ours = [document.at(path) for path in wanted.ours(document)]
-        self.found = bool(ours)
-        if not ours:
+        found = ((path, document.at(path)) for path in wanted.ours(document))
+        self.ours = [(path, document.plain(node)) for path, node in found if node is not None]
+        if not self.ours:
             return
         again = f"`bylaw install {about} --{self._scope}` mends that"
-        named = {one for node in ours if node for one in _interpreters(document.plain(node))}
+        named = {one for _, value in self.ours for one in _interpreters(value)}
         gone = sorted(one for one in named if not _is_program(one))
         if gone:
             text = f"hooks in {self.shown} name `{visible(gone[0])}`, which is not there"

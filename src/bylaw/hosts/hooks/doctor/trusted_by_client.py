@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bylaw.hosts.hooks.doctor.finding import note, wrong
+from bylaw.hosts.hooks.doctor.trusted_by_codex import trust_of_codex
 from bylaw.hosts.hooks.install.places import Scope, user_folder
 from bylaw.model.errors import BylawError
+from bylaw.model.visible import visible
 from bylaw.runtime import effects
-from bylaw.runtime.paths import folder_of, lies_in
+from bylaw.runtime.client_places import PLACES
+from bylaw.runtime.paths import folder_of, lies_in, real_path
 from bylaw.runtime.reading import MAX_INPUT_BYTES, regular_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from bylaw.hosts.hooks.doctor.finding import Finding
     from bylaw.hosts.hooks.doctor.hooks_there import HooksThere
@@ -32,8 +35,10 @@ def still_needed(client: Client, scope: Scope, root: str, there: HooksThere) -> 
     for step in client.in_project if scope is Scope.PROJECT else ():
         yield from _needed(client, "this folder", step, known and known(client, root))
     for step in client.steps:
-        seen = _hooks_of_codex(client, there) if client.host == effects.CODEX else None
-        yield from _needed(client, "hooks", step, seen)
+        if client.host == effects.CODEX:
+            yield from _hooks_of_codex(client, scope, there, step)
+        else:
+            yield from _needed(client, "hooks", step, done=None)
 
 
 def _needed(client: Client, what: str, step: str, done: bool | None) -> Iterator[Finding]:
@@ -68,10 +73,35 @@ def _codex(client: Client, root: str) -> bool:
     return project.get("trust_level") == "trusted"
 
 
-def _hooks_of_codex(client: Client, there: HooksThere) -> bool:
-    """Whether a person was asked about hooks of that file; a changed one is asked about again."""
+def _hooks_of_codex(
+    client: Client, scope: Scope, there: HooksThere, step: str
+) -> Iterator[Finding]:
     state = _member(_member(_codex_settings(client), "hooks"), "state")
-    return any(key.startswith(f"{there.location}:") for key in state)
+    trust = trust_of_codex(_known_to_codex(scope, there.location), there.ours, state)
+    silently = "so it silently does not run them"
+    if trust.untrusted:
+        which = _named(trust.untrusted)
+        yield wrong(client.host, f"does not trust hooks yet, {silently}: {which}", step)
+    if trust.changed:
+        which = _named(trust.changed)
+        text = f"hooks changed since you trusted them, {silently}: {which}"
+        yield wrong(client.host, text, step)
+    if trust.switched_off:
+        text = f"hooks are switched off in its settings: {_named(trust.switched_off)}"
+        yield wrong(client.host, text, "start `codex`, type `/hooks` and switch them on")
+
+
+def _known_to_codex(scope: Scope, location: str) -> str:
+    """How Codex calls a file: by its real path, but for what lies in the home of the user."""
+    moved = any(os.environ.get(name) for name, _ in PLACES[effects.CODEX].variables)
+    if scope is Scope.USER and not moved:
+        return location
+    folder, _, name = location.rpartition("/")
+    return f"{real_path(folder)}/{name}"
+
+
+def _named(events: Sequence[str]) -> str:
+    return ", ".join(f"`{visible(one)}`" for one in events)
 
 
 _TRUST: dict[str, Callable[[Client, str], bool]] = {

@@ -28,7 +28,7 @@ _MS = 1000
 # The client waits longer than we do, so that it is we who say what a failure means.
 _LONGER_S = 15
 _END_S = 3  # more is not granted
-# What we write: our interpreter, as one word of a shell in which nothing has a meaning. A person may
+# What we write: our interpreter, as one word of a shell in which nothing has a meaning; people may
 # have written `bylaw` in its place.
 _PLAIN, _SINGLE, _DOUBLE = r"[\w@%+=:,./-]", r"'[^']*'", r'"[^"$`\\]*"'
 _PYTHON = rf"(?:{_PLAIN}|{_SINGLE}|{_DOUBLE})+"
@@ -143,7 +143,7 @@ def _listed(document: Document) -> Iterator[tuple[Path, Node]]:
 
 
 def _is_ours(host: str, document: Document, hook: Node) -> bool:
-    """Whether it is a call of `bylaw hook` and nothing else; what others put around one is theirs."""
+    """Whether it is a call of `bylaw hook` and nothing else; one with more to it is theirs."""
     line = next((one for key in COMMAND_KEYS if (one := hook.child(key))), None)
     said = "" if line is None else document.plain(line)
     ours = rf"(?:{_PYTHON} -I -m bylaw|{_PROGRAM}) hook {re.escape(host)}(?: [A-Za-z.]+)?\s*"
