@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import Level
-from bylaw.model.visible import visible, width
+from bylaw.model.visible import visible, visible_once, width
 from bylaw.runtime.effects import ABILITIES, TITLES
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.table import MIN_WIDTH, aligned
@@ -42,11 +42,11 @@ def _findings(found: Examination, limit: int, *, color: bool) -> Iterator[str]:
     for one, title in zip(found.findings, titles, strict=True):
         mark = one.level.value.ljust(_MARK)
         head = f"  {mark}  {title}{' ' * (column - width(title))}  "
-        first, *rest = _beside(head, visible(one.text), limit)
+        first, *rest = _beside(head, visible_once(one.text), limit)
         yield first.replace(mark, paint(_STYLES[one.level], mark), 1)
         yield from rest
         if one.step:
-            yield from _beside(f"  {' ' * _MARK}    → ", visible(one.step), limit)
+            yield from _beside(f"  {' ' * _MARK}    → ", visible_once(one.step), limit)
 
 
 def _beside(head: str, text: str, limit: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 from called_hooks import NO_SHELL, Repository
 
+from bylaw.cli import main
 from bylaw.hosts.hooks.doctor.examining import examine
 from bylaw.hosts.hooks.doctor.finding import Level
 from bylaw.hosts.hooks.install.clients import CLIENTS
@@ -354,6 +355,30 @@ def test_fields_and_events_that_nobody_knows(set_up):
     assert "mood" in told
     assert "event Siesta" in told
     assert set_up.examined.is_fine
+
+
+def test_fields_of_events_that_are_not_judged_are_listed_too(set_up):
+    set_up.call("PreCompact", custom_instructions="", mood="good")
+    set_up.call("UserPromptSubmit", prompt="go", agent_id="a1", colour="red")  # passed over
+    for host, event in (
+        ("gemini", "PreCompress"),
+        ("copilot", "preCompact"),
+        ("cursor", "preCompact"),
+    ):
+        set_up.raw(host, event, data=json.dumps({"cwd": str(set_up.root), "size": 1}).encode())
+    told = "\n".join(set_up.found("payloads", Level.NOTE))
+
+    for name in ("event PreCompact", "mood", "colour"):
+        assert name in told
+    assert told.count("size") == 3
+
+
+def test_a_field_is_written_out_once(set_up, capsys, monkeypatch):
+    set_up.call("Siesta", **{"evil\x1b[31m": 1})
+    monkeypatch.setattr(sys, "argv", ["bylaw", "doctor"])
+    main()
+
+    assert "evil\\u{1b}[31m" in capsys.readouterr().out
 
 
 def test_the_resident(set_up, monkeypatch):

@@ -186,6 +186,18 @@ def test_a_chat_book_that_does_not_load_denies_by_its_own_rule(tmp_path):
     assert "bylaw failed" not in called.stderr
 
 
+def test_a_law_file_that_does_not_load_is_told_once(tmp_path):
+    """What it could have refused are messages of the bus, of which no client tells."""
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("runtime/rules/broken.yaml", "rule_id: R-1\npriority: ten\n")
+
+    first, second = repository.shell("ls"), repository.shell("ls", "c2")
+
+    assert first.code == 0
+    assert "`runtime/rules/broken.yaml` does not load: line" in first.answer["systemMessage"]
+    assert (second.stdout, second.code) == (b"", 0)
+
+
 def test_open_on_failure_counts_only_when_it_is_trusted(tmp_path):
     repository = Repository(tmp_path / "root", tmp_path / "home")
     repository.write("bylaw.toml", '[hooks]\non_failure = "open"\n')

@@ -7,7 +7,10 @@ import pytest
 
 from bylaw.cli import doctor, uninstall
 from bylaw.hosts.hooks import closing, front
+from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.runtime.effects import ABILITIES
 
+MOMENTS = adapter_named("opencode").moments
 PLUGIN = (files("bylaw.hosts.hooks.install") / "opencode_plugin.js").read_text()
 
 
@@ -31,6 +34,15 @@ def test_it_closes_the_same_gates():
     named = re.search(r"^const GATES = new Set\(\[(.+)\]\)$", PLUGIN, re.MULTILINE)[1]
 
     assert set(re.findall(r'"([^"]+)"', named)) == set(closing.CLOSED_WORDS["opencode"])
+
+
+def test_it_obeys_only_what_the_adapter_says():
+    """A refusal comes at gates alone: nothing else reads one."""
+    denied = {name for name, moment in MOMENTS.items() if moment in ABILITIES["opencode"].denies}
+
+    assert denied == set(closing.CLOSED_WORDS["opencode"])
+    (read,) = re.findall(r".*decision.*", PLUGIN)
+    assert 'if (answer.decision === "block" && GATES.has(event))' in read
 
 
 def test_both_name_the_same_first_step():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bylaw.dialects.base import FixedReason
 from bylaw.dialects.file_policies.promises import promises
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
@@ -37,7 +38,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
 from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import Kind, Moment, Role
-from bylaw.runtime.effects import ABILITIES, Ask
+from bylaw.runtime.effects import ABILITIES, SENDS, Ask
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import rules_with_texts
 from bylaw.runtime.loading import load_root
@@ -50,7 +51,7 @@ from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import trust_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import ExitStack
 
     from bylaw.hosts.hooks.base import Heard
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.configuration import Configuration
+    from bylaw.runtime.loading import Library
 
 
 class Desk:
@@ -73,7 +75,7 @@ class Desk:
         self.settings = trust().in_force(configuration.settings)
         self._host = HookHost(host)
         self._abilities = ABILITIES[host]
-        self._noted: list[str] = []
+        self._noted = list(_unheard_of(library, host))
         self._protected = ProtectedFiles(root, library, self.settings.protect, self._noted.append)
         self._policies = FilePolicies(root, self._noted.append)
         self._switches = Switchboard(books, read_switches(root).disabled)
@@ -226,6 +228,15 @@ class Desk:
             self._protected.look_first(session)
             return event  # whoever comes next is told of changes
         return replace(event, facts=replace(event.facts, changed=self._protected.changed(session)))
+
+
+def _unheard_of(library: Library, host: str) -> Iterator[str]:
+    """Of files that do not load, and whose stand-in no event of the client reaches, why."""
+    for book in library.governing:
+        for rule in book.stand_ins.values():
+            said = rule.judgement.reason if rule.judgement else None
+            if isinstance(said, FixedReason) and SENDS[host].isdisjoint(rule.on.kinds):
+                yield said.text
 
 
 def _touches_protected(event: Event) -> bool:

@@ -64,8 +64,8 @@ def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Outp
     if heard.moment is Moment.OTHER:
         unknown = _unknown(adapter, heard)
         send(replace(adapter.answer(heard, Told()), stderr=unknown))
-        if unknown:
-            _note(root, adapter, [f"event {heard.name}"])
+        event = [f"event {heard.name}"] if unknown else []
+        _note(root, adapter, [*event, *heard.unknown])
         return
     session = f"{adapter.name}:{heard.session or DEFAULT_SESSION}"
     heard = _with_last_text(heard)

@@ -65,9 +65,13 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
         moment = self.moments.get(name, Moment.OTHER)
         if moment is Moment.OTHER or (moment is Moment.PROMPT and agent):
             # What an agent is asked by another one is no prompt of a person.
-            known = name in self.moments
-            cwd = text(payload, "cwd")
-            return Heard(name=name, moment=Moment.OTHER, cwd=cwd, passed_over=known)
+            return Heard(
+                name=name,
+                moment=Moment.OTHER,
+                cwd=text(payload, "cwd"),
+                unknown=unknown(payload, self.known),
+                passed_over=name in self.moments,
+            )
         is_sub = moment is Moment.SUBAGENT_STOP
         transcript = text(payload, "agent_transcript_path") if is_sub else ""
         return Heard(

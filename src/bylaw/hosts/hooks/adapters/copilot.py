@@ -79,8 +79,13 @@ def read(name: str, payload: Payload) -> Heard:
     fields = {_snake(key): value for key, value in payload.items()}
     agent, moment = text(fields, "agent_id"), _BY_EITHER_NAME.get(name, Moment.OTHER)
     if moment is Moment.OTHER or (agent and moment in _NOT_IN_SUBAGENTS):
-        known = name in _BY_EITHER_NAME
-        return Heard(name=name, moment=Moment.OTHER, cwd=text(fields, "cwd"), passed_over=known)
+        return Heard(
+            name=name,
+            moment=Moment.OTHER,
+            cwd=text(fields, "cwd"),
+            unknown=_unknown(payload),
+            passed_over=name in _BY_EITHER_NAME,
+        )
     return Heard(
         name=name,
         moment=moment,
@@ -92,7 +97,7 @@ def read(name: str, payload: Payload) -> Heard:
         call=_call(name, moment, fields),
         transcript=text(fields, "transcript_path"),
         again=flag(fields, "stop_hook_active"),
-        unknown=tuple(sorted(key for key in payload if _snake(key) not in _KNOWN)),
+        unknown=_unknown(payload),
     )
 
 
@@ -110,6 +115,10 @@ def answer(heard: Heard, told: Told) -> Output:
 
 def _decided(decision: str, reason: str) -> dict[str, JSON]:
     return {"permissionDecision": decision, "permissionDecisionReason": reason}
+
+
+def _unknown(payload: Payload) -> tuple[str, ...]:
+    return tuple(sorted(key for key in payload if _snake(key) not in _KNOWN))
 
 
 def _snake(key: str) -> str:

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
 from bylaw.hosts.hooks.adapters.cursor_calls import SORTS, call_of
@@ -77,9 +79,10 @@ def read(name: str, payload: Payload) -> Heard:
     """One event of the client."""
     moment, project = _moment(name, payload), _project(payload)
     cwd = text(payload, "cwd") or project
+    fields = unknown(payload, _KNOWN)
     if moment is Moment.OTHER:
-        known = name in _READ
-        return Heard(name=name, moment=moment, cwd=cwd, project=project, passed_over=known)
+        about = Heard(name=name, moment=moment, cwd=cwd, project=project, unknown=fields)
+        return replace(about, passed_over=name in _READ)
     is_sub = moment is Moment.SUBAGENT_STOP
     session = text(payload, "parent_conversation_id") if is_sub else ""
     transcript = text(payload, "agent_transcript_path") if is_sub else ""
@@ -94,7 +97,7 @@ def read(name: str, payload: Payload) -> Heard:
         call=call_of(name, moment, payload),
         transcript=transcript or text(payload, "transcript_path"),
         again=bool(whole(payload, "loop_count")),
-        unknown=unknown(payload, _KNOWN),
+        unknown=fields,
     )
 
 

@@ -58,7 +58,8 @@ def read(name: str, payload: Payload) -> Heard:
     """One event of the client."""
     moment = _MOMENTS.get(name, Moment.OTHER)
     if moment is Moment.OTHER:
-        return Heard(name=name, moment=moment, cwd=text(payload, "cwd"))
+        cwd, fields = text(payload, "cwd"), unknown(payload, _KNOWN)
+        return Heard(name=name, moment=moment, cwd=cwd, unknown=fields)
     return Heard(
         name=name,
         moment=moment,

@@ -11,7 +11,7 @@ from bylaw.hosts.hooks.open_gates import released_until
 from bylaw.hosts.hooks.unknown_fields import unknown_fields
 from bylaw.model.diagnostic import Severity
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.model.visible import listed, visible
+from bylaw.model.visible import listed, visible, visible_once
 from bylaw.runtime.effects import TITLES
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import NO_RULES
@@ -149,5 +149,6 @@ def _payloads(root: str) -> Iterator[Finding]:
     except (BylawError, OSError):
         return  # a journal that cannot be written tells of that folder
     for host, fields in noted.items():
-        title, shown = TITLES.get(host, visible(host)), visible(listed(fields, MAX_SHOWN))
+        # Names are written out where they are kept; the file may be anybody's all the same.
+        title, shown = TITLES.get(host, visible(host)), visible_once(listed(fields, MAX_SHOWN))
         yield note(PAYLOADS, f"{title} sends what Bylaw does not know: {shown}")

@@ -1,4 +1,4 @@
-"""Codex's settings and hooks of ours → which of them Codex runs, and why it does not run the others.
+"""Codex's settings and hooks of ours → which of them Codex runs, and why it leaves out others.
 
 Codex keeps for each hook of a file what a person has trusted, by where it stands and by a digest of
 what it does:

@@ -68,7 +68,7 @@ export const Bylaw = async ({ client, directory }, options) => {
       return GATES.has(event) ? refused(event, why) : { context: [] }
     }
     if (answer.decision === "block" && GATES.has(event)) await refused(event, answer.reason || "refused")
-    return { ...answer, context: Array.isArray(answer.context) ? answer.context : [] }
+    return { context: Array.isArray(answer.context) ? answer.context : [] }
   }
 
   async function lastWords(session) {
@@ -88,11 +88,8 @@ export const Bylaw = async ({ client, directory }, options) => {
     },
     "session.deleted": async ({ info }) => void parents.delete(info?.id),
     [STOP]: async ({ sessionID }) => {
-      const { decision, reason } = await ask(STOP, sessionID, { text: await lastWords(sessionID) })
-      if (decision !== "block" || parents.has(sessionID)) return
-      // Nothing can be held up here, but the agent can be sent on while the client lives.
-      const body = { parts: [{ type: "text", text: reason }] }
-      await client.session.promptAsync?.({ path: { id: sessionID }, body })
+      // Nothing can be held up here: what speaks against it is told at the next event.
+      await ask(STOP, sessionID, { text: await lastWords(sessionID) })
     },
   }
 
@@ -112,9 +109,8 @@ export const Bylaw = async ({ client, directory }, options) => {
     "tool.execute.after": async ({ tool, sessionID, callID, args }, output) => {
       const { output: said, metadata, error } = output ?? {}
       const call = { tool, args: args ?? {}, call_id: callID, output: said, metadata, error }
-      const answer = await ask("tool.execute.after", sessionID, call)
-      const told = answer.decision === "block" ? [answer.reason, ...answer.context] : answer.context
-      if (told.length && output) output.output = [said, ...told].filter(Boolean).join("\n\n")
+      const { context } = await ask("tool.execute.after", sessionID, call)
+      if (context.length && output) output.output = [said, ...context].filter(Boolean).join("\n\n")
     },
   }
 }
