@@ -20,7 +20,7 @@ COMMON_NAMES = {
 }
 WORK_NAMES = {"changes", "entries", "withheld", "changed", "unjudged"}
 TOOL_NAMES = {"protected", "changed"}
-OF_THE_HOST = {"outside", "unreadable", "duplicate", "withdrawn"}
+OF_THE_HOST = {"outside", "literal", "unreadable", "duplicate", "withdrawn"}
 LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode", *OF_THE_HOST}
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bylaw.engine.fast import Holding, compile_bucket
 from bylaw.engine.order import in_order
-from bylaw.expr.paths import Pattern, normalise_foreign, pattern
+from bylaw.expr.paths import Pattern, normalise_named, pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.model.calls import NEVER_HAPPENED
 from bylaw.model.event import Bus, Common, Event, File, ToolAfter, ToolBefore
@@ -254,12 +254,13 @@ def _path_sets(event: Event) -> list[tuple[str, ...]]:
     What names nothing in the repository matches no pattern.
     """
     if isinstance(event, File):
-        return [tuple(path for name in (event.path, event.old_path) for path in _named(name))]
+        names, literal = (event.path, event.old_path), event.facts.literal
+        return [tuple(path for name in names for path in _named(name, literal=literal))]
     message = event.message if isinstance(event, Bus) else None
     targets = message.get("target_paths") if isinstance(message, dict) else None
     return [_named(target) for target in targets] if isinstance(targets, list) else []
 
 
-def _named(path: object) -> tuple[str, ...]:
-    found = normalise_foreign(path) if isinstance(path, str) else None
+def _named(path: object, *, literal: bool = False) -> tuple[str, ...]:
+    found = normalise_named(path, literal=literal) if isinstance(path, str) else None
     return () if found is None else (found,)

@@ -132,7 +132,9 @@ class WorkFacts(Facts, frozen=True, kw_only=True):
 class LawFacts(Facts, frozen=True, kw_only=True):
     """What RULE_DSL reads on `file`, `bus` and `approval`.
 
-    `outside` are paths of the event that really lie outside of the root. Of a message:
+    `outside` are paths of the event that really lie outside of the root. `literal` says that the
+    paths of a file are as it is called on this system: there a backslash parts nothing, and a
+    control character is one like any other. Of a message:
     `unreadable` is why its file holds none, `duplicate` what became of an earlier one with the
     same id, `withdrawn` whether the message that it asks about is gone.
     """
@@ -142,6 +144,7 @@ class LawFacts(Facts, frozen=True, kw_only=True):
     allowed_roots: tuple[str, ...] | UnsetType = UNSET
     policy_mode: PolicyMode | UnsetType = UNSET
     outside: tuple[str, ...] = ()
+    literal: bool = False
     unreadable: str = ""
     duplicate: str = ""
     withdrawn: bool = False

@@ -242,6 +242,57 @@ def test_a_link_that_leads_out_is_told_of_and_no_rule_sees_it(session):
     assert "`src/link` leads out of the root" in said.stdout
 
 
+ODD_NAMES = [
+    b"src/a\"b'\n c.py",
+    b"src/\xff\xfe.py",
+    b"src/a\\b.py",
+    b"src/..\\x.py",
+    b"C:/x.py",
+    b"src/\x1b[31m.py",
+    b"src/\\u{a}.py",
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_file_with_an_odd_name_is_seen_by_rules(session, name):
+    """It lies inside of the root, whatever its name would mean elsewhere."""
+    session.law('"src/*.py", "C:/*.py"')
+    session.run("true")
+    session.before()
+    session.write(os.fsdecode(name), "x = 1")
+    said = session.after()
+
+    (event,) = session.files()
+    assert (event.change, event.facts.outside) == ("created", ())
+    assert "leads out" not in said.stdout
+    (judged,) = [one.decision for one in session.records() if one.event.kind == "file"]
+    assert [plan.rule for plan in judged.plans] == ["R-SEEN"]
+
+
+def test_a_file_that_no_pattern_can_name_is_told_at_the_stop(session):
+    session.run("true")
+    session.before()
+    session.write(os.fsdecode(b"src/" + (b"\xff" * 255 + b"/") * 3 + b"x.py"), "x = 1")
+    session.after()
+    stopped = session.stop_here()
+
+    assert stopped.exit_code == 2
+    assert "1 change of files with paths longer than any pattern: look yourself" in stopped.stderr
+    session.hear("UserPromptSubmit", prompt="go on")
+    assert session.stop_here().exit_code == 0
+
+
+def test_a_link_with_an_odd_name_that_leads_out(session):
+    session.run("true")
+    session.before()
+    (session.root / "src/li\nnk").symlink_to("/etc/passwd")
+    said = session.after()
+
+    (event,) = session.files()
+    assert event.facts.outside == ("src/li\nnk",)
+    assert "leads out of the root" in said.stdout
+
+
 def test_plans_are_judged_and_recorded_and_nothing_is_done(session, a_person, monkeypatch):
     """Also where a person trusts the rules: acting on files is the watcher's."""
     session.write("bylaw.toml", '[command]\nroots = ["src"]\n')

@@ -14,10 +14,11 @@ from bylaw.dialects.law.actions import asks
 from bylaw.dialects.law.messages import EVIDENCE, is_decision, judge_message
 from bylaw.dialects.law.names import NAME
 from bylaw.dialects.questions import Question, Said, said
-from bylaw.expr.paths import normalise_foreign
+from bylaw.expr.paths import normalise_named
 from bylaw.model.approvals import message_field
 from bylaw.model.effects import BusWrite
 from bylaw.model.event import Bus, File
+from bylaw.model.fact_paths import file_path
 from bylaw.model.rule import Judgement, Origin, PlanForm, Rule, Trigger
 from bylaw.model.uid import BUILT_IN, built_in_uid
 from bylaw.model.verdict import Verdict
@@ -138,10 +139,14 @@ def _outside(view: View) -> str:
     event = view.event
     if not isinstance(event, File):
         return ""
-    inside = normalise_foreign(event.path) is not None and event.path not in event.facts.outside
-    return (
-        "" if inside else f"`{visible(brief(event.path))}` leads out of the root: no rule sees it"
-    )
+    shown, facts = f"`{visible(brief(file_path(event.path)))}`", event.facts
+    if event.path in facts.outside:
+        return f"{shown} leads out of the root: no rule sees it"
+    if normalise_named(event.path, literal=facts.literal) is not None:
+        return ""
+    # A file has that name here: then it is too long for patterns, and lies inside.
+    why = "is longer than any pattern" if facts.literal else "leads out of the root"
+    return f"{shown} {why}: no rule sees it"
 
 
 def _msg_id(view: View) -> str:

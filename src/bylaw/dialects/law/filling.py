@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.law.templates import Field, Named
-from bylaw.expr.paths import normalise_foreign
+from bylaw.expr.paths import normalise_named
 from bylaw.model.approvals import message_field
 from bylaw.model.codes.law import LAW_UNKNOWN_FIELD
 from bylaw.model.codes.templates import RENDER_TOO_LARGE
 from bylaw.model.effects import Outcome, OutcomePart
 from bylaw.model.errors import RenderError
 from bylaw.model.event import File
+from bylaw.model.fact_paths import shown_path
 from bylaw.model.iso_time import iso_time
 from bylaw.model.values import as_text
 from bylaw.model.visible import brief, visible
@@ -57,7 +58,7 @@ def _value(field: Field, rule_id: str, view: View) -> str:
         case Field.TS:
             return iso_time(view.now)
         case Field.PATH:
-            return normalise_foreign(event.path) or "" if isinstance(event, File) else ""
+            return _path(event) if isinstance(event, File) else ""
         case Field.TYPE:
             return event.change.value if isinstance(event, File) else ""
         case Field.PHASE if isinstance(event, File):
@@ -65,6 +66,13 @@ def _value(field: Field, rule_id: str, view: View) -> str:
         case Field.TARGET_PATHS:
             return _joined(message_field(event, field.value))
     return as_text(message_field(event, field.value))
+
+
+def _path(event: File) -> str:
+    """The path of a file; what is odd in its name is written out, so that it stays one line."""
+    if event.facts.literal:
+        return shown_path(event.path)
+    return normalise_named(event.path, literal=False) or ""
 
 
 def _joined(targets: JSON) -> str:

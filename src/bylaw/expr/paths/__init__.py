@@ -136,6 +136,11 @@ def normalise_foreign(path: str) -> str | None:
     return None if _FOREIGN.search(path) else normalise(path)
 
 
+def normalise_named(path: str, *, literal: bool) -> str | None:
+    """The path that an event tells: of a file as it is called here, or as anybody may write it."""
+    return normalise(path) if literal else normalise_foreign(path)
+
+
 def is_normalised(path: str) -> bool:
     """Whether `normalise` would leave the path as it is."""
     # Nearly all paths are seen to be normal without taking them apart.

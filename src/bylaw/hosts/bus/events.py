@@ -14,6 +14,7 @@ from bylaw.model.event import ApprovalGiven, Bus, File
 from bylaw.model.facts import Approval, LawFacts
 from bylaw.model.vocabulary import ApprovalState
 from bylaw.runtime.beneath import beneath
+from bylaw.runtime.paths import lies_in, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ class Events:
             old_path=change.old_path,
             facts=LawFacts(outside=(change.path,) if outside else ()),
         )
-        return self._stamped(event)
+        return self._stamped(by_its_name(event))
 
     def _stamped(self, event: Stamped) -> Stamped:
         phase = self._approvals.files.context().phase.phase
@@ -104,10 +105,17 @@ def leads_out(root: str, path: str) -> bool:
     try:
         with beneath(root, path, new=True):
             return False
-    except ValueError:
-        return True
+    except ValueError:  # it does, or it is too odd to be entered step by step
+        return not lies_in(real_path(f"{root}/{path}"), real_path(root))
     except OSError:
         return False  # it leads nowhere
+
+
+def by_its_name(event: File) -> File:
+    """An event of a file as it is called here, which may be in no other system's way."""
+    names = [path for path in (event.path, event.old_path) if path]
+    literal = any(normalise_foreign(path) != path for path in names)
+    return replace(event, facts=replace(event.facts, literal=True)) if literal else event
 
 
 def _unbound(about: str, said: Opinion) -> Approval:

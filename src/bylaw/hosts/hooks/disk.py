@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from bylaw.expr.paths import normalise_named
 from bylaw.hosts.bus.bus_host import LOCKS
-from bylaw.hosts.bus.events import leads_out
+from bylaw.hosts.bus.events import by_its_name, leads_out
 from bylaw.hosts.hooks.base import STOPS
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
@@ -79,13 +80,14 @@ class LastLook(Struct, frozen=True, omit_defaults=True):
     """The last look: `tree` is what git saw, `named` the digests of files that tools named.
 
     `waiting` are changes that are still to be judged; `lost` counts those since a person last spoke
-    that never will be.
+    that never will be, and `unnamed` those of files that no pattern can name.
     """
 
     tree: SeenTree | None = None
     named: dict[str, str] = {}
     waiting: list[Changed] = []
     lost: int = 0
+    unnamed: int = 0
 
 
 class Disk:
@@ -114,6 +116,7 @@ class Disk:
         self._excluded = (law.bus, LOCKS, STATE)
         self._blind = ""  # why git could tell before, and cannot now
         self._left: LastLook | None = None
+        self._unnamed = 0  # at this look
 
     @property
     def unjudged(self) -> str:
@@ -125,6 +128,9 @@ class Disk:
         if self._left and self._left.lost:
             count = number_of(self._left.lost, "change")
             found.append(f"{count} of files too many to be judged at all: look yourself")
+        if self._left and self._left.unnamed:
+            count = number_of(self._left.unnamed, "change")
+            found.append(f"{count} of files with paths longer than any pattern: look yourself")
         return "; ".join(found)
 
     def events(self, heard: Heard, session: str) -> Iterator[File]:
@@ -147,12 +153,13 @@ class Disk:
         """With what is still to be judged."""
         if left:
             self._note(f"{number_of(len(left), 'change')} of files wait to be judged")
-        known = 0 if heard.moment is Moment.PROMPT and heard.text else look.lost
-        lost = known + len(left[MAX_WAITING:])
+        spoken = heard.moment is Moment.PROMPT and bool(heard.text)
+        lost = (0 if spoken else look.lost) + len(left[MAX_WAITING:])
+        unnamed = (0 if spoken else look.unnamed) + self._unnamed
         waiting = [
             Changed(one.change, one.path, one.old_path, one.actor) for one in left[:MAX_WAITING]
         ]
-        return msgspec.structs.replace(look, waiting=waiting, lost=lost)
+        return msgspec.structs.replace(look, waiting=waiting, lost=lost, unnamed=unnamed)
 
     def _looked(self, heard: Heard, before: LastLook | None) -> tuple[LastLook, list[Changed]]:
         named = list(self._named(heard))
@@ -224,18 +231,20 @@ class Disk:
         facts = self._facts() if changes else LawFacts()
         each = dict.fromkeys(changes)
         events = [self._event(one, facts) for one in each if not self._is_ours(one.path)]
+        self._unnamed = sum(_has_no_name(one) for one in events)
         return [one for one in events if one.facts.outside or self._concerns_a_rule(one)]
 
     def _event(self, changed: Changed, facts: LawFacts) -> File:
         path = changed.path
         is_outside = changed.change is not Change.DELETED and leads_out(self._root, file_path(path))
-        return File(
+        event = File(
             actor=changed.actor,
             change=changed.change,
             path=path,
             old_path=changed.old_path,
             facts=msgspec.structs.replace(facts, outside=(path,)) if is_outside else facts,
         )
+        return by_its_name(event)
 
     def _facts(self) -> LawFacts:
         return LawFacts(
@@ -251,6 +260,10 @@ class Disk:
     def _concerns_a_rule(self, event: File) -> bool:
         found = self._rules.candidates(event)
         return any(not rule.free for group in found for rule in group.rules)
+
+
+def _has_no_name(event: File) -> bool:
+    return normalise_named(event.path, literal=event.facts.literal) is None
 
 
 def _below(folder: str, path: str) -> str:
