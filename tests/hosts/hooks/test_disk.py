@@ -11,7 +11,7 @@ from bylaw.cli import main
 from bylaw.hosts.hooks import disk
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.handling import heard_from, put_to_rules
-from bylaw.hosts.worktree.git import look_back
+from bylaw.hosts.worktree.git import look_back, untold_files
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import STORED, stored
 
@@ -187,9 +187,9 @@ def test_readers_and_roots_without_such_rules_start_no_git(session, monkeypatch)
     started = []
     look = disk.LookBack
 
-    def counted(root):
+    def counted(root, matters):
         started.append(root)
-        return look(root)
+        return look(root, matters)
 
     monkeypatch.setattr(disk, "LookBack", counted)
     session.before("Read", file_path="src/a.py")
@@ -386,6 +386,162 @@ def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session
     for number in (1, 2, 3):
         (session.root / f"{number}.txt").unlink()
     assert session.new(session.stop_here) == ["modified src/a.py"]
+
+
+class TestRepositoriesInside:
+    """Git tells of a repository inside of another one as of one thing."""
+
+    @pytest.fixture
+    def session(self, session):
+        session.law('"**/*.py"')
+        session.run("true")
+        return session
+
+    def test_files_in_a_new_one(self, session):
+        assert session.run("git init -q p && echo 1 > p/new.py && mv src/a.py p/") == [
+            "renamed p/a.py < src/a.py",
+            "created p/new.py",
+        ]
+        assert session.run("true") == []
+        assert session.run("echo 2 > p/new.py; rm p/a.py") == [
+            "deleted p/a.py",
+            "modified p/new.py",
+        ]
+        assert session.run("git -C p add new.py; git -C p gc -q; touch p/new.py") == []
+        assert session.run("rm -r p/.git") == []
+        assert session.run("echo 3 > p/new.py") == ["modified p/new.py"]
+
+    def test_a_work_tree_of_the_same_repository(self, session):
+        found = session.run("git worktree add -q wt; echo 1 > wt/src/c.py")
+
+        assert found == ["created wt/src/a.py", "created wt/src/b.py", "created wt/src/c.py"]
+        assert session.run("echo 2 > wt/src/a.py") == ["modified wt/src/a.py"]
+        assert session.run("git worktree remove --force wt") == [
+            "deleted wt/src/a.py",
+            "deleted wt/src/b.py",
+            "deleted wt/src/c.py",
+        ]
+
+    def test_one_that_is_recorded_as_a_submodule(self, session):
+        who = " ".join(WHO)
+        session.run(f"git init -q p; git -C p {who} commit -q --allow-empty -m x; git add p")
+        assert session.run(f"git {who} commit -qm p; echo 1 > p/x.py") == ["created p/x.py"]
+        assert session.run("echo 2 > p/x.py") == ["modified p/x.py"]
+
+    def test_one_that_was_recorded_before_the_session(self, session):
+        who = " ".join(WHO)
+        session.run(f"git init -q p; git -C p {who} commit -q --allow-empty -m x; git add p")
+        session.run(f"git {who} commit -qm p; echo 1 > p/x.py")
+        later = Session(session.root, session.home)
+        later.payload = lambda event, **fields: Session.payload(later, event, session="t", **fields)
+
+        assert later.run("true") == []
+        assert later.run("echo 2 > p/x.py; echo 2 > p/y.py") == [
+            "modified p/x.py",
+            "created p/y.py",
+        ]
+
+    def test_a_folder_that_becomes_one(self, session):
+        assert session.run("git init -q src; echo 1 > src/c.py") == ["created src/c.py"]
+        assert session.run("mkdir new; echo 1 > new/d.py") == ["created new/d.py"]
+        assert session.run("git init -q new") == []
+        assert session.run("echo 2 > new/d.py") == ["modified new/d.py"]
+
+    def test_links_are_not_followed(self, session, tmp_path):
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere/x.py").write_text("1")
+
+        found = session.run(f"git init -q p; ln -s {tmp_path}/elsewhere p/out; ln -s . p/l.py")
+
+        assert found == ["created p/l.py", "created p/out"]
+        assert [one.facts.outside for one in session.files()] == [(), ("p/out",)]
+
+    def test_one_that_no_rule_is_about_is_not_walked(self, session, monkeypatch):
+        session.law('"src/**"')
+        monkeypatch.setattr(untold_files, "MAX_UNTOLD", 0)
+
+        assert session.run("git init -q p; echo 1 > p/x.py") == []
+        assert session.stop_here().exit_code == 0
+
+    def test_one_that_is_too_large_is_told_at_the_stop_until_a_person_speaks(
+        self, session, monkeypatch
+    ):
+        monkeypatch.setattr(untold_files, "MAX_UNTOLD", 3)
+        session.run("git init -q p; for i in 1 2 3 4; do echo 1 > p/$i.py; done")
+
+        stopped = session.stop_here()
+
+        assert stopped.exit_code == 2
+        assert "`p`: more than " in stopped.stderr
+        assert "files of which git tells nothing: look yourself" in stopped.stderr
+        session.hear("UserPromptSubmit", prompt="go on")
+        assert session.stop_here().exit_code == 0
+
+    def test_one_that_was_too_large_before_is_told_and_blocks_nobody(self, session, monkeypatch):
+        monkeypatch.setattr(untold_files, "MAX_UNTOLD", 3)
+        session.git("init", "-q", "p")
+        for number in range(5):
+            session.write(f"p/{number}.py", "1")
+        for notes in (session.root / ".bylaw/state").glob("hook-disk-*"):
+            notes.unlink()
+
+        said = session.before()
+
+        assert "changes of them are not judged" in said.stdout
+        assert session.stop_here().exit_code == 0
+
+
+class TestIgnoreFiles:
+    """What an agent has git pass over is looked at all the same."""
+
+    @pytest.fixture
+    def session(self, session):
+        session.law('"**/*.py"')
+        session.write("build/old.py", "1")
+        session.run("true")
+        return session
+
+    def test_new_files_that_a_changed_one_hides(self, session):
+        session.run("echo '*.py' >> .gitignore")
+
+        assert session.run("echo 1 > src/new.py; mkdir x; echo 1 > x/y.py") == [
+            "created src/new.py",
+            "created x/y.py",
+        ]
+        assert session.run("echo 2 > src/new.py") == ["modified src/new.py"]
+        assert session.run("git checkout -q .gitignore") == []
+        assert session.run("rm src/new.py") == ["deleted src/new.py"]
+
+    def test_a_folder_that_is_hidden_with_what_hides_it(self, session):
+        found = session.run("mkdir x; echo '*' > x/.gitignore; mv src/a.py x/; echo 1 > x/b.py")
+
+        assert found == ["renamed x/a.py < src/a.py", "created x/b.py"]
+        assert session.run("echo 2 > x/b.py") == ["modified x/b.py"]
+
+    def test_one_that_hides_itself_and_is_changed(self, session):
+        session.write("x/.gitignore", ".gitignore\n")
+        session.hear("UserPromptSubmit", prompt="go on")
+        assert session.run("echo '*.py' >> x/.gitignore; echo 1 > x/b.py") == ["created x/b.py"]
+
+    def test_files_that_git_told_of_before(self, session):
+        assert session.run("echo 1 > new.py") == ["created new.py"]
+        assert session.run("echo '*.py' >> .gitignore") == []
+        assert session.run("echo 2 > new.py") == ["modified new.py"]
+        assert session.run("rm new.py") == ["deleted new.py"]
+
+    def test_what_was_ignored_as_ever_is_passed_over(self, session):
+        assert session.run("echo 2 > build/old.py; echo 1 > build/new.py") == []
+        assert session.run("echo '*.log' >> .gitignore; echo 3 > build/new.py") == []
+        assert session.new(session.stop_here) == []
+
+    def test_what_is_hidden_and_too_much_is_told_at_the_stop(self, session, monkeypatch):
+        monkeypatch.setattr(untold_files, "MAX_UNTOLD", 3)
+        session.run("echo '*.py' >> .gitignore; for i in 1 2 3 4; do echo 1 > src/$i.py; done")
+
+        stopped = session.stop_here()
+
+        assert stopped.exit_code == 2
+        assert "`.gitignore`: more than " in stopped.stderr
 
 
 def test_the_hooks_of_a_client_as_processes(session):

@@ -1,8 +1,9 @@
 """What changed on disk since a session last looked → `file` events, whoever changed it.
 
 A shell can do anything, and so can a tool that nobody knows. So git is asked what differs: after
-every call that may change files, at a prompt and at a stop. Files that git passes over count where
-a tool names them. Where no rule is about changes of files nobody looks, and git is not started.
+every call that may change files, at a prompt and at a stop. Of what git does not tell, `LookBack`
+finds some; files that are ignored as ever count where a tool names them. Where no rule is about
+changes of files nobody looks, and git is not started.
 
 Of very many changes the first are judged and the others wait for the next look; a stop that would
 leave some behind is objected to.
@@ -13,15 +14,16 @@ These events are judged and recorded; what rules want done about them does the w
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
 from bylaw.expr.paths import normalise_named
 from bylaw.hosts.bus.bus_host import LOCKS
 from bylaw.hosts.bus.events import by_its_name, leads_out
 from bylaw.hosts.hooks.base import STOPS
+from bylaw.hosts.hooks.last_look import Changed, LastLook, last_look, too_many_at
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
 from bylaw.hosts.hooks.protect.protected_files import may_change_files
@@ -30,7 +32,7 @@ from bylaw.model.errors import BylawError
 from bylaw.model.event import File
 from bylaw.model.fact_paths import fact_path, file_path
 from bylaw.model.facts import LawFacts
-from bylaw.model.vocabulary import ActorHint, Change, FileStatus, Moment
+from bylaw.model.vocabulary import ActorHint, Change, FileStatus, Kind, Moment
 from bylaw.runtime.effects import CLAUDE, CURSOR
 from bylaw.runtime.file_digests import FileDigests
 from bylaw.runtime.paths import lies_in, name_from, real_path
@@ -59,35 +61,13 @@ MAX_WAITING = 100_000
 _ACTORS = {CLAUDE: ActorHint.CLAUDE, CURSOR: ActorHint.CURSOR}
 _AT_WORK = frozenset({Moment.AFTER_TOOL, Moment.STOP, Moment.SUBAGENT_STOP})
 _NEVER = frozenset({Moment.SESSION_END, Moment.OTHER})
+_WILDCARD = re.compile(r"[*?{]")
 _CHANGES = {
     FileStatus.ADDED: Change.CREATED,
     FileStatus.MODIFIED: Change.MODIFIED,
     FileStatus.DELETED: Change.DELETED,
     FileStatus.RENAMED: Change.RENAMED,
 }
-
-
-class Changed(NamedTuple):
-    """What happened to a file, and who may have done it; paths are those from the root."""
-
-    change: Change
-    path: str
-    old_path: str = ""
-    actor: ActorHint = ActorHint.UNKNOWN
-
-
-class LastLook(Struct, frozen=True, omit_defaults=True):
-    """The last look: `tree` is what git saw, `named` the digests of files that tools named.
-
-    `waiting` are changes that are still to be judged; `lost` counts those since a person last spoke
-    that never will be, and `unnamed` those of files that no pattern can name.
-    """
-
-    tree: SeenTree | None = None
-    named: dict[str, str] = {}
-    waiting: list[Changed] = []
-    lost: int = 0
-    unnamed: int = 0
 
 
 class Disk:
@@ -114,24 +94,17 @@ class Disk:
         self._law = law
         self._note = note
         self._excluded = (law.bus, LOCKS, STATE)
+        self._beginnings = frozenset(_beginnings(rules))
         self._blind = ""  # why git could tell before, and cannot now
         self._left: LastLook | None = None
-        self._unnamed = 0  # at this look
+        # At this look: changes of files that no pattern can name, places that hold too many files.
+        self._unnamed = 0
+        self._overfull: list[str] = []
 
     @property
     def unjudged(self) -> str:
         """Why the last look did not judge every change, empty if it did."""
-        found = [self._blind] if self._blind else []
-        if self._left and self._left.waiting:
-            count = number_of(len(self._left.waiting), "change")
-            found.append(f"{count} of files still to be judged: stop again for the next ones")
-        if self._left and self._left.lost:
-            count = number_of(self._left.lost, "change")
-            found.append(f"{count} of files too many to be judged at all: look yourself")
-        if self._left and self._left.unnamed:
-            count = number_of(self._left.unnamed, "change")
-            found.append(f"{count} of files with paths longer than any pattern: look yourself")
-        return "; ".join(found)
+        return "; ".join(filter(None, (self._blind, self._left.unjudged if self._left else "")))
 
     def events(self, heard: Heard, session: str) -> Iterator[File]:
         """What happened since the last look; who takes all of it is not told again."""
@@ -140,7 +113,7 @@ class Disk:
         name = notes_file("hook-disk", session)
         # What one call changed must not be told by two that end at the same time.
         with state_folder(self._root) as folder, folder.locked(name, LOOK_PATIENCE_S):
-            before = _decoded(folder.read(name, MAX_KEPT_BYTES))
+            before = last_look(folder.read(name, MAX_KEPT_BYTES))
             look, changes = self._looked(heard, before)
             wanted = self._wanted([*look.waiting, *changes])
             most = MAX_AT_STOP if heard.moment in STOPS else MAX_EVENTS
@@ -153,13 +126,18 @@ class Disk:
         """With what is still to be judged."""
         if left:
             self._note(f"{number_of(len(left), 'change')} of files wait to be judged")
-        spoken = heard.moment is Moment.PROMPT and bool(heard.text)
-        lost = (0 if spoken else look.lost) + len(left[MAX_WAITING:])
-        unnamed = (0 if spoken else look.unnamed) + self._unnamed
+        if heard.moment is Moment.PROMPT and heard.text:
+            look = msgspec.structs.replace(look, lost=0, unnamed=0, overfull=[])
         waiting = [
             Changed(one.change, one.path, one.old_path, one.actor) for one in left[:MAX_WAITING]
         ]
-        return msgspec.structs.replace(look, waiting=waiting, lost=lost, unnamed=unnamed)
+        return msgspec.structs.replace(
+            look,
+            waiting=waiting,
+            lost=look.lost + len(left[MAX_WAITING:]),
+            unnamed=look.unnamed + self._unnamed,
+            overfull=[*look.overfull, *self._overfull],
+        )
 
     def _looked(self, heard: Heard, before: LastLook | None) -> tuple[LastLook, list[Changed]]:
         named = list(self._named(heard))
@@ -182,23 +160,38 @@ class Disk:
     ) -> tuple[SeenTree | None, list[Changed], set[str]]:
         """What is now, what happened, and all files that git has told of; nothing if it cannot."""
         try:
-            look = LookBack(self._root)
-            now = look.seen()
-            then = earlier or (now if begins else SeenTree(now.commit))
-            changes = look.since(then)
+            look = LookBack(self._root, self._matters)
+            then = earlier or (None if begins else SeenTree(look.commit))
+            now, changes = look.seen(then)
         except BylawError as problem:
             self._note(f"{problem}: changes of files are judged only where a tool names them")
             if earlier is not None:
                 self._blind = f"{problem}: nobody can tell which files changed since"
             return earlier, [], set()
+        self._tell_skipped(now, then)
         below = fact_path(name_from(look.repository.root, self._top))
         inside = [
             Changed(_CHANGES[one.status], _below(below, one.path), _below(below, one.old_path))
             for one in changes
         ]
-        known = {_below(below, path) for path in (*now.digests, *then.digests)}
+        trees = [tree for tree in (now, then) if tree is not None]
+        files = [path for tree in trees for path in (*tree.digests, *tree.untold)]
+        known = {_below(below, path) for path in files}
         told = [one for either in inside for one in _at_home(either)]
         return now, told, known.union(*((one.path, one.old_path) for one in told))
+
+    def _tell_skipped(self, now: SeenTree, then: SeenTree | None) -> None:
+        """Whatever was too much before the agent began is none of its doing."""
+        new = [one for one in now.skipped if then is None or one not in then.skipped]
+        for one in new:
+            self._note(f"{too_many_at(one)}: changes of them are not judged")
+        self._overfull = [] if then is None else new
+
+    def _matters(self, path: str) -> bool:
+        """Whether a rule may be about the file at a path, or about files below it."""
+        inside = f"{path}/"
+        found = any(inside.startswith(one) or one.startswith(inside) for one in self._beginnings)
+        return found and not self._is_ours(path)
 
     def _by_name(self, kept: LastLook, paths: Iterable[str], heard: Heard) -> Iterator[Changed]:
         digests = FileDigests(self._root)
@@ -262,6 +255,13 @@ class Disk:
         return any(not rule.free for group in found for rule in group.rules)
 
 
+def _beginnings(rules: RuleSet) -> Iterator[str]:
+    """What the paths begin with that rules on files are about: the empty text where any will do."""
+    for rule in rules.rules():
+        if Kind.FILE in rule.on.kinds and not rule.free:
+            yield from (_WILDCARD.split(one, maxsplit=1)[0] for one in rule.filter.paths or ("",))
+
+
 def _has_no_name(event: File) -> bool:
     return normalise_named(event.path, literal=event.facts.literal) is None
 
@@ -279,10 +279,3 @@ def _at_home(changed: Changed) -> Iterator[Changed]:
         yield changed
     elif changed.old_path:
         yield Changed(Change.DELETED, changed.old_path)
-
-
-def _decoded(data: bytes | None) -> LastLook | None:
-    try:
-        return None if data is None else msgspec.json.decode(data, type=LastLook)
-    except msgspec.MsgspecError:
-        return None  # as if nobody had looked

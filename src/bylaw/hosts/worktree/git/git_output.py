@@ -57,14 +57,24 @@ class Dirty(Struct, frozen=True):
 
 
 class GitStatus(Struct, frozen=True):
-    """The work tree and the index against HEAD; `commit` is empty if there is none yet."""
+    """The work tree and the index against HEAD; `commit` is empty if there is none yet.
+
+    `ignored` are files and folders that are passed over, if git was asked for them.
+    """
 
     commit: str = ""
     files: dict[bytes, Dirty] = field(default_factory=dict)
+    ignored: tuple[bytes, ...] = ()
 
     def staged(self) -> Iterator[bytes]:
         """The files whose next version is in the index."""
         return (path for path, dirty in self.files.items() if dirty.head != dirty.index)
+
+    def repositories(self) -> Iterator[bytes]:
+        """Repositories inside of this one that are not as in HEAD."""
+        for path, dirty in self.files.items():
+            if GITLINK in (dirty.mode, dirty.index.mode if dirty.index else ""):
+                yield path
 
     def untracked(self) -> Iterator[bytes]:
         """The files that are not in the index, and not ignored."""
@@ -82,6 +92,7 @@ def read_status(output: bytes) -> GitStatus:
     """What `git status --porcelain=v2 --branch -z --no-renames` says."""
     commit = ""
     files: dict[bytes, Dirty] = {}
+    ignored: list[bytes] = []
     for record in output.split(b"\0"):
         kind, _, rest = record.partition(b" ")
         if kind == b"#":
@@ -91,7 +102,15 @@ def read_status(output: bytes) -> GitStatus:
             path, dirty = _READERS[kind](rest)
             if not is_ours(path):
                 files[path] = _both(files[path], dirty) if path in files else dirty
-    return GitStatus("" if commit == "(initial)" else commit, files)
+        elif kind == b"!" and not is_ours(rest):
+            ignored.append(rest.removesuffix(b"/"))
+    return GitStatus("" if commit == "(initial)" else commit, files, tuple(ignored))
+
+
+def read_gitlinks(output: bytes) -> list[bytes]:
+    """Of what `git ls-files --stage -z` says, the repositories that are recorded inside."""
+    records = (record.partition(b"\t") for record in output.split(b"\0"))
+    return [path for about, _, path in records if about.startswith(GITLINK.encode())]
 
 
 def _ordinary(record: bytes) -> tuple[bytes, Dirty]:

@@ -15,7 +15,7 @@ from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.hosts.worktree.baselines import latest_baseline
 from bylaw.hosts.worktree.git.comparing import Comparison, in_order, staged_digest
 from bylaw.hosts.worktree.git.contents import Contents
-from bylaw.hosts.worktree.git.git_output import read_differences, read_status
+from bylaw.hosts.worktree.git.git_output import read_differences, read_gitlinks, read_status
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
 from bylaw.model.facts import Changes, ChangeSet
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
            "--untracked-files=all", "--ignore-submodules=dirty")  # fmt: skip
+# A folder that is ignored as a whole is named alone, and not looked into.
+_IGNORED = ("--ignored=matching",)
 # For each line `BASELINE HEAD` it tells, behind the name of the baseline, how HEAD differs.
 _DIFFERENCES = ("diff-tree", "--stdin", "--always", "-R", "-r", "-z", "--raw", "--no-abbrev",
                 "--no-renames", "--no-ext-diff", "--no-textconv",
@@ -44,12 +46,16 @@ class _Anchors(NamedTuple):
 
 
 class Look:
-    """One look; `notes` say what was compared where it is not what one would expect."""
+    """One look; `notes` say what was compared where it is not what one would expect.
 
-    def __init__(self, git: Git, repository: Repository) -> None:
+    If that is wanted, what git passes over stands in its status, too.
+    """
+
+    def __init__(self, git: Git, repository: Repository, *, ignored: bool = False) -> None:
         self.notes: list[str] = []
         self._git = git
         self._repository = repository
+        self._asked = (*_STATUS, *(_IGNORED if ignored else ()))
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
         self._prompts: dict[str, Baseline | None] = {}
@@ -57,7 +63,11 @@ class Look:
     @cached_property
     def status(self) -> GitStatus:
         """The work tree and the index against HEAD."""
-        return read_status(self._git.output(self._repository.root, *_STATUS))
+        return read_status(self._git.output(self._repository.root, *self._asked))
+
+    def recorded_repositories(self) -> list[bytes]:
+        """Repositories inside of this one that its index has."""
+        return read_gitlinks(self._git.output(self._repository.root, "ls-files", "--stage", "-z"))
 
     def changes(self, wanted: Collection[CompareTo], owner: str) -> Changes:
         """The work tree against baselines; BylawError if git cannot tell."""
@@ -88,6 +98,10 @@ class Look:
     def version_now(self, path: bytes) -> Version | None:
         """A file as it is in the work tree; None if there is none."""
         return self._contents.of(path).version
+
+    def digest_now(self, path: bytes) -> str:
+        """What a file of the work tree holds; the empty text if there is none."""
+        return self._contents.of(path).digest
 
     def digests(self) -> dict[str, str]:
         """The content of all files that are not as in HEAD; the empty text for what is gone."""

@@ -1,67 +1,184 @@
 """A work tree as it was seen → the files that are not what they were then, moved ones as such.
 
 HEAD may have moved in between: a commit changes no file of the work tree, a checkout does.
+
+Git does not tell of files in repositories inside of this one, nor of those that are ignored. The
+first we look at ourselves. Of the second, what was ignored when the first look was made stays so;
+what an ignore file hides that changed since, and what git told of before, we look at, too.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.hosts.worktree.git.git import Git
 from bylaw.hosts.worktree.git.look import Look
-from bylaw.hosts.worktree.git.path_text import file_bytes
+from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
 from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.untold_files import UntoldFile, UntoldFiles, is_in
 from bylaw.model.errors import BylawError
+from bylaw.model.fact_paths import fact_path, file_path
+from bylaw.model.facts import ChangedFile
 from bylaw.model.vocabulary import FileStatus
+from bylaw.runtime.paths import name_from, real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bylaw.model.facts import ChangedFile
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MAX_DIRTY = 5_000
+# Of what is ignored; the others count as new where an ignore file changes.
+MAX_IGNORED = 50_000
+IGNORE_FILE = ".gitignore"
 # Files that hold nothing are all the same: none of them is another one that was moved.
 _EMPTY = sha256().hexdigest()
+_COMMIT = "commit "  # what a repository inside of this one holds, as a digest
 
 
-class SeenTree(Struct, frozen=True):
-    """HEAD, and the digests of all files that were not as in it; the empty text if one was gone."""
+class SeenTree(Struct, frozen=True, omit_defaults=True):
+    """HEAD, and the digests of all files that were not as in it; the empty text if one was gone.
+
+    `ignored` is what git passed over at the first look, and `hiding` are the folders of ignore
+    files that changed since. `repositories` are those inside, None if nobody has looked for them.
+    `untold` are files that git does not tell of, `skipped` places that hold too many of them.
+    """
 
     commit: str
     digests: dict[str, str] = {}
+    ignored: list[str] = []
+    hiding: list[str] = []
+    repositories: list[str] | None = None
+    untold: dict[str, UntoldFile] = {}
+    skipped: list[str] = []
+
+
+class Seen(NamedTuple):
+    """What a later look is compared with, and what differs from an earlier one, by path."""
+
+    tree: SeenTree
+    changes: tuple[ChangedFile, ...]
 
 
 class LookBack:
-    """The work tree of a folder now; BylawError if git cannot tell, or it is too much to keep."""
+    """The work tree of a folder now; BylawError if git cannot tell, or it is too much to keep.
 
-    def __init__(self, start: str) -> None:
+    `matters` says of a path from that folder whether anybody wants to know of files there.
+    """
+
+    def __init__(self, start: str, matters: Callable[[str], bool] = lambda _: True) -> None:
         git = Git()
         self.repository = find_repository(git, start)
-        self._look = Look(git, self.repository)
+        self._start, self._wanted = real_path(start), matters
+        self._look = Look(git, self.repository, ignored=True)
         if len(self._look.status.files) > MAX_DIRTY:
             raise BylawError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
+        self._ignored = [fact_path_of(path) for path in self._look.status.ignored]
 
-    def seen(self) -> SeenTree:
-        """What a later look is compared with."""
-        return SeenTree(self._look.status.commit, self._look.digests())
+    def seen(self, earlier: SeenTree | None) -> Seen:
+        """What is there, and what differs from an earlier look; None if this is the first one."""
+        then = earlier or SeenTree(self.commit)
+        by_git = [] if earlier is None else self._by_git(earlier)
+        files = UntoldFiles(self.repository.root, self._look.digest_now, then.untold)
+        files.skipped += then.skipped
+        inside = sorted(self._repositories(then, by_git))
+        for place in filter(self._matters, inside):
+            files.look(place, [place])
+        files.look(IGNORE_FILE, self._told_before(then, by_git))
+        files.look(IGNORE_FILE, self._ignore_files())
+        hiding = set() if earlier is None else self._hiding(earlier, by_git, files.found)
+        for folder in sorted(hiding):
+            new = self._newly_ignored(folder, then.ignored)
+            files.look(_below(folder, IGNORE_FILE), new, frozenset(then.ignored))
+        tree = SeenTree(
+            self.commit,
+            self._look.digests(),
+            ignored=self._ignored[:MAX_IGNORED] if earlier is None else earlier.ignored,
+            hiding=sorted(hiding),
+            repositories=inside,
+            untold=files.found,
+            skipped=files.skipped,
+        )
+        changes = [] if earlier is None else self._merged(by_git, earlier, tree)
+        return Seen(tree, tuple(self._with_moves(changes, then)))
 
-    def since(self, earlier: SeenTree) -> tuple[ChangedFile, ...]:
-        """What differs from an earlier look, by path; if its commit is gone, HEAD counts."""
+    def _matters(self, place: str) -> bool:
+        path = name_from(self._start, f"{self.repository.root.rstrip('/')}/{file_path(place)}")
+        return bool(path) and self._wanted(fact_path(path))
+
+    @property
+    def commit(self) -> str:
+        """HEAD; empty if there is none yet."""
+        return self._look.status.commit
+
+    def _by_git(self, earlier: SeenTree) -> list[ChangedFile]:
+        """What git tells; if the commit of then is gone, HEAD counts."""
         then = {file_bytes(path): digest for path, digest in earlier.digests.items()}
-        found = self._look.since(earlier.commit, then)
-        return tuple(self._with_moves(sorted(found, key=lambda one: one.path), earlier))
+        return self._look.since(earlier.commit, then)
 
-    def _with_moves(self, changes: list[ChangedFile], earlier: SeenTree) -> Iterable[ChangedFile]:
+    def _repositories(self, earlier: SeenTree, by_git: Iterable[ChangedFile]) -> set[str]:
+        found = {fact_path_of(path) for path in self._look.status.repositories()}
+        found.update(one.path for one in by_git if one.digest.startswith(_COMMIT))
+        if earlier.repositories is None:
+            found.update(map(fact_path_of, self._look.recorded_repositories()))
+        return found.union(earlier.repositories or ())
+
+    def _told_before(self, earlier: SeenTree, by_git: Iterable[ChangedFile]) -> list[str]:
+        """Files of which git told before, or we did, and which it passes over now."""
+        ignored = frozenset(self._ignored)
+        gone = [one.path for one in by_git if one.status is FileStatus.DELETED]
+        told = [path for path, digest in earlier.digests.items() if digest]
+        return sorted(path for path in {*gone, *told, *earlier.untold} if is_in(path, ignored))
+
+    def _ignore_files(self) -> list[str]:
+        """Those that are ignored themselves: nobody else would tell that they changed."""
+        return [path for path in self._ignored if _name(path) == IGNORE_FILE]
+
+    def _hiding(
+        self, earlier: SeenTree, by_git: Iterable[ChangedFile], found: Mapping[str, UntoldFile]
+    ) -> set[str]:
+        """The folders of ignore files that changed since the first look."""
+        changed = [one.path for one in by_git if _name(one.path) == IGNORE_FILE]
+        changed += [
+            path
+            for path, file in found.items()
+            if _name(path) == IGNORE_FILE and file.digest != _was(path, earlier)
+        ]
+        return {_folder(path) for path in changed}.union(earlier.hiding)
+
+    def _newly_ignored(self, folder: str, known: Iterable[str]) -> list[str]:
+        """What is passed over in a folder, and was not at the first look."""
+        before, here = frozenset(known), frozenset({folder})
+        new = [path for path in self._ignored if is_in(path, here) and not is_in(path, before)]
+        return [path for path in new if self._matters(path)]
+
+    def _merged(
+        self, by_git: Iterable[ChangedFile], earlier: SeenTree, now: SeenTree
+    ) -> list[ChangedFile]:
+        """What git tells and what we saw ourselves, each file once, by path."""
+        found = {one.path: one for one in by_git}
+        for path in {**earlier.untold, **now.untold}:
+            then = _was(path, earlier)
+            digest = self._digest(path, now)
+            found.pop(path, None)
+            if digest != then:
+                found[path] = _change(path, then, digest)
+        return [found[path] for path in sorted(found)]
+
+    def _digest(self, path: str, now: SeenTree) -> str:
+        if path in now.untold:
+            return now.untold[path].digest
+        return self._look.digest_now(file_bytes(path))
+
+    def _with_moves(self, changes: list[ChangedFile], earlier: SeenTree) -> Iterator[ChangedFile]:
         """A file that came and holds what one that went held is that one."""
         gone = defaultdict(list)
         for one in changes:
             if one.status is FileStatus.DELETED:
-                gone[self._was(one.path, earlier)].append(one.path)
+                gone[self._held(one.path, earlier)].append(one.path)
         moved = {one.path: old for one in changes if (old := self._from(one, gone))}
         for one in changes:
             if one.path in moved:
@@ -69,10 +186,11 @@ class LookBack:
             elif one.path not in moved.values():
                 yield one
 
-    def _was(self, path: str, earlier: SeenTree) -> str:
+    def _held(self, path: str, earlier: SeenTree) -> str:
         """What a file that is gone held: its digest, or what git calls its content."""
-        if path in earlier.digests:
-            return earlier.digests[path]
+        known = _was(path, earlier)
+        if known:
+            return known
         version = self._look.version_in(earlier.commit, file_bytes(path))
         return version.name if version else ""
 
@@ -84,3 +202,27 @@ class LookBack:
             if name and gone.get(name):
                 return gone[name].pop(0)
         return ""
+
+
+def _was(path: str, earlier: SeenTree) -> str:
+    """The digest that a file had; empty if it was not there, or nobody had looked."""
+    if path in earlier.untold:
+        return earlier.untold[path].digest
+    return earlier.digests.get(path, "")
+
+
+def _change(path: str, then: str, now: str) -> ChangedFile:
+    status = FileStatus.MODIFIED if then and now else FileStatus.ADDED
+    return ChangedFile(path=path, status=status if now else FileStatus.DELETED, digest=now)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _below(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

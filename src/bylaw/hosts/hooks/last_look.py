@@ -1,0 +1,67 @@
+"""What a session last saw of the files of its root, kept from one hook to the next."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from bylaw.hosts.worktree.git.look_back import SeenTree  # noqa: TC001 - msgspec reads it
+from bylaw.hosts.worktree.git.untold_files import MAX_UNTOLD
+from bylaw.model.fact_paths import shown_path
+from bylaw.model.vocabulary import ActorHint, Change
+from bylaw.tools.printers.wording import number_of
+
+MAX_TOLD = 5  # places
+
+
+class Changed(NamedTuple):
+    """What happened to a file, and who may have done it; paths are those from the root."""
+
+    change: Change
+    path: str
+    old_path: str = ""
+    actor: ActorHint = ActorHint.UNKNOWN
+
+
+class LastLook(Struct, frozen=True, omit_defaults=True):
+    """The last look: `tree` is what git saw, `named` the digests of files that tools named.
+
+    `waiting` are changes that are still to be judged; `lost` counts those since a person last spoke
+    that never will be, and `unnamed` those of files that no pattern can name. `overfull` are places
+    that have come to hold more files than can be looked at.
+    """
+
+    tree: SeenTree | None = None
+    named: dict[str, str] = {}
+    waiting: list[Changed] = []
+    lost: int = 0
+    unnamed: int = 0
+    overfull: list[str] = []
+
+    @property
+    def unjudged(self) -> str:
+        """Why not every change was judged, empty if each was."""
+        found = [f"{too_many_at(place)}: look yourself" for place in self.overfull[:MAX_TOLD]]
+        for count, what in (
+            (len(self.waiting), "still to be judged: stop again for the next ones"),
+            (self.lost, "too many to be judged at all: look yourself"),
+            (self.unnamed, "with paths longer than any pattern: look yourself"),
+        ):
+            if count:
+                found.append(f"{number_of(count, 'change')} of files {what}")
+        return "; ".join(found)
+
+
+def too_many_at(place: str) -> str:
+    """That a place is too large to be looked at; it may be an ignore file, which hides files."""
+    return f"`{shown_path(place)}`: more than {MAX_UNTOLD:,} files of which git tells nothing"
+
+
+def last_look(data: bytes | None) -> LastLook | None:
+    """What was kept; None if nothing was, or nobody can read it: as if nobody had looked."""
+    try:
+        return None if data is None else msgspec.json.decode(data, type=LastLook)
+    except msgspec.MsgspecError:
+        return None

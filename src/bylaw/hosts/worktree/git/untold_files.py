@@ -1,0 +1,127 @@
+"""Places of a work tree of which git does not tell → the files there, and what they hold.
+
+Such a place is a repository inside of this one, or what an ignore file hides. Nothing in it decides
+how it is walked: no link is followed, no settings are read, and only `.git` is passed over. What
+holds too many files is not walked to its end, and said to be so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from stat import S_ISDIR
+from typing import TYPE_CHECKING, NamedTuple
+
+from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
+from bylaw.runtime.paths import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+MAX_UNTOLD = 5_000  # files and folders of all places together
+MAX_DEPTH = 100  # folders, each of which is held open
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_GIT = b".git"
+# What was written so short a time ago may be written again with the same time.
+_YOUNG_NS = 2_000_000_000
+
+
+class UntoldFile(NamedTuple):
+    """A file that we look at ourselves: `stamp` changes when it may have, empty if it is young."""
+
+    digest: str
+    stamp: str = ""
+
+
+class TooManyFilesError(Exception):
+    """A place holds more than can be looked at."""
+
+
+class UntoldFiles:
+    """Looks at places below the top of a work tree; `digest` says what a file holds.
+
+    `known` are files as they were seen before. `skipped` are names of places that hold too many
+    files, or did once: nobody looks at them again.
+    """
+
+    def __init__(
+        self, top: str, digest: Callable[[bytes], str], known: Mapping[str, UntoldFile]
+    ) -> None:
+        self._top = as_bytes(top)
+        self._digest = digest
+        self._known = known
+        self._left = MAX_UNTOLD
+        self.found: dict[str, UntoldFile] = {}
+        self.skipped: list[str] = []
+
+    def look(self, name: str, places: Iterable[str], without: Collection[str] = ()) -> None:
+        """Take in all files at some places that have a name, but for those in `without`."""
+        before = self._left
+        if name in self.skipped:
+            return
+        try:
+            seen = [each for place in places for each in self._walked(file_bytes(place))]
+        except TooManyFilesError:
+            self._left = before
+            self.skipped.append(name)
+            return
+        for path, found in seen:
+            file = fact_path_of(path)
+            if file not in self.found and not is_in(file, without):
+                self.found[file] = self._file(path, found, self._known.get(file))
+
+    def _file(self, path: bytes, found: os.stat_result, known: UntoldFile | None) -> UntoldFile:
+        stamp = _stamp(found)
+        if known is not None and stamp and known.stamp == stamp:
+            return known
+        return UntoldFile(self._digest(path), stamp)
+
+    def _walked(self, place: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
+        """Every file there, or the file that it is; nothing if it is gone."""
+        above, _, name = place.rpartition(b"/")
+        try:
+            folder = os.open(self._top + b"/" + above, _FOLDER)
+        except OSError:
+            return
+        try:
+            yield from self._at(folder, name, place, MAX_DEPTH)
+        finally:
+            os.close(folder)
+
+    def _at(
+        self, folder: int, name: bytes, path: bytes, depth: int
+    ) -> Iterator[tuple[bytes, os.stat_result]]:
+        self._left -= 1
+        if self._left < 0 or not depth:
+            raise TooManyFilesError
+        try:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            inner = os.open(name, _FOLDER, dir_fd=folder) if S_ISDIR(found.st_mode) else None
+        except OSError:
+            return  # it has just gone, or nobody may look
+        if inner is None:
+            yield path, found
+            return
+        try:
+            for one in sorted(map(os.fsencode, os.listdir(inner))):  # noqa: PTH208 - of a descriptor
+                if one != _GIT:
+                    yield from self._at(inner, one, path + b"/" + one, depth - 1)
+        finally:
+            os.close(inner)
+
+
+def is_in(path: str, places: Collection[str]) -> bool:
+    """Whether a path is one of some places, or lies in one of them."""
+    while path:
+        if path in places:
+            return True
+        path = path.rpartition("/")[0]
+    return "" in places
+
+
+def _stamp(found: os.stat_result) -> str:
+    if time.time_ns() - found.st_ctime_ns < _YOUNG_NS:
+        return ""
+    parts = (found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+    return " ".join(map(str, parts))
