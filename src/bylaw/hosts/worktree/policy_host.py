@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.names import ABANDONED
+from bylaw.dialects.file_policies.names import ABANDONED, COMMANDS
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
@@ -66,6 +66,7 @@ class FilePolicies:
         self.titles: dict[str, str] = {}
         self._policies: dict[str, str] = {}
         self._wants_abandoned = False
+        self._may_run = False
         self._has_run = False
 
     def put_in_force(
@@ -84,6 +85,7 @@ class FilePolicies:
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
         self._wants_abandoned = any(rule.uid == ABANDONED for rule in rules.rules())
+        self._may_run = any(rule.rank == COMMANDS for rule in policies)
         self.titles = {rule.id: rule.about.get("title", rule.id) for rule in policies}
         self._settings = settings
         self._trust = trust
@@ -111,7 +113,9 @@ class FilePolicies:
         return read_policy_settings(self.tree.root).output_mode
 
     def take_shown(self) -> list[PromptShow]:
-        """What was to be shown since this was last asked."""
+        """What was to be shown since this was last asked; with that an event is over."""
+        if "tree" in self.__dict__:
+            self.tree.hang_up()
         taken, self.shown = self.shown, []
         return taken
 
@@ -173,9 +177,12 @@ class FilePolicies:
 
         Between the rounds of one stop nothing happens but commands.
         """
-        if is_first and (event.round <= 1 or self._has_run):
+        if is_first and event.round <= 1:
             self.tree.forget()
-            self._has_run = False
+            self.tree.may_run = self._may_run
+        elif is_first and self._has_run:
+            self.tree.look_again()
+        self._has_run = self._has_run and not is_first
         wanted = self._wanted | {CompareTo(need.key)}
         found = self.tree.changes(wanted, owner_of(event.session))
         for note in self.tree.notes:

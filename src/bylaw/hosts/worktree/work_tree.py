@@ -1,14 +1,23 @@
 """A folder → what changed in its work tree since each baseline (DW-041, DW-050…DW-052).
 
-At most four processes, however many policies ask, and none if nobody does:
+At most four processes, however many policies ask and have commands, and none if nobody does:
 
-    rev-parse    the top of the work tree, and which branch to compare with
-    status       HEAD, the index, the work tree, untracked files
-    rev-parse    where HEAD left that branch (without a branch `rev-list`: the first commit)
-    diff-tree    HEAD against all baselines at once, if any is another commit
+    rev-parse     the top of the work tree, which branch to compare with, where HEAD left it
+    status        HEAD, the index, the work tree, untracked files
+    diff-tree     HEAD against all baselines at once, if any is another commit
+    check-ignore  which of the files that commands made are ignored, if they made any
 
-Git is asked once more where the settings of the repository include other files, and where there was
-no commit when a prompt was submitted, or is none now.
+The last two go on running as long as there may be questions. What commands change is found without
+git, see `tree_watch`; so is the status that counts after them, see `patched_status`.
+
+Git is asked once more
+
+- where another branch than the likely one is the default, or none (`rev-list`: the first commit);
+- where the settings of the repository include other files;
+- where there is no commit, or was none when a prompt was submitted;
+- after commands of which files alone do not tell what git makes of them: they wrote the index, moved
+  HEAD, changed modes, or a tracked file that holds carriage returns or `$Id`;
+- twice after each command that changed a `.gitignore` at work, or `.git/info/exclude`.
 """
 
 from __future__ import annotations
@@ -21,12 +30,13 @@ from bylaw.hosts.worktree.git.git import Git
 from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.tree_watch import TreeWatch
 from bylaw.hosts.worktree.prompt_files import SHARED
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from bylaw.dialects.file_policies.written import CompareTo
     from bylaw.hosts.worktree.git.repository import Repository
@@ -35,10 +45,12 @@ if TYPE_CHECKING:
 class WorkTree:
     """The work tree of a folder, looked at once; after `forget` it is looked at again.
 
-    Everything here raises BylawError if git cannot tell.
+    Whoever may `look_around` says so by `may_run`, before anything is looked at. Everything here
+    raises BylawError if git cannot tell.
     """
 
     def __init__(self, start: str = ".", program: str = "") -> None:
+        self.may_run = False
         self._start = absolute(start)
         self._program = program
 
@@ -61,12 +73,17 @@ class WorkTree:
         """The files that differ from these baselines; `owner` says whose prompt counts."""
         return self._look.changes(wanted, owner) if wanted else Changes()
 
-    def dirty(self) -> dict[str, str]:
-        """Digests of all files that are not as in HEAD, by path; the empty text for what is gone.
+    @property
+    def seen(self) -> Mapping[str, str] | None:
+        """What `look_around` gave last, None if nobody has looked since everything was forgotten."""
+        return self._watch.seen if "_watch" in self.__dict__ else None
 
-        Two of them tell what was done to the work tree in between (DW-A22).
+    def look_around(self) -> Mapping[str, str]:
+        """Digests of all files that are not what they were when this was first asked, by path.
+
+        The empty text for what is gone. Two of them tell what was done in between (DW-A22).
         """
-        return self._look.digests()
+        return self._watch.look()
 
     def capture(self, now: float | None = None, owner: str = SHARED) -> str:
         """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
@@ -83,8 +100,20 @@ class WorkTree:
         )
 
     def forget(self) -> None:
-        """Something may have changed: look again."""
+        """Something may have changed: look again, and at all of it."""
+        self.hang_up()
+        self.__dict__.pop("_watch", None)
         self.__dict__.pop("_look", None)
+
+    def look_again(self) -> None:
+        """Commands were run: look again at files; commits are what they were unless HEAD is not."""
+        watch = self.__dict__.pop("_watch", None)
+        self._look = self._look.again(watch and watch.status())
+
+    def hang_up(self) -> None:
+        """Nobody will ask git for a while: what still runs of it ends."""
+        if "_git" in self.__dict__:
+            self._git.hang_up()
 
     @cached_property
     def _git(self) -> Git:
@@ -92,8 +121,12 @@ class WorkTree:
 
     @cached_property
     def _repository(self) -> Repository:
-        return find_repository(self._git, self._start)
+        return find_repository(self._git, self._start, meets=True)
 
     @cached_property
     def _look(self) -> Look:
-        return Look(self._git, self._repository)
+        return Look(self._git, self._repository, lists_ignored=self.may_run)
+
+    @cached_property
+    def _watch(self) -> TreeWatch:
+        return TreeWatch(self._git, self._repository, self._look)
