@@ -146,9 +146,7 @@ class Clock:
 
     def lstat(self, path):
         found = os.lstat(path)
-        return SimpleNamespace(
-            st_ino=found.st_ino, st_mode=found.st_mode, st_ctime_ns=self.now_ns
-        )
+        return SimpleNamespace(st_ino=found.st_ino, st_mode=found.st_mode, st_ctime_ns=self.now_ns)
 
 
 def test_new_files_are_seen_unless_they_are_ignored(repository, watched):
@@ -339,12 +337,30 @@ def test_a_command_that_uses_git(repository, commands):
     assert watched.tree.processes <= 6
 
 
-@pytest.mark.parametrize("setting", ["core.autocrlf=true", "core.fileMode=false"])
-def test_files_that_git_sees_in_another_way(repository, setting):
-    repository.git("config", *setting.split("="))
-    repository.git("checkout", "-q", "-f", "work")
+@pytest.mark.parametrize("text", ["1\n", "1\r\n", "2\r\n", "1\r\n\n"])
+def test_line_ends_that_git_sees_in_another_way(repository, text):
+    repository.git("config", "core.autocrlf", "true")
+    for path in ("a", "b"):
+        (repository.path / path).unlink()
+    repository.git("checkout", "-q", "a", "b")
+    assert (repository.path / "a").read_bytes() == b"1\r\n"
+    repository.write("b", "x\n")
     watched = Watched(repository)
-    for path, text in (("a", "1\r\n"), ("b", "2\r\n"), ("d/a", "1\n")):
+    before = {path: (repository.path / path).read_bytes() for path in ("a", "b", "d/a")}
+    for path in before:
+        (repository.path / path).write_bytes(text.encode())
+
+    # What was other line ends is told as a change, though it may be none.
+    changed = {path for path, held in before.items() if held != text.encode()}
+    assert changed <= set(watched.changed()) <= changed | {"a"}
+    assert watched.changes() == afresh(repository)
+
+
+def test_modes_at_which_git_does_not_look(repository):
+    repository.git("config", "core.fileMode", "false")
+    repository.write("b", "x\n")
+    watched = Watched(repository)
+    for path, text in (("a", "1\n"), ("b", "y\n"), ("d/a", "2\n")):
         repository.write(path, text)
         (repository.path / path).chmod(0o755)
     watched.changed()
@@ -381,15 +397,25 @@ def test_what_came_after_git_had_looked_and_before_commands_run(repository):
     tree = WorkTree(str(repository.path))
     tree.may_run = True
     tree.changes(ALL)
-    repository.write("d/x.log", "x")
-    repository.write("d/new", "x")
-    repository.write("n/new", "x")
+    for path in ("x.log", "d/x.log", "d/new", "n/new", "new"):
+        repository.write(path, "x")
     before = tree.look_around()
-    repository.write("d/x.log", "y")
-    repository.write("d/new", "y")
+    for path in ("x.log", "d/x.log", "d/new", "new"):
+        repository.write(path, "y")
 
     assert before == {}
-    assert sorted(tree.look_around()) == ["d/new"]
+    assert sorted(tree.look_around()) == ["d/new", "new"]
+    assert tree.processes <= 4
+
+
+def test_whoever_did_not_say_that_commands_may_run(repository):
+    repository.write("build/x", "x")
+    tree = WorkTree(str(repository.path))
+    tree.changes(ALL)
+    tree.look_around()
+    repository.write("build/x", "y")
+
+    assert tree.look_around() == {}
 
 
 NAMES = ["a", "b", "d/a", "d/e/b", "d/new", "n/m/new", "x.log", "build/x", "build/y", "é", "d"]

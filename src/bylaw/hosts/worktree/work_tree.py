@@ -15,9 +15,10 @@ Git is asked once more
 - where another branch than the likely one is the default, or none (`rev-list`: the first commit);
 - where the settings of the repository include other files;
 - where there is no commit, or was none when a prompt was submitted;
-- after commands of which files alone do not tell what git makes of them: they wrote the index, moved
-  HEAD, changed modes, or a tracked file that holds carriage returns or `$Id`;
-- twice after each command that changed a `.gitignore` at work, or `.git/info/exclude`.
+- after commands, if files alone do not tell what git makes of them: the index was written, HEAD was
+  moved, a mode was changed, or a tracked file that holds carriage returns or `$Id`;
+- after each command that changed a `.gitignore` or `.git/info/exclude`: for what is ignored now,
+  and then perhaps again for what comes.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 class WorkTree:
     """The work tree of a folder, looked at once; after `forget` it is looked at again.
 
-    Whoever may `look_around` says so by `may_run`, before anything is looked at. Everything here
-    raises BylawError if git cannot tell.
+    Whoever may come to `look_around` better says so by `may_run` before: else git is asked twice.
+    Everything here raises BylawError if git cannot tell.
     """
 
     def __init__(self, start: str = ".", program: str = "") -> None:
@@ -75,7 +76,7 @@ class WorkTree:
 
     @property
     def seen(self) -> Mapping[str, str] | None:
-        """What `look_around` gave last, None if nobody has looked since everything was forgotten."""
+        """What `look_around` gave last; None if nobody has asked since everything was forgotten."""
         return self._watch.seen if "_watch" in self.__dict__ else None
 
     def look_around(self) -> Mapping[str, str]:
@@ -106,9 +107,10 @@ class WorkTree:
         self.__dict__.pop("_look", None)
 
     def look_again(self) -> None:
-        """Commands were run: look again at files; commits are what they were unless HEAD is not."""
+        """See what commands did; without a `look_around` none has done anything."""
         watch = self.__dict__.pop("_watch", None)
-        self._look = self._look.again(watch and watch.status())
+        if watch is not None:
+            self._look = self._look.again(watch.status())
 
     def hang_up(self) -> None:
         """Nobody will ask git for a while: what still runs of it ends."""
@@ -129,4 +131,6 @@ class WorkTree:
 
     @cached_property
     def _watch(self) -> TreeWatch:
+        if not self._look.lists_ignored:  # nobody has said that commands may run
+            self._look = Look(self._git, self._repository, lists_ignored=True)
         return TreeWatch(self._git, self._repository, self._look)

@@ -20,13 +20,14 @@ _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
 
 
 class Content(NamedTuple):
-    """What a file is: a digest of its content, and what git would call that without filters.
+    """What a file is: a digest of its content, what git would call that without filters, its size.
 
     The digest of nothing is the empty text.
     """
 
     digest: str
     version: Version | None
+    size: int = 0
 
 
 NOTHING = Content("", None)
@@ -53,7 +54,8 @@ class Contents:
             return NOTHING
         if S_ISDIR(seen.found.st_mode):
             return _nested(f"{self._files.top}/{as_text(path)}")
-        return Content(digest, Version(_mode(seen.found), seen.blob.hexdigest()))
+        version = Version(_mode(seen.found), seen.blob.hexdigest())
+        return Content(digest, version, seen.found.st_size)
 
 
 class _Seen:

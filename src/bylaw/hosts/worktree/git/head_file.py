@@ -22,7 +22,8 @@ def git_folder(top: str) -> str:
 
 def shared_folder(folder: str) -> str:
     """Where a repository keeps what all of its work trees share."""
-    return joined(folder, _line(f"{folder}/commondir")) if is_there(f"{folder}/commondir") else folder
+    elsewhere = f"{folder}/commondir"
+    return joined(folder, _line(elsewhere)) if is_there(elsewhere) else folder
 
 
 def head_commit(folder: str) -> str:

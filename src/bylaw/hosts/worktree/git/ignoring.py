@@ -40,9 +40,7 @@ class Ignoring:
 
     def _of(self, paths: list[bytes]) -> Iterator[bytes]:
         question = b"".join(_HERE + path.removesuffix(b"/") + b"\0" for path in paths)
-        answer = self._git.ask(
-            self._root, *_QUESTION, question=question + self._end, end=self._end
-        )
+        answer = self._git.ask(self._root, *_QUESTION, question=question + self._end, end=self._end)
         patterns = answer.split(b"\0")[2::_PARTS]
         for path, pattern in zip(paths, patterns, strict=False):  # behind them, that of the end
             if pattern and not pattern.startswith(b"!"):

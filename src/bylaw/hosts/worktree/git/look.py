@@ -61,7 +61,7 @@ class Look:
         self.exclude_then: FileStamp | None = None
         self._git = git
         self._repository = repository
-        self._lists_ignored = lists_ignored
+        self.lists_ignored = lists_ignored
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
         self._prompts: dict[str, Baseline | None] = {}
@@ -72,12 +72,12 @@ class Look:
         self.began = Moment()
         self.index_then = self._repository.index_stamp()
         self.exclude_then = self._repository.exclude_stamp()
-        question = _WITH_IGNORED if self._lists_ignored else _STATUS
+        question = _WITH_IGNORED if self.lists_ignored else _STATUS
         return read_status(self._git.output(self._repository.root, *question))
 
     def again(self, status: GitStatus | None = None) -> Look:
         """A look at the files as they are now; git is asked for their status if none is given."""
-        look = Look(self._git, self._repository, lists_ignored=self._lists_ignored)
+        look = Look(self._git, self._repository, lists_ignored=self.lists_ignored)
         if status is not None:
             look.__dict__["status"] = status
         if "status" in self.__dict__ and look.status.commit == self.status.commit:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.worktree.git.contents import Content
     from bylaw.hosts.worktree.git.git_output import GitStatus, Version
-    from bylaw.hosts.worktree.git.repository import Repository
+    from bylaw.hosts.worktree.git.index_file import IndexFile
 
 MAX_READ = 16 << 20
 _FILE_MODES = ("100644", "100755")
@@ -33,16 +33,19 @@ class OnlyGitCanTellError(Exception):
 class Patch:
     """What the status of one repository becomes.
 
-    `committed` gives a file as HEAD has it, `there` are the files that were there when git looked.
+    `index` is that of the status, `committed` gives a file as HEAD has it, `there` are the files
+    that were there when git looked.
     """
 
     def __init__(
         self,
-        repository: Repository,
+        root: str,
+        index: IndexFile,
         committed: Callable[[bytes], Version | None],
         there: Container[bytes],
     ) -> None:
-        self._repository, self._committed, self._there = repository, committed, there
+        self._root, self._index = root, index
+        self._committed, self._there = committed, there
 
     def of(self, status: GitStatus, now: Mapping[bytes, Content]) -> GitStatus:
         """The status by now, given what changed is by now; OnlyGitCanTellError."""
@@ -70,7 +73,7 @@ class Patch:
         return self._tracked(path, content, known.head, known.index, known.mode)
 
     def _was_clean(self, path: bytes, content: Content) -> Dirty | None:
-        if self._repository.may_hide_files():
+        if not self._index.is_plain:
             raise OnlyGitCanTellError
         version = self._committed(path) if path in self._there else None
         if version is None:
@@ -87,7 +90,7 @@ class Patch:
         if now is None or now.mode not in (mode or now.mode, index.mode):
             raise OnlyGitCanTellError
         if now.name == index.name:
-            if now.mode != index.mode:
+            if now.mode != index.mode or self._index.size(path) not in (0, content.size):
                 raise OnlyGitCanTellError
             as_index = Dirty(head, index, now.mode, is_there=True, as_in_index=True)
             return None if head == index else as_index
@@ -97,7 +100,7 @@ class Patch:
 
     def _may_be_converted(self, path: bytes) -> bool:
         try:
-            data = regular_bytes(f"{self._repository.root}/{as_text(path)}", MAX_READ, links=False)
+            data = regular_bytes(f"{self._root}/{as_text(path)}", MAX_READ, links=False)
         except (OSError, ValueError):
             return True
         return len(data) > MAX_READ or any(sign in data for sign in _CONVERTED)

@@ -1,8 +1,8 @@
 """A folder → the git repository that it lies in: its top, and the branches to compare with.
 
-Git is asked once for all of it. Where HEAD left the default branch can be asked only of a branch that
-is there, or all else is left unsaid; so the likely one is asked for, and if that was wrong, git is
-asked again without it.
+Git is asked once for all of it. Where HEAD left a branch can be asked only of a branch that is
+there, else git says nothing at all: so the likely default branch is asked for, and where that was
+wrong, git is asked again.
 """
 
 from __future__ import annotations
@@ -87,16 +87,6 @@ class Repository(Struct, frozen=True):
     def index_stamp(self) -> FileStamp | None:
         """By which one sees that somebody has written the index."""
         return _stamp(f"{self.folder}/index")
-
-    def may_hide_files(self) -> bool:
-        """Whether the index may have files of which git was told that they are not in the work tree.
-
-        The second version of its format cannot say so, and is what git writes where it can.
-        """
-        try:
-            return regular_bytes(f"{self.folder}/index", 8)[4:8] != b"\0\0\0\2"
-        except (OSError, ValueError):
-            return True
 
     def exclude_stamp(self) -> FileStamp | None:
         """By which one sees that somebody has changed what is ignored in all work trees."""
@@ -199,7 +189,7 @@ def _candidates(found: set[str]) -> Iterator[str]:
 
 def _stamp(path: str) -> FileStamp | None:
     try:
-        found = os.stat(as_bytes(path))
+        found = os.lstat(as_bytes(path))
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

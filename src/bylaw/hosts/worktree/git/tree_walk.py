@@ -101,11 +101,21 @@ class Ground:
         self.ignored = {*ignored, *OURS}
         self.found.clear()
 
-    def changed_since(self, moment: Moment) -> tuple[bytes, ...]:
-        """The folders in which something came or went, or which came from elsewhere."""
-        folders = self.entered - {_TOP} - _AROUND_OURS
-        stamps = ((path, _folder_stamp(self.top + path)) for path in folders)
-        return tuple(path for path, stamp in stamps if moment.may_precede(stamp & _TIME))
+    def new_since(self, moment: Moment) -> list[bytes]:
+        """The files that may have come after a moment, alone or with their folder."""
+        folders = tuple(
+            path
+            for path in self.entered - {_TOP} - _AROUND_OURS
+            if moment.may_precede(_folder_stamp(self.top + path) & _TIME)
+        )
+        at_top = (path for path in self.files if b"/" not in path)
+        below = (path for path in self.files if path.startswith(folders)) if folders else ()
+        return [*(path for path in at_top if self._is_newer(path, moment)), *below]
+
+    def _is_newer(self, path: bytes, moment: Moment) -> bool:
+        with suppress(OSError):  # else it is gone
+            return moment.may_precede(os.lstat(self.top + path).st_ctime_ns)
+        return False
 
 
 class Walk:

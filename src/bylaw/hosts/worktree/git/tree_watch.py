@@ -1,8 +1,8 @@
 """A work tree, looked at again and again → the files that are not what they were at first (DW-A22).
 
-Git tells its status once. After that, files are told apart by what the system says of them, and only
-those that look different are read; of one that was as committed, the commit tells what it was. Git is
-asked again
+Git tells its status once. After that, files are told apart by what the system says of them, and
+only those that look different are read; of one that was as committed, the commit tells what it was.
+Git is asked again
 
 - which new files it ignores: one process answers that at all looks, see `ignoring`;
 - for its status, where a `.gitignore` changed that may be about files that were there before.
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.worktree.git.contents import NOTHING, Contents
 from bylaw.hosts.worktree.git.head_file import head_commit
 from bylaw.hosts.worktree.git.ignoring import Ignoring
+from bylaw.hosts.worktree.git.index_file import IndexFile
 from bylaw.hosts.worktree.git.patched_status import OnlyGitCanTellError, Patch
 from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.hosts.worktree.git.tree_walk import Ground, Walk, moved_files
@@ -41,6 +42,7 @@ class TreeWatch:
         self.seen: dict[str, str] | None = None
         self._repository = repository
         self._look = look
+        self._index = IndexFile(repository.folder, repository.hash)
         self._ignoring = Ignoring(git, repository.root)
         self._ground = Ground(repository.root, look.status.ignored, self._is_repository)
         # At the first look: all files, and what those held that may not have been as committed.
@@ -67,7 +69,7 @@ class TreeWatch:
         """What git would say at the last look; None if only git can tell."""
         if self._look.index_then != self._repository.index_stamp() or not self._is_same_head():
             return None
-        patch = Patch(self._repository, self._committed, self._then)
+        patch = Patch(self._repository.root, self._index, self._committed, self._then)
         try:
             return patch.of(self._look.status, self._now)
         except OnlyGitCanTellError:
@@ -80,7 +82,7 @@ class TreeWatch:
         walk = Walk(self._ground, takes_new=True)
         self._moment, self._stamps = walk.moment, walk.stamps
         self._stamps |= dict.fromkeys(walk.repositories, 0)
-        new = self._new_since(self._look.began)
+        new = [path for path in self._ground.new_since(self._look.began) if path not in dirty]
         for path in self._ignored_of(new):
             del self._stamps[path]
             self._ground.reject(path)
@@ -88,12 +90,6 @@ class TreeWatch:
         contents = self._contents()
         unsure = {*dirty, *new, *walk.repositories}
         self._held = {path: contents.of(path) for path in unsure & self._then}
-
-    def _new_since(self, moment: Moment) -> list[bytes]:
-        """What may have come after git had looked."""
-        folders, dirty = self._ground.changed_since(moment), self._look.status.files
-        found = [path for path in self._stamps if path.startswith(folders)] if folders else []
-        return [path for path in found if path not in dirty]
 
     def _ignored_of(self, paths: list[bytes]) -> list[bytes]:
         ignored = self._ignoring.of(paths) if paths else ()
@@ -114,6 +110,7 @@ class TreeWatch:
         """What is ignored is not what it was."""
         self._ignoring.forget()
         self._look = self._look.again()
+        self._index = IndexFile(self._repository.folder, self._repository.hash)
         self._ground.ignore(self._look.status.ignored)
         self._compare(Walk(self._ground, takes_new=True))
 
@@ -140,7 +137,9 @@ class TreeWatch:
         if path in self._held:
             return self._held[path].digest == content.digest
         committed = self._committed(path)
-        return committed is not None and committed == content.version
+        if committed is None or committed != content.version:
+            return False
+        return self._index.size(path) in (0, content.size)
 
     def _committed(self, path: bytes) -> Version | None:
         return self._look.committed.version(path)
