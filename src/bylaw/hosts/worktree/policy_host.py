@@ -17,7 +17,6 @@ from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
 from bylaw.hosts.worktree.progress import no_words
-from bylaw.hosts.worktree.prompt_files import owner_of
 from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.effects import EntryWrite, OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
@@ -184,7 +183,7 @@ class FilePolicies:
             self.tree.look_again()
         self._has_run = self._has_run and not is_first
         wanted = self._wanted | {CompareTo(need.key)}
-        found = self.tree.changes(wanted, owner_of(event.session))
+        found = self.tree.changes(wanted, event.session)
         for note in self.tree.notes:
             self._tell(note)
         return found
@@ -220,13 +219,13 @@ class FilePolicies:
             for one in self.queue.open_entries()
             if self._wants_abandoned or one.policy_name in asking
         ]
-        theirs = self._prompts_of_others(event) if found else frozenset()
+        theirs = self._prompts_of_others(event, {one.baseline_ref for one in found})
         return {one.trigger_hash: one.fact for one in found if one.baseline_ref not in theirs}
 
-    def _prompts_of_others(self, event: Event) -> frozenset[str]:
-        if CompareTo.PROMPT not in self._wanted:
+    def _prompts_of_others(self, event: Event, refs: set[str]) -> frozenset[str]:
+        if not refs or CompareTo.PROMPT not in self._wanted:
             return frozenset()
-        return prompts_of_others(self.tree.root, owner_of(event.session))
+        return prompts_of_others(self.tree.root, event.session, refs)
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
         from bylaw.hosts.worktree.entry_writes import write_entry  # noqa: PLC0415 - see above
@@ -249,7 +248,7 @@ class FilePolicies:
 
     def _capture(self, _due: Due, event: Event) -> StepOutcome:
         self.tree.forget()
-        path = self.tree.capture(event.at / 1000, owner_of(event.session))
+        path = self.tree.capture(event.at / 1000, event.session)
         return StepOutcome(EffectStatus.OK, {"result": path})
 
     def _tell(self, what: str) -> None:

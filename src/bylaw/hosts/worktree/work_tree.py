@@ -32,7 +32,6 @@ from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.hosts.worktree.git.repository import find_repository
 from bylaw.hosts.worktree.git.tree_watch import TreeWatch
-from bylaw.hosts.worktree.prompt_files import SHARED
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
 
@@ -70,9 +69,9 @@ class WorkTree:
         """What was compared where it is not what one would expect."""
         return tuple(self._look.notes) if "_look" in self.__dict__ else ()
 
-    def changes(self, wanted: Collection[CompareTo], owner: str = SHARED) -> Changes:
-        """The files that differ from these baselines; `owner` says whose prompt counts."""
-        return self._look.changes(wanted, owner) if wanted else Changes()
+    def changes(self, wanted: Collection[CompareTo], session: str = "") -> Changes:
+        """The files that differ from these baselines; `session` says whose prompt counts."""
+        return self._look.changes(wanted, session) if wanted else Changes()
 
     @property
     def seen(self) -> Mapping[str, str] | None:
@@ -86,7 +85,7 @@ class WorkTree:
         """
         return self._watch.look()
 
-    def capture(self, now: float | None = None, owner: str = SHARED) -> str:
+    def capture(self, now: float | None = None, session: str = "") -> str:
         """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
         status = self._look.status
         return write_baseline(
@@ -97,7 +96,7 @@ class WorkTree:
             digests=self._look.digests(),
             staged_alone=self._look.staged(),
             now=now,
-            owner=owner,
+            session=session,
         )
 
     def forget(self) -> None:

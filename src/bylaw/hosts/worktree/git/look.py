@@ -25,7 +25,7 @@ from bylaw.model.facts import Changes, ChangeSet
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from bylaw.hosts.worktree.baselines import Baseline
+    from bylaw.hosts.worktree.baselines import Captured
     from bylaw.hosts.worktree.git.git import Git
     from bylaw.hosts.worktree.git.git_output import Difference, GitStatus, Version
     from bylaw.hosts.worktree.git.repository import FileStamp, Repository
@@ -64,7 +64,7 @@ class Look:
         self.lists_ignored = lists_ignored
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
-        self._prompts: dict[str, Baseline | None] = {}
+        self._prompts: dict[str, Captured | None] = {}
 
     @cached_property
     def status(self) -> GitStatus:
@@ -92,9 +92,9 @@ class Look:
         request = f"{self._repository.empty_tree} {self._tree(self.status.commit)}"
         return Committed(self._differences([request]) if self.status.commit else b"")
 
-    def changes(self, wanted: Collection[CompareTo], owner: str) -> Changes:
+    def changes(self, wanted: Collection[CompareTo], session: str) -> Changes:
         """The work tree against baselines; BylawError if git cannot tell."""
-        prompt = self._prompt(owner) if CompareTo.PROMPT in wanted else None
+        prompt = self._prompt(session) if CompareTo.PROMPT in wanted else None
         commits = {name: self._commit(name, prompt) for name in CompareTo if name in wanted}
         self._load(set(commits.values()))
         sets = {name: self._change_set(name, commit, prompt) for name, commit in commits.items()}
@@ -137,22 +137,22 @@ class Look:
             if dirty.is_staged_alone
         }
 
-    def _prompt(self, owner: str) -> Baseline | None:
-        if owner not in self._prompts:
-            found = latest_baseline(self._repository.root, self.notes, owner)
+    def _prompt(self, session: str) -> Captured | None:
+        if session not in self._prompts:
+            found = latest_baseline(self._repository.root, self.notes, session)
             if found is None:
                 self.notes.append("no prompt was captured: `prompt` is compared with HEAD")
-            self._prompts[owner] = found
-        return self._prompts[owner]
+            self._prompts[session] = found
+        return self._prompts[session]
 
     @cached_property
     def _comparison(self) -> Comparison:
         return Comparison(self.status, self._contents)
 
-    def _commit(self, name: CompareTo, prompt: Baseline | None) -> str:
+    def _commit(self, name: CompareTo, prompt: Captured | None) -> str:
         """What a baseline stands for; the empty text for no commit at all."""
         if name is CompareTo.PROMPT:
-            return self.status.commit if prompt is None else prompt.commit
+            return self.status.commit if prompt is None else prompt.baseline.commit
         return self._anchors.base if name is CompareTo.BASE else self._anchors.tip
 
     @cached_property
@@ -185,7 +185,7 @@ class Look:
         first = self._git.output(self._repository.root, *question).decode().strip()
         return _Anchors(first, first)
 
-    def _change_set(self, name: CompareTo, commit: str, prompt: Baseline | None) -> ChangeSet:
+    def _change_set(self, name: CompareTo, commit: str, prompt: Captured | None) -> ChangeSet:
         compare = self._comparison
         if name is not CompareTo.PROMPT or prompt is None:
             ref = commit or self._repository.empty_tree
@@ -193,12 +193,12 @@ class Look:
             return ChangeSet(
                 ref=ref, files=in_order(compare.changed(known), compare.only_in_index(known, {}))
             )
-        then, staged = _by_file(prompt.digests), _by_file(prompt.staged)
+        then, staged = _by_file(prompt.baseline.digests), _by_file(prompt.baseline.staged)
         if commit not in self._known:
             self.notes.append("the commit of the last prompt is gone: HEAD counts in its place")
         known = self._known.get(commit, {})
         files = in_order(self._since(commit, then), compare.only_in_index(known, staged))
-        return ChangeSet(ref=prompt.timestamp, files=files)
+        return ChangeSet(ref=prompt.ref, files=files)
 
     def _since(self, commit: str, captured: Mapping[bytes, str]) -> list[ChangedFile]:
         differences = self._known.get(commit, {})
