@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 from bylaw.dialects.file_policies.written import CompareTo
-from bylaw.hosts.worktree.prompt_files import owner_of
 from bylaw.hosts.worktree.work_tree import WorkTree
 
 ALL = tuple(CompareTo)
@@ -68,7 +67,7 @@ class Repository:
     def changes(self, *wanted, start="", session=""):
         """Look anew; what was looked with is kept in `seen`."""
         self.seen = WorkTree(str(self.path / start))
-        return self.seen.changes(wanted or ALL, owner_of(session))
+        return self.seen.changes(wanted or ALL, session)
 
     def changed(self, baseline=BASE, session=""):
         """Status by path."""
@@ -83,4 +82,4 @@ class Repository:
 
     def capture(self, now=None, session=""):
         """A prompt is submitted."""
-        return WorkTree(str(self.path)).capture(now, owner_of(session))
+        return WorkTree(str(self.path)).capture(now, session)

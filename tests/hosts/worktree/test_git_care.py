@@ -81,7 +81,7 @@ def counting(tmp_path):
     return str(program), lambda: log.read_text().splitlines() if log.exists() else []
 
 
-def test_all_baselines_together_take_four_processes(repository, tmp_path):
+def test_all_baselines_together_take_three_processes(repository, tmp_path):
     """Facts bug 2, DW-130: however often somebody asks."""
     program, started = counting(tmp_path)
     tree = WorkTree(str(repository.path), program=program)
@@ -95,21 +95,20 @@ def test_all_baselines_together_take_four_processes(repository, tmp_path):
 
     assert changes == again
     assert len({changes.base.ref, changes.default_tip.ref, changes.prompt.ref}) == 3
-    assert len(started()) - one_by_one == whole.processes == 4
-    # Asked one after the other, only the differences take a process each.
-    assert one_by_one == tree.processes == 6
+    assert len(started()) - one_by_one == whole.processes == 3
+    assert one_by_one == tree.processes == 3
 
 
-def test_where_head_is_every_baseline_two_or_three_are_enough(repository, tmp_path):
+def test_where_head_is_every_baseline_two_are_enough(repository, tmp_path):
     repository.git("checkout", "-q", "-f", "--detach", "origin/main")
     program, started = counting(tmp_path)
 
     WorkTree(str(repository.path), program=program).changes([BASE])
 
-    assert len(started()) == 3
+    assert len(started()) == 2
     repository.capture()
     WorkTree(str(repository.path), program=program).changes([PROMPT])
-    assert len(started()) == 5
+    assert len(started()) == 4
 
 
 def test_git_starts_no_process_of_its_own(repository, tmp_path):
@@ -205,7 +204,7 @@ def test_filters_of_included_settings_are_not_run_either(repository, tmp_path):
     repository.changes(BASE)
 
     assert ran(tmp_path) == []
-    assert repository.seen.processes == 5
+    assert repository.seen.processes == 4
 
 
 def test_nor_those_of_the_settings_of_a_worktree(repository, tmp_path):

@@ -317,20 +317,6 @@ def test_many_files(repository):
     assert digests == {f"many/{n}": of(str(n)) for n in range(600)}
 
 
-def test_dirty_files_tell_what_was_done_in_between(repository):
-    """DW-A22: also to files that git does not know."""
-    repository.write("a", "2\n")
-    repository.write("new", "x")
-    tree = WorkTree(str(repository.path))
-    before = tree.dirty()
-    repository.write("new", "y")
-    (repository.path / "b").unlink()
-    tree.forget()
-
-    assert before == {"a": of("2\n"), "new": of("x")}
-    assert tree.dirty() == {"a": of("2\n"), "b": "", "new": of("y")}
-
-
 @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
 def test_of_what_git_is_told_not_to_look_at_the_work_tree_is_not_seen(repository, flag):
     """As `docs/policies.md` says; what is in a commit is."""

@@ -352,4 +352,4 @@ def test_all_three_together(repository):
     assert [file.path for file in changes.base.files] == ["one", "two"]
     assert [file.path for file in changes.prompt.files] == ["two"]
     assert changes.base.ref == changes.default_tip.ref == left
-    assert repository.seen.processes == 4
+    assert repository.seen.processes == 3

@@ -1,13 +1,16 @@
 """Baselines of prompts belong to sessions: which of them counts for whom, and how long."""
 
+import json
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 import pytest
 from git_repository import PROMPT, Repository
 
-from bylaw.hosts.worktree import prompt_files
+from bylaw.hosts.worktree import baselines, prompt_files
 from bylaw.hosts.worktree.baselines import MAX_REMOVED, prompts_of_others
 from bylaw.hosts.worktree.prompt_files import owner_of
 
@@ -30,6 +33,25 @@ def names(repository):
     return {path.name for path in (repository.path / FOLDER).iterdir()}
 
 
+def sessions(repository):
+    """Whose baselines there are, by name."""
+    folder = repository.path / FOLDER
+    found = {path.name: json.loads(path.read_text()) for path in folder.glob("prompt_*.json")}
+    return {name: one.get("session", "") for name, one in found.items()}
+
+
+def ref(repository, session=""):
+    return repository.changes(PROMPT, session=session).prompt.ref
+
+
+def write_as_before(repository, second, session, **more):
+    """As earlier versions wrote it: the session stands in the name, by its digest."""
+    digest = sha256(session.encode()).hexdigest()[:16]
+    held = {"timestamp": "2024-01-16T12:00:00Z", "commit": repository.head, "staged_files": [],
+            "untracked_files": [], "digests": {}, **more}  # fmt: skip
+    return repository.write(f"{FOLDER}/prompt_{second}.{digest}.json", json.dumps(held))
+
+
 def test_a_prompt_of_another_session_is_no_beginning_of_ours(repository):
     """Facts bug 21, DW-126."""
     repository.capture(NOON, "one")
@@ -49,32 +71,163 @@ def test_a_prompt_of_another_session_is_no_beginning_of_ours(repository):
 
 
 def test_prompts_of_two_sessions_in_one_second(repository):
-    """Entries are told apart by it, so the second one gets the next."""
+    """DW-A40, DW-A41: numbered within the second, and entries of one are none of the other."""
     first = repository.capture(NOON, "one")
     repository.write("a", "2")
     second = repository.capture(NOON, "two")
 
-    assert (f"prompt_{NOON}." in first, f"prompt_{NOON + 1}." in second) == (True, True)
+    assert first == f"{FOLDER}/prompt_{NOON}.json"
+    assert second == f"{FOLDER}/prompt_{NOON}-2.json"
     assert since(repository, "one") == ["a"]
     assert since(repository, "two") == []
+    assert ref(repository, "one") == "2024-01-16T12:00:00Z"
+    assert ref(repository, "two") == "2024-01-16T12:00:00Z-2"
 
 
-def test_sessions_that_capture_at_once_have_seconds_of_their_own(repository):
+def test_each_prompt_has_a_ref_of_its_own(repository):
+    """DW-A41: also two of one session within one second."""
+    refs = []
+    for _ in range(3):
+        repository.capture(NOON, "one")
+        refs.append(ref(repository, "one"))
+
+    assert refs == [f"2024-01-16T12:00:00Z{number}" for number in ("", "-2", "-3")]
+
+
+def test_sessions_that_capture_at_once_share_a_second_and_no_file(repository):
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda n: repository.capture(NOON, f"s{n}"), range(8)))
 
-    seconds = [file.second for file in prompt_files.prompt_files(names(repository))]
-    assert len({*found}) == len({*seconds}) == len(seconds) == 8
+    assert len({*found}) == 8
+    numbers = [file.number for file in prompt_files.prompt_files(names(repository))]
+    assert sorted(numbers) == [*range(1, 9)]
+    assert {*sessions(repository).values()} == {f"s{number}" for number in range(8)}
+    assert len({ref(repository, f"s{number}") for number in range(8)}) == 8
 
 
-@pytest.mark.parametrize("session", ["s", "../../../escaped", "a/b", "é\n\0", "\udcff", "x" * 9999])
+CAPTURE = """import sys
+from bylaw.hosts.worktree.work_tree import WorkTree
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(5):
+    print(WorkTree(sys.argv[1]).capture(int(sys.argv[2]), sys.argv[3] + str(number % 2)))
+"""
+
+
+def test_processes_that_capture_at_once_keep_all(repository):
+    arguments = [sys.executable, "-c", CAPTURE, str(repository.path), str(NOON)]
+    started = [
+        subprocess.Popen(
+            [*arguments, f"s{number}-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for number in range(6)
+    ]
+    assert [one.stdout.readline() for one in started] == ["ready\n"] * 6
+    paths = [path for one in started for path in one.communicate("go\n", timeout=60)[0].split()]
+
+    numbers = ("", *(f"-{number}" for number in range(2, 31)))
+    assert {*paths} == {f"{FOLDER}/prompt_{NOON}{number}.json" for number in numbers}
+    found = list(sessions(repository).values())
+    assert {name: found.count(name) for name in found} == {
+        f"s{number}-{which}": 3 - which for number in range(6) for which in (0, 1)
+    }
+
+
+@pytest.mark.parametrize(
+    "session", ["s", "../../../escaped", "a/b", 'é\n\0"', "\udcff", "x" * 9999]
+)
 def test_a_name_of_a_session_may_hold_anything(repository, session):
     path = repository.capture(NOON, session)
+    repository.write("a", "2")
+    repository.capture(NOON, "another")
 
-    digest = sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    assert path == f"{FOLDER}/prompt_{NOON}.{digest}.json"
-    assert (repository.path / path).is_file()
-    assert since(repository, session) == []
+    assert path == f"{FOLDER}/prompt_{NOON}.json"
+    named = sessions(repository)[f"prompt_{NOON}.json"]
+    assert named == session.replace("\udcff", "\\udcff")
+    assert since(repository, session) == ["a"]
+
+
+def count_reads(monkeypatch):
+    read, asked = baselines.regular_bytes, []
+
+    def counted(name, at_most, **how):
+        asked.append((name, at_most))
+        return read(name, at_most, **how)
+
+    monkeypatch.setattr(baselines, "regular_bytes", counted)
+    return asked
+
+
+def test_of_many_files_no_more_are_read_than_tell_the_latest_of_a_session(repository, monkeypatch):
+    for number in range(200):
+        repository.write(
+            f"{FOLDER}/prompt_{NOON + number}.json",
+            json.dumps(
+                {"session": f"s{number}", "timestamp": "2024-01-16T12:00:00Z",
+                 "commit": repository.head, "staged_files": [], "untracked_files": [],
+                 "digests": {}}, separators=(",", ":"),
+            ),
+        )  # fmt: skip
+    repository.capture(NOON + 300, "mine")
+    repository.capture(NOON + 301, "other")
+    asked = count_reads(monkeypatch)
+
+    assert since(repository, "mine") == []
+    # The beginning of two tells whose they are, then the one that counts is read.
+    assert [name for name, _ in asked] == [
+        f"prompt_{NOON + 301}.json", f"prompt_{NOON + 300}.json", f"prompt_{NOON + 300}.json"
+    ]  # fmt: skip
+    asked.clear()
+    assert since(repository, "new") == []
+    assert {size for _, size in asked} == {1024}, "of the others nothing but the beginning"
+    asked.clear()
+    refs = {ref(repository, "other"), repository.head}
+    asked.clear()
+    assert prompts_of_others(str(repository.path), "mine", refs) == refs - {repository.head}
+    assert len(asked) == 1, "only of what entries refer to"
+
+
+def test_files_that_earlier_versions_wrote_are_read(repository):
+    write_as_before(repository, NOON, "one")
+    repository.write("a", "2")
+    repository.capture(NOON + 5, "two")
+    repository.write("b", "2")
+
+    assert since(repository, "one") == ["a", "b"]
+    assert ref(repository, "one") == "2024-01-16T12:00:00Z"
+    assert since(repository, "two") == ["b"]
+
+    repository.capture(NOON + 10, "one")
+    assert since(repository, "one") == []
+
+
+def test_a_prompt_in_the_second_of_an_earlier_version_has_another_ref(repository):
+    write_as_before(repository, NOON, "one")
+    path = repository.capture(NOON, "two")
+
+    assert path == f"{FOLDER}/prompt_{NOON}-2.json"
+    assert ref(repository, "two") != ref(repository, "one")
+
+
+def test_what_entries_of_others_refer_to(repository):
+    """An entry is for the session to answer that was shown it."""
+    for number, session in enumerate(["one", "two", ""]):
+        repository.capture(NOON + number, session)
+    write_as_before(repository, NOON + 3, "three")
+    (repository.path / FOLDER / f"prompt_{NOON + 4}.json").write_text("{")
+    refs = [f"2024-01-16T12:00:0{number}Z" for number in range(6)]
+
+    def of_others(session):
+        found = prompts_of_others(str(repository.path), session, refs)
+        return [number for number, one in enumerate(refs) if one in found]
+
+    assert of_others("one") == [1, 3]
+    assert of_others("two") == [0, 3]
+    assert of_others("three") == [0, 1]
+    assert of_others("") == of_others("new") == [0, 1, 3]
+    (repository.path / FOLDER / f"prompt_{NOON + 2}.json").unlink()
+    assert of_others("") == [0, 1], "without a shared one, the last session counts"
+    assert prompts_of_others(str(repository.path), "one", []) == frozenset()
 
 
 @pytest.mark.parametrize("session", ["", "default", "worktree"])
@@ -125,16 +278,38 @@ def test_of_its_own_that_cannot_be_read_the_older_one_takes_the_place(repository
     repository.capture(NOON, "one")
     repository.write("a", "2")
     repository.capture(NOON + 1, "two")
-    (repository.path / repository.capture(NOON + 2, "one")).write_text("{")
+    broken = repository.path / repository.capture(NOON + 2, "one")
+    for text in (broken.read_text()[:-1], "{"):
+        broken.write_text(text)
 
-    assert since(repository, "one") == ["a"]
-    assert "cannot be read: an older one counts" in repository.seen.notes[0]
+        assert since(repository, "one") == ["a"]
+        note = f"the baseline `{broken.name}` cannot be read: an older one counts"
+        assert repository.seen.notes == (note,)
+
+
+def test_what_is_broken_of_another_session_is_not_told(repository):
+    repository.capture(NOON, "one")
+    broken = repository.path / repository.capture(NOON + 1, "two")
+    broken.write_text(broken.read_text()[:-1])
+
+    assert since(repository, "one") == []
+    assert repository.seen.notes == ()
+
+
+def test_of_many_that_are_broken_a_few_are_told(repository):
+    repository.capture(NOON, "one")
+    for number in range(50):
+        repository.write(f"{FOLDER}/prompt_{NOON + 1 + number}.json", "")
+
+    assert since(repository, "one") == []
+    assert len(repository.seen.notes) == baselines.MAX_NOTED
 
 
 def test_a_clock_of_another_session_does_not_matter(repository):
     repository.capture(NOON + 3600, "fast")
 
     assert f"prompt_{NOON}." in repository.capture(NOON, "slow")
+    assert f"prompt_{NOON + 3600}-2." in repository.capture(NOON, "fast")
 
 
 @pytest.mark.parametrize("second", [253402300800, 999999999999])
@@ -147,8 +322,8 @@ def test_a_name_of_no_time_that_there_is_is_no_baseline(repository, second, owne
 
     assert path.startswith(f"{FOLDER}/prompt_{NOON}.")
     assert since(repository, "one") == ["a"]
-    assert prompts_of_others(str(repository.path), owner_of("one")) == frozenset()
-    assert repository.capture(NOON, "two").startswith(f"{FOLDER}/prompt_{NOON + 1}.")
+    assert prompts_of_others(str(repository.path), "one", [ref(repository, "one")]) == frozenset()
+    assert repository.capture(NOON, "two") == f"{FOLDER}/prompt_{NOON}-2.json"
 
 
 def test_sessions_that_are_long_gone_are_cleaned_up(repository):
@@ -169,9 +344,27 @@ def test_of_a_long_session_the_latest_are_kept(repository):
     for number in range(prompt_files.KEPT_EACH + 3):
         repository.capture(NOON + number, "busy")
 
-    owners = [file.owner for file in prompt_files.prompt_files(names(repository))]
-    assert owners.count(owner_of("busy")) == prompt_files.KEPT_EACH
-    assert owners.count(owner_of("quiet")) == 1
+    found = list(sessions(repository).values())
+    assert found.count("busy") == prompt_files.KEPT_EACH
+    assert found.count("quiet") == 1
+
+
+def test_those_of_earlier_versions_are_cleaned_up_with_the_others(repository):
+    for number in range(prompt_files.KEPT_EACH):
+        write_as_before(repository, NOON + number, "busy")
+    repository.capture(NOON + 100, "busy")
+
+    assert f"prompt_{NOON}.{owner_of('busy')}.json" not in names(repository)
+    assert len(names(repository)) == prompt_files.KEPT_EACH
+
+
+def test_few_that_are_young_are_not_read_to_clean_up(repository, monkeypatch):
+    for number in range(prompt_files.KEPT_EACH - 1):
+        repository.capture(NOON + number, f"s{number}")
+    asked = count_reads(monkeypatch)
+    repository.capture(NOON + 100, "new")
+
+    assert asked == []
 
 
 def test_there_are_never_too_many_sessions_and_little_is_done_at_once(repository, monkeypatch):
@@ -187,10 +380,7 @@ def test_there_are_never_too_many_sessions_and_little_is_done_at_once(repository
     assert len(names(repository)) == 20 + 1 + 2
 
     repository.capture(NOON + 1000, "new")
-    left = prompt_files.prompt_files(names(repository))
-    assert {file.owner for file in left} == {
-        "",
-        owner_of("new"),
-        *(f"{number:016x}" for number in range(MAX_REMOVED + 11, MAX_REMOVED + 20)),
-    }
-    assert "notes.txt" in names(repository)
+    left = {file.owner for file in prompt_files.prompt_files(names(repository))} - {""}
+    assert left == {f"{number:016x}" for number in range(MAX_REMOVED + 11, MAX_REMOVED + 20)}
+    assert {f"prompt_{NOON + 1000}.json", f"prompt_{NOON + 1000}-2.json"} < names(repository)
+    assert {"notes.txt", "prompt_1.json"} < names(repository)

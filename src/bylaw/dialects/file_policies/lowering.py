@@ -18,7 +18,7 @@ from bylaw.dialects.file_policies.judging import (
     PolicyState,
     StandsSo,
 )
-from bylaw.dialects.file_policies.names import ABANDONED, GROUP, NAME
+from bylaw.dialects.file_policies.names import ABANDONED, COMMANDS, GROUP, NAME, PROMPTS
 from bylaw.dialects.file_policies.reader import policy_id
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from bylaw.dialects.file_policies.written import CommandAction, WrittenPolicy
     from bylaw.model.rule import Guard, StepMaker
 
-COMMANDS, PROMPTS = 1, 2
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),
     flow=Flow.ALL,

@@ -7,6 +7,8 @@ from bylaw.model.uid import built_in_uid
 
 NAME = "policies"
 GROUP = NAME
+# By which of them come first at a stop.
+COMMANDS, PROMPTS = 1, 2
 ABANDONED = built_in_uid(NAME, "abandoned")
 MODE_KEYS = tuple(mode.value for mode in Mode)
 KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")

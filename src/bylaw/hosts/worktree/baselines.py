@@ -9,8 +9,10 @@ does. Nobody writes to a file that exists, so sessions that capture at once do n
 from __future__ import annotations
 
 import os
+import re
+from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import Meta, MsgspecError, Struct, json
 
@@ -22,11 +24,11 @@ from bylaw.hosts.worktree.policy_folders import (
 )
 from bylaw.hosts.worktree.prompt_files import (
     SHARED,
-    next_file,
-    outdated,
+    UNREADABLE,
+    PromptFiles,
+    owner_of,
     prompt_files,
-    those_that_count,
-    times_of_others,
+    session_text,
 )
 from bylaw.model.errors import BylawError
 from bylaw.runtime.brief_lock import wait_for_lock
@@ -40,25 +42,37 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.prompt_files import PromptFile
 
 MAX_BASELINE_BYTES = 64 << 20
-MAX_TRIED = 4  # of those that cannot be read
+MAX_NOTED = 4  # of those that cannot be read
 MAX_REMOVED = 100  # with one capture
 _FOLDER = f"{POLICY}/{PolicyFolder.BASELINES}"
+# How a file of ours begins: whose it is comes first, so that nobody has to read on to find out.
+_BEGINNING_BYTES = 1_024
+_OF_SESSION = re.compile(rb'\{"session":("(?:[^"\\]|\\.)+"),"timestamp":"')
+_OF_NONE = b'{"timestamp":"'
 
 
 class Baseline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The work tree when a prompt was submitted.
 
-    `commit` is empty if there was none. `digests` are those of all files that were not as in the
-    commit, the empty text for one that was gone (DW-A39); `staged` those of what the index had and
-    the work tree had not.
+    `session` is whose prompt it was, if anybody's. `commit` is empty if there was none. `digests`
+    are those of all files that were not as in the commit, the empty text for one that was gone
+    (DW-A39); `staged` those of what the index had and the work tree had not.
     """
 
+    session: str = SHARED
     timestamp: Annotated[str, Meta(pattern=r"\A[0-9]{4}-[0-9:T-]{14}Z\Z")]
     commit: Annotated[str, Meta(pattern=r"\A([0-9a-f]{40}([0-9a-f]{24})?)?\Z")]
     staged_files: list[str]
     untracked_files: list[str]
     digests: dict[str, str]
     staged: dict[str, str] = {}
+
+
+class Captured(NamedTuple):
+    """A baseline, and the ref that entries have of it."""
+
+    ref: str
+    baseline: Baseline
 
 
 def write_baseline(
@@ -70,15 +84,16 @@ def write_baseline(
     digests: dict[str, str],
     staged_alone: dict[str, str],
     now: float | None = None,
-    owner: str = SHARED,
+    session: str = "",
 ) -> str:
     """Keep what the work tree is now; gives the path of the file from the root. BylawError."""
     with policy_folder(root, PolicyFolder.BASELINES) as folder:
         try:
             wait_for_lock(folder.descriptor, _FOLDER)  # it goes with the descriptor
             moment = now_ms() // 1_000 if now is None else int(now)
-            new = next_file(_files(folder.descriptor), owner, moment)
+            new = _files(folder.descriptor).next(owner_of(session), moment)
             baseline = Baseline(
+                session=session_text(session),
                 timestamp=new.timestamp,
                 commit=commit,
                 staged_files=sorted(staged),
@@ -93,24 +108,30 @@ def write_baseline(
     return f"{_FOLDER}/{new.name}"
 
 
-def latest_baseline(root: str, notes: list[str], owner: str = SHARED) -> Baseline | None:
+def latest_baseline(root: str, notes: list[str], session: str = "") -> Captured | None:
     """That of the last prompt; None if there is none. What cannot be read is noted."""
+    unreadable = []
+    found = None
     with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
         if folder is None:
             return None
-        for file in those_that_count(_files(folder.descriptor), owner)[:MAX_TRIED]:
+        for file in _files(folder.descriptor).those_that_count(owner_of(session)):
             baseline = _read(folder.descriptor, file.name)
             if baseline is not None:
-                return baseline
-            notes.append(f"the baseline `{file.name}` cannot be read: an older one counts")
-    return None
+                found = Captured(file.ref, baseline)
+                break
+            unreadable.append(file.name)
+    told = unreadable[:MAX_NOTED]
+    notes += [f"the baseline `{name}` cannot be read: an older one counts" for name in told]
+    return found
 
 
-def prompts_of_others(root: str, owner: str) -> frozenset[str]:
-    """The times of prompts with which only other sessions compare."""
+def prompts_of_others(root: str, session: str, refs: Iterable[str]) -> frozenset[str]:
+    """Those of some refs that are prompts with which only other sessions compare."""
     with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
-        found = [] if folder is None else _files(folder.descriptor)
-    return times_of_others(found, owner)
+        if folder is None:
+            return frozenset()
+        return _files(folder.descriptor).refs_of_others(owner_of(session), refs)
 
 
 def read_baseline(root: str, path: str) -> Baseline:
@@ -123,7 +144,7 @@ def read_baseline(root: str, path: str) -> Baseline:
 
 
 def _tidy(folder: int, now: int) -> None:
-    for file in islice(outdated(_files(folder), now), MAX_REMOVED):
+    for file in islice(_files(folder).outdated(now), MAX_REMOVED):
         clear_away(folder, file.name)
 
 
@@ -135,5 +156,23 @@ def _read(folder: int, name: str) -> Baseline | None:
         return None
 
 
-def _files(folder: int) -> list[PromptFile]:
-    return prompt_files(os.listdir(folder))
+def _files(folder: int) -> PromptFiles:
+    @cache
+    def whose(file: PromptFile) -> str:
+        return file.owner or _whose(folder, file.name)
+
+    return PromptFiles(prompt_files(os.listdir(folder)), whose)
+
+
+def _whose(folder: int, name: str) -> str:
+    """The owner that a file names, by its beginning if it is in our own hand."""
+    try:
+        beginning = regular_bytes(name, _BEGINNING_BYTES, links=False, folder=folder)
+        if named := _OF_SESSION.match(beginning):
+            return owner_of(json.decode(named[1], type=str))
+    except (OSError, ValueError, MsgspecError):
+        return UNREADABLE
+    if beginning.startswith(_OF_NONE):
+        return SHARED
+    whole = _read(folder, name)
+    return UNREADABLE if whole is None else owner_of(whole.session)

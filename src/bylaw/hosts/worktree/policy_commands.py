@@ -8,10 +8,11 @@ while nobody else can begin, before the step that asks for it.
 
 from __future__ import annotations
 
+import secrets
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bylaw.dialects.file_policies.names import NAME
@@ -29,7 +30,7 @@ from bylaw.runtime.run_command import Bounds
 from bylaw.runtime.state_folder import STATE, state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from bylaw.engine.plan import Due
     from bylaw.hosts.worktree.queue.queue import Queue
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Plan
     from bylaw.model.event import Event
     from bylaw.runtime.run_command import CommandRunner
+    from bylaw.runtime.state_folder import StateFolder
 
 PATIENCE_S = 600.0  # for commands of another process
 _LOCK = "policy-commands"
+_TURN = f"{_LOCK}.turn"
 # A person who trusts a policy trusts the script that it names, as it is then.
 BOUNDS = {NAME: Bounds(scripts=True, tidy=True)}
 
@@ -49,15 +52,19 @@ Found: TypeAlias = Ran | QueueEntry | str
 
 
 @contextmanager
-def alone(root: str) -> Iterator[None]:
+def alone(root: str) -> Iterator[StateFolder]:
     """While this lasts, no other process runs commands in the work tree; BylawError if not."""
     with ExitStack() as held:
         try:
             state = held.enter_context(state_folder(root))
             held.enter_context(state.locked(_LOCK, PATIENCE_S))
         except OSError as wrong:
-            raise BylawError(f"cannot use `{STATE}`: {in_plain_words(wrong)}") from None
-        yield
+            raise _unusable(wrong) from None
+        yield state
+
+
+def _unusable(wrong: OSError) -> BylawError:
+    return BylawError(f"cannot use `{STATE}`: {in_plain_words(wrong)}")
 
 
 def plan_key(due: Due, event: Event) -> PlanKey:
@@ -86,6 +93,7 @@ class PolicyCommands(Struct):
     show: Callable[[str], None] = no_words
     _key: PlanKey | None = None
     _found: Found = ""
+    _turn: bytes = field(default_factory=lambda: secrets.token_hex(16).encode())
 
     def perform(self, due: Due, event: Event) -> StepOutcome:
         """Answer one of the steps of a plan."""
@@ -109,21 +117,38 @@ class PolicyCommands(Struct):
         steps = [step for step in plan.steps if isinstance(step, CommandRun)]
         self.show(f"{policy_words(plan.uid)}: waiting for other processes")
         try:
-            with alone(self.tree.root):
+            with alone(self.tree.root) as state:
                 entry = None if wanted is None else self.queue.find(wanted.hash)
                 if entry is not None and entry.status is not EntryStatus.QUEUED:
+                    self.tree.forget()  # what another process has done, nobody here has seen
                     return entry
-                ran = run_until_stable(steps, plan.uid, self.runner, self._look, self.show)
+                before = self._seen(state, event)
+                look = self.tree.look_around
+                ran = run_until_stable(steps, plan.uid, self.runner, look, self.show, before)
                 # Nobody has evaluated what nobody trusts: it waits.
                 if wanted is not None and not ran.untrusted:
                     self._close(wanted, ran, event)
                 return ran
         except BylawError as problem:
+            self.tree.forget()  # commands may have run, and nobody has seen what they did
             return str(problem)
 
-    def _look(self) -> dict[str, str]:
-        self.tree.forget()
-        return self.tree.dirty()
+    def _seen(self, state: StateFolder, event: Event) -> Mapping[str, str] | None:
+        """What was seen after the commands before, if that is still so: at this stop, by us."""
+        was_other_stop = self._key is not None and self._key[:2] != (event.session, event.seq)
+        if was_other_stop and self.tree.seen is not None:
+            self.tree.forget()
+        return self.tree.seen if self._is_still_our_turn(state) else None
+
+    def _is_still_our_turn(self, state: StateFolder) -> bool:
+        """Whether the last commands in the work tree were ours; from now on they are."""
+        try:
+            if state.read(_TURN, len(self._turn)) == self._turn:
+                return True
+            state.write(_TURN, self._turn, lasting=False)
+        except OSError as wrong:
+            raise _unusable(wrong) from None
+        return False
 
     def _close(self, wanted: EntryWrite, ran: Ran, event: Event) -> None:
         touched = {*ran.changed, *ran.changed_again}

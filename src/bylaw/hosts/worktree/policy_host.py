@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.names import ABANDONED
+from bylaw.dialects.file_policies.names import ABANDONED, COMMANDS
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
 from bylaw.hosts.worktree.progress import no_words
-from bylaw.hosts.worktree.prompt_files import owner_of
 from bylaw.model.decision import OPEN_ENTRIES, NeedName
 from bylaw.model.effects import EntryWrite, OutcomePart, PromptShow
 from bylaw.model.errors import BylawError
@@ -66,6 +65,7 @@ class FilePolicies:
         self.titles: dict[str, str] = {}
         self._policies: dict[str, str] = {}
         self._wants_abandoned = False
+        self._may_run = False
         self._has_run = False
 
     def put_in_force(
@@ -84,6 +84,7 @@ class FilePolicies:
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
         self._wants_abandoned = any(rule.uid == ABANDONED for rule in rules.rules())
+        self._may_run = any(rule.rank == COMMANDS for rule in policies)
         self.titles = {rule.id: rule.about.get("title", rule.id) for rule in policies}
         self._settings = settings
         self._trust = trust
@@ -111,7 +112,9 @@ class FilePolicies:
         return read_policy_settings(self.tree.root).output_mode
 
     def take_shown(self) -> list[PromptShow]:
-        """What was to be shown since this was last asked."""
+        """What was to be shown since this was last asked; with that an event is over."""
+        if "tree" in self.__dict__:
+            self.tree.hang_up()
         taken, self.shown = self.shown, []
         return taken
 
@@ -173,11 +176,14 @@ class FilePolicies:
 
         Between the rounds of one stop nothing happens but commands.
         """
-        if is_first and (event.round <= 1 or self._has_run):
+        if is_first and event.round <= 1:
             self.tree.forget()
-            self._has_run = False
+            self.tree.may_run = self._may_run
+        elif is_first and self._has_run:
+            self.tree.look_again()
+        self._has_run = self._has_run and not is_first
         wanted = self._wanted | {CompareTo(need.key)}
-        found = self.tree.changes(wanted, owner_of(event.session))
+        found = self.tree.changes(wanted, event.session)
         for note in self.tree.notes:
             self._tell(note)
         return found
@@ -213,13 +219,13 @@ class FilePolicies:
             for one in self.queue.open_entries()
             if self._wants_abandoned or one.policy_name in asking
         ]
-        theirs = self._prompts_of_others(event) if found else frozenset()
+        theirs = self._prompts_of_others(event, {one.baseline_ref for one in found})
         return {one.trigger_hash: one.fact for one in found if one.baseline_ref not in theirs}
 
-    def _prompts_of_others(self, event: Event) -> frozenset[str]:
-        if CompareTo.PROMPT not in self._wanted:
+    def _prompts_of_others(self, event: Event, refs: set[str]) -> frozenset[str]:
+        if not refs or CompareTo.PROMPT not in self._wanted:
             return frozenset()
-        return prompts_of_others(self.tree.root, owner_of(event.session))
+        return prompts_of_others(self.tree.root, event.session, refs)
 
     def _write(self, due: Due, event: Event) -> StepOutcome:
         from bylaw.hosts.worktree.entry_writes import write_entry  # noqa: PLC0415 - see above
@@ -242,7 +248,7 @@ class FilePolicies:
 
     def _capture(self, _due: Due, event: Event) -> StepOutcome:
         self.tree.forget()
-        path = self.tree.capture(event.at / 1000, owner_of(event.session))
+        path = self.tree.capture(event.at / 1000, event.session)
         return StepOutcome(EffectStatus.OK, {"result": path})
 
     def _tell(self, what: str) -> None:

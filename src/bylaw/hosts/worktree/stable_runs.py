@@ -142,8 +142,12 @@ def run_until_stable(
     runner: CommandRunner,
     look: Callable[[], Mapping[str, str]],
     show: Callable[[str], None] = no_words,
+    before: Mapping[str, str] | None = None,
 ) -> Ran:
-    """Run the commands of the rule with that uid; `look` gives digests of the work tree by path."""
+    """Run the commands of the rule with that uid; `look` gives digests of the work tree by path.
+
+    `before` is what it gave last, if nothing can have changed since.
+    """
     steps, words = tuple(dict.fromkeys(steps)), policy_words(uid)
     if len(steps) > MAX_RUNS:
         return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
@@ -151,7 +155,7 @@ def run_until_stable(
         return Ran(dict.fromkeys(steps, ()), refused=NOT_THERE.format(min(absent)))
     if refused := runner.refusals(steps, uid):  # nothing can change, so nobody has to look
         return Ran({step: (result,) for step, result in zip(steps, refused, strict=True)})
-    before = look()
+    before = look() if before is None else before
     first = _side_by_side(steps, uid, runner, _Count(words, len(steps), show))
     show(f"{words}: looking at what it changed")
     between = look()

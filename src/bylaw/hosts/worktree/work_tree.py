@@ -1,14 +1,24 @@
 """A folder → what changed in its work tree since each baseline (DW-041, DW-050…DW-052).
 
-At most four processes, however many policies ask, and none if nobody does:
+At most four processes, however many policies ask and have commands, and none if nobody does:
 
-    rev-parse    the top of the work tree, and which branch to compare with
-    status       HEAD, the index, the work tree, untracked files
-    rev-parse    where HEAD left that branch (without a branch `rev-list`: the first commit)
-    diff-tree    HEAD against all baselines at once, if any is another commit
+    rev-parse     the top of the work tree, which branch to compare with, where HEAD left it
+    status        HEAD, the index, the work tree, untracked files
+    diff-tree     HEAD against all baselines at once, if any is another commit
+    check-ignore  which of the files that commands made are ignored, if they made any
 
-Git is asked once more where the settings of the repository include other files, and where there was
-no commit when a prompt was submitted, or is none now.
+The last two go on running as long as there may be questions. What commands change is found without
+git, see `tree_watch`; so is the status that counts after them, see `patched_status`.
+
+Git is asked once more
+
+- where another branch than the likely one is the default, or none (`rev-list`: the first commit);
+- where the settings of the repository include other files;
+- where there is no commit, or was none when a prompt was submitted;
+- after commands, if files alone do not tell what git makes of them: the index was written, HEAD was
+  moved, a mode was changed, or a tracked file that holds carriage returns or `$Id`;
+- after each command that changed a `.gitignore` or `.git/info/exclude`: for what is ignored now,
+  and then perhaps again for what comes.
 """
 
 from __future__ import annotations
@@ -21,12 +31,12 @@ from bylaw.hosts.worktree.git.git import Git
 from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.hosts.worktree.git.repository import find_repository
-from bylaw.hosts.worktree.prompt_files import SHARED
+from bylaw.hosts.worktree.git.tree_watch import TreeWatch
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from bylaw.dialects.file_policies.written import CompareTo
     from bylaw.hosts.worktree.git.repository import Repository
@@ -35,10 +45,12 @@ if TYPE_CHECKING:
 class WorkTree:
     """The work tree of a folder, looked at once; after `forget` it is looked at again.
 
+    Whoever may come to `look_around` better says so by `may_run` before: else git is asked twice.
     Everything here raises BylawError if git cannot tell.
     """
 
     def __init__(self, start: str = ".", program: str = "") -> None:
+        self.may_run = False
         self._start = absolute(start)
         self._program = program
 
@@ -57,18 +69,23 @@ class WorkTree:
         """What was compared where it is not what one would expect."""
         return tuple(self._look.notes) if "_look" in self.__dict__ else ()
 
-    def changes(self, wanted: Collection[CompareTo], owner: str = SHARED) -> Changes:
-        """The files that differ from these baselines; `owner` says whose prompt counts."""
-        return self._look.changes(wanted, owner) if wanted else Changes()
+    def changes(self, wanted: Collection[CompareTo], session: str = "") -> Changes:
+        """The files that differ from these baselines; `session` says whose prompt counts."""
+        return self._look.changes(wanted, session) if wanted else Changes()
 
-    def dirty(self) -> dict[str, str]:
-        """Digests of all files that are not as in HEAD, by path; the empty text for what is gone.
+    @property
+    def seen(self) -> Mapping[str, str] | None:
+        """What `look_around` gave last; None if nobody has asked since everything was forgotten."""
+        return self._watch.seen if "_watch" in self.__dict__ else None
 
-        Two of them tell what was done to the work tree in between (DW-A22).
+    def look_around(self) -> Mapping[str, str]:
+        """Digests of all files that are not what they were when this was first asked, by path.
+
+        The empty text for what is gone. Two of them tell what was done in between (DW-A22).
         """
-        return self._look.digests()
+        return self._watch.look()
 
-    def capture(self, now: float | None = None, owner: str = SHARED) -> str:
+    def capture(self, now: float | None = None, session: str = "") -> str:
         """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
         status = self._look.status
         return write_baseline(
@@ -79,12 +96,25 @@ class WorkTree:
             digests=self._look.digests(),
             staged_alone=self._look.staged(),
             now=now,
-            owner=owner,
+            session=session,
         )
 
     def forget(self) -> None:
-        """Something may have changed: look again."""
+        """Something may have changed: look again, and at all of it."""
+        self.hang_up()
+        self.__dict__.pop("_watch", None)
         self.__dict__.pop("_look", None)
+
+    def look_again(self) -> None:
+        """See what commands did; without a `look_around` none has done anything."""
+        watch = self.__dict__.pop("_watch", None)
+        if watch is not None:
+            self._look = self._look.again(watch.status())
+
+    def hang_up(self) -> None:
+        """Nobody will ask git for a while: what still runs of it ends."""
+        if "_git" in self.__dict__:
+            self._git.hang_up()
 
     @cached_property
     def _git(self) -> Git:
@@ -92,8 +122,14 @@ class WorkTree:
 
     @cached_property
     def _repository(self) -> Repository:
-        return find_repository(self._git, self._start)
+        return find_repository(self._git, self._start, meets=True)
 
     @cached_property
     def _look(self) -> Look:
-        return Look(self._git, self._repository)
+        return Look(self._git, self._repository, lists_ignored=self.may_run)
+
+    @cached_property
+    def _watch(self) -> TreeWatch:
+        if not self._look.lists_ignored:  # nobody has said that commands may run
+            self._look = Look(self._git, self._repository, lists_ignored=True)
+        return TreeWatch(self._git, self._repository, self._look)

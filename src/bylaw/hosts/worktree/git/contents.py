@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import re
 from hashlib import new as new_hash
 from stat import S_ISDIR, S_ISLNK, S_IXUSR
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.hosts.worktree.git.git_output import GITLINK, Version
+from bylaw.hosts.worktree.git.head_file import git_folder, head_commit
 from bylaw.runtime.file_digests import FileDigests
-from bylaw.runtime.paths import as_bytes, as_text
-from bylaw.runtime.reading import regular_bytes
+from bylaw.runtime.paths import as_text, is_there
 
 if TYPE_CHECKING:
+    import os
+
     from bylaw.runtime.file_digests import Hash
 
-MAX_REF_BYTES = 4096
-MAX_PACKED_BYTES = 16 << 20
-
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
 
 
 class Content(NamedTuple):
-    """What a file is: a digest of its content, and what git would call that without filters.
+    """What a file is: a digest of its content, what git would call that without filters, its size.
 
     The digest of nothing is the empty text.
     """
 
     digest: str
     version: Version | None
+    size: int = 0
 
 
 NOTHING = Content("", None)
@@ -57,7 +54,8 @@ class Contents:
             return NOTHING
         if S_ISDIR(seen.found.st_mode):
             return _nested(f"{self._files.top}/{as_text(path)}")
-        return Content(digest, Version(_mode(seen.found), seen.blob.hexdigest()))
+        version = Version(_mode(seen.found), seen.blob.hexdigest())
+        return Content(digest, version, seen.found.st_size)
 
 
 class _Seen:
@@ -82,10 +80,10 @@ def _mode(found: os.stat_result) -> str:
 
 def _nested(location: str) -> Content:
     """A repository inside of this one is what its HEAD is; any other folder is no file."""
-    if not os.path.lexists(as_bytes(f"{location}/.git")):
+    if not is_there(f"{location}/.git"):
         return NOTHING
     try:
-        commit = _head(location)
+        commit = head_commit(git_folder(location))
     except (OSError, ValueError):
         return Content("commit none", None)
     version = Version(GITLINK, commit)
@@ -95,37 +93,3 @@ def _nested(location: str) -> Content:
 def committed_digest(version: Version) -> str:
     """The digest of what is not checked out, or is a repository of its own."""
     return f"{'commit' if version.mode == GITLINK else 'blob'} {version.name}"
-
-
-def _head(location: str) -> str:
-    folder = f"{location}/.git"
-    if not os.path.isdir(as_bytes(folder)):  # noqa: PTH112 - a Path takes no bytes
-        folder = _joined(location, _line(folder).removeprefix("gitdir: "))
-    head = _line(f"{folder}/HEAD")
-    if not head.startswith("ref: "):
-        return _commit(head)
-    ref = head.removeprefix("ref: ")
-    try:
-        return _commit(_line(f"{folder}/{ref}"))
-    except FileNotFoundError:
-        return _packed(folder, ref)
-
-
-def _packed(folder: str, ref: str) -> str:
-    packed = as_text(regular_bytes(f"{folder}/packed-refs", MAX_PACKED_BYTES))
-    found = (line.partition(" ") for line in packed.splitlines())
-    return _commit(next((name for name, _, its_ref in found if its_ref == ref), ""))
-
-
-def _commit(text: str) -> str:
-    if not _COMMIT.fullmatch(text):
-        raise ValueError("no commit")
-    return text
-
-
-def _line(path: str) -> str:
-    return as_text(regular_bytes(path, MAX_REF_BYTES)).strip()
-
-
-def _joined(folder: str, path: str) -> str:
-    return as_text(os.path.join(as_bytes(folder), as_bytes(path)))  # noqa: PTH118 - same

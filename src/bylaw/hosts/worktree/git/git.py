@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from shutil import which
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.worktree.git.talk import Talk, TalkEndedError
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import brief, clipped, visible
 from bylaw.runtime.command import PATH
@@ -21,7 +23,7 @@ from bylaw.runtime.program_output import TooMuchOutputError, Written, output_of
 from bylaw.runtime.reading import in_plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 GIT_SECONDS = 60.0
 MAX_GIT_OUTPUT = 64 << 20
@@ -40,19 +42,26 @@ _SETTINGS = (
     "core.askPass=",
     "submodule.recurse=false",
 )
-_OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
+_OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects")
+_LITERALLY = "--literal-pathspecs"
+# It takes paths and no patterns, and refuses to be told so.
+_TAKES_PATHS = "check-ignore"
 # What Git LFS runs, the settings of the repository decide.
 _LFS = b"lfs"
 
 
 class Git:
-    """Runs git in a folder, each time for so many `seconds`; `count` says how often that was."""
+    """Runs git in a folder, each time for so many `seconds`; `count` says how often that was.
+
+    What `ask` has started goes on running until somebody hangs up, or nobody holds this any more.
+    """
 
     def __init__(self, program: str = "", seconds: float = 0.0) -> None:
         self.count = 0
         self._seconds = seconds or GIT_SECONDS
         self._program = program or _found()
         self._filters: tuple[bytes, ...] = (_LFS,)
+        self._talks: dict[tuple[str, ...], Talk] = {}
 
     def without_filters(self, names: Iterable[bytes]) -> None:
         """From now on these filters are not run."""
@@ -73,8 +82,8 @@ class Git:
     def run(self, folder: str, *arguments: str, data: bytes = b"") -> Written:
         """What git writes, also when it fails; BylawError if it cannot be run to its end."""
         self.count += 1
-        argv = [self._program, *_OPTIONS, *self._settings(), "-C", as_bytes(folder), *arguments]
-        try:
+        argv = self._argv(folder, arguments)
+        with _in_words(arguments[0], self._seconds):
             return output_of(
                 argv,
                 seconds=self._seconds,
@@ -82,15 +91,33 @@ class Git:
                 data=data,
                 variables=_variables(),
             )
-        except TooMuchOutputError:
-            limit = f"{MAX_GIT_OUTPUT >> 20} MiB"
-            raise BylawError(f"`git {arguments[0]}` has more to say than {limit}") from None
-        except TimeoutError:
-            raise BylawError(
-                f"`git {arguments[0]}` took longer than {self._seconds:.0f} s"
-            ) from None
-        except OSError as wrong:
-            raise BylawError(f"cannot start git: {in_plain_words(wrong)}") from None
+
+    def ask(self, folder: str, *arguments: str, question: bytes, end: bytes) -> bytes:
+        """What a git answers that is kept for further questions; BylawError if it does not.
+
+        The answer ends with `end`, which is left out.
+        """
+        talk = self._talks.pop(arguments, None)
+        with _in_words(arguments[0], self._seconds):
+            if talk is None:
+                self.count += 1
+                talk = Talk(self._argv(folder, arguments), _variables())
+            try:
+                answer = talk.ask(question, end, seconds=self._seconds, at_most=MAX_GIT_OUTPUT)
+            except TalkEndedError as ended:
+                raise failure(folder, arguments[0], ended.written) from None
+        self._talks[arguments] = talk  # one that failed is not asked again
+        return answer
+
+    def hang_up(self, name: str = "") -> None:
+        """End what `ask` has started, of that name or all of it."""
+        for arguments in [one for one in self._talks if name in ("", one[0])]:
+            self._talks.pop(arguments).end()
+
+    def _argv(self, folder: str, arguments: tuple[str, ...]) -> list[str | bytes]:
+        literally = () if arguments[0] == _TAKES_PATHS else (_LITERALLY,)
+        options = (*_OPTIONS, *literally, *self._settings())
+        return [self._program, *options, "-C", as_bytes(folder), *arguments]
 
     def _settings(self) -> Iterable[str | bytes]:
         for setting in _SETTINGS:
@@ -98,6 +125,20 @@ class Git:
         for name in self._filters:
             for off in (b"clean=", b"smudge=", b"process=", b"required=false"):
                 yield from ("-c", b"filter.%b.%b" % (name, off))
+
+
+@contextmanager
+def _in_words(what: str, seconds: float) -> Iterator[None]:
+    """BylawError for whatever keeps git from running to its end."""
+    try:
+        yield
+    except TooMuchOutputError:
+        limit = f"{MAX_GIT_OUTPUT >> 20} MiB"
+        raise BylawError(f"`git {what}` has more to say than {limit}") from None
+    except TimeoutError:
+        raise BylawError(f"`git {what}` took longer than {seconds:.0f} s") from None
+    except OSError as wrong:
+        raise BylawError(f"cannot start git: {in_plain_words(wrong)}") from None
 
 
 def failure(folder: str, what: str, written: Written) -> BylawError:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Ours, so no change of theirs: it would be one of every check.
 _OUR_FOLDERS = tuple(f"{folder}/".encode() for folder in (TRANSIENT, STATE))
 _OUR_FILES = frozenset({POLICY_STATE.encode()})
+OURS = _OUR_FILES.union(_OUR_FOLDERS)
 
 GITLINK = "160000"
 _NOTHING = "000000"
@@ -59,12 +60,12 @@ class Dirty(Struct, frozen=True):
 class GitStatus(Struct, frozen=True):
     """The work tree and the index against HEAD; `commit` is empty if there is none yet.
 
-    `ignored` are files and folders that are passed over, if git was asked for them.
+    `ignored` is what git leaves out, if it was asked for; a folder as a whole, with a `/`.
     """
 
     commit: str = ""
     files: dict[bytes, Dirty] = field(default_factory=dict)
-    ignored: tuple[bytes, ...] = ()
+    ignored: frozenset[bytes] = frozenset()
 
     def staged(self) -> Iterator[bytes]:
         """The files whose next version is in the index."""
@@ -92,19 +93,19 @@ def read_status(output: bytes) -> GitStatus:
     """What `git status --porcelain=v2 --branch -z --no-renames` says."""
     commit = ""
     files: dict[bytes, Dirty] = {}
-    ignored: list[bytes] = []
+    ignored = []
     for record in output.split(b"\0"):
         kind, _, rest = record.partition(b" ")
         if kind == b"#":
             key, _, value = rest.partition(b" ")
             commit = value.decode() if key == b"branch.oid" else commit
+        elif kind == b"!":
+            ignored.append(rest)
         elif kind in _READERS:
             path, dirty = _READERS[kind](rest)
             if not is_ours(path):
                 files[path] = _both(files[path], dirty) if path in files else dirty
-        elif kind == b"!" and not is_ours(rest):
-            ignored.append(rest.removesuffix(b"/"))
-    return GitStatus("" if commit == "(initial)" else commit, files, tuple(ignored))
+    return GitStatus("" if commit == "(initial)" else commit, files, frozenset(ignored))
 
 
 def read_gitlinks(output: bytes) -> list[bytes]:
@@ -169,6 +170,31 @@ def read_differences(output: bytes) -> dict[str, dict[bytes, Difference]]:
         if not is_ours(path):
             current[path] = Difference(_version(old, old_name), _version(new, new_name))
     return commits
+
+
+class Committed:
+    """The files of a commit, from what `git diff-tree --raw -z` says of it and of nothing.
+
+    There are many of them, and few that somebody asks for.
+    """
+
+    def __init__(self, output: bytes) -> None:
+        # Before the first of them stands what was asked, behind the last one a NUL.
+        _, _, found = output.partition(b":")
+        records = found.split(b"\0")[:-1]
+        self._records = dict(zip(records[1::2], records[::2], strict=True))
+
+    def version(self, path: bytes) -> Version | None:
+        """A file as it was committed; None if there is none."""
+        record = self._records.get(path)
+        if record is None:
+            return None
+        mode, _, name, _ = record.removeprefix(b":").split(b" ", 3)
+        return _version(mode, name)
+
+    def has_below(self, folder: bytes) -> bool:
+        """Whether there are files in a folder, which ends with a `/`."""
+        return any(path.startswith(folder) for path in self._records)
 
 
 def _version(mode: bytes, name: bytes) -> Version | None:

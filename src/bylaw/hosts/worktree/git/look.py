@@ -1,11 +1,12 @@
 """A repository → its work tree against its baselines, as it is at one moment.
 
 Nothing is asked twice: one status, one look at the default branch, one process for the differences
-of all baselines (DW-130).
+of all baselines (DW-130). What is known of commits holds for the next look, too.
 """
 
 from __future__ import annotations
 
+import secrets
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,23 +16,30 @@ from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.hosts.worktree.baselines import latest_baseline
 from bylaw.hosts.worktree.git.comparing import Comparison, in_order, staged_digest
 from bylaw.hosts.worktree.git.contents import Contents
-from bylaw.hosts.worktree.git.git_output import read_differences, read_gitlinks, read_status
+from bylaw.hosts.worktree.git.git_output import (
+    Committed,
+    read_differences,
+    read_gitlinks,
+    read_status,
+)
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
+from bylaw.hosts.worktree.git.repository import parting
+from bylaw.hosts.worktree.git.tree_walk import Moment
 from bylaw.model.facts import Changes, ChangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from bylaw.hosts.worktree.baselines import Baseline
+    from bylaw.hosts.worktree.baselines import Captured
     from bylaw.hosts.worktree.git.git import Git
     from bylaw.hosts.worktree.git.git_output import Difference, GitStatus, Version
-    from bylaw.hosts.worktree.git.repository import Repository
+    from bylaw.hosts.worktree.git.repository import FileStamp, Repository
     from bylaw.model.facts import ChangedFile
 
 _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
            "--untracked-files=all", "--ignore-submodules=dirty")  # fmt: skip
 # A folder that is ignored as a whole is named alone, and not looked into.
-_IGNORED = ("--ignored=matching",)
+_WITH_IGNORED = (*_STATUS, "--ignored=matching")
 # For each line `BASELINE HEAD` it tells, behind the name of the baseline, how HEAD differs.
 _DIFFERENCES = ("diff-tree", "--stdin", "--always", "-R", "-r", "-z", "--raw", "--no-abbrev",
                 "--no-renames", "--no-ext-diff", "--no-textconv",
@@ -48,30 +56,55 @@ class _Anchors(NamedTuple):
 class Look:
     """One look; `notes` say what was compared where it is not what one would expect.
 
-    If that is wanted, what git passes over stands in its status, too.
+    `began` is a moment before git told its status, `index_then` and `exclude_then` tell whether
+    somebody has written these files since.
     """
 
-    def __init__(self, git: Git, repository: Repository, *, ignored: bool = False) -> None:
+    def __init__(self, git: Git, repository: Repository, *, lists_ignored: bool = False) -> None:
         self.notes: list[str] = []
+        self.began: Moment
+        self.index_then: FileStamp | None = None
+        self.exclude_then: FileStamp | None = None
         self._git = git
         self._repository = repository
-        self._asked = (*_STATUS, *(_IGNORED if ignored else ()))
+        self.lists_ignored = lists_ignored
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
-        self._prompts: dict[str, Baseline | None] = {}
+        self._prompts: dict[str, Captured | None] = {}
 
     @cached_property
     def status(self) -> GitStatus:
         """The work tree and the index against HEAD."""
-        return read_status(self._git.output(self._repository.root, *self._asked))
+        self.began = Moment()
+        self.index_then = self._repository.index_stamp()
+        self.exclude_then = self._repository.exclude_stamp()
+        question = _WITH_IGNORED if self.lists_ignored else _STATUS
+        return read_status(self._git.output(self._repository.root, *question))
 
     def recorded_repositories(self) -> list[bytes]:
         """Repositories inside of this one that its index has."""
         return read_gitlinks(self._git.output(self._repository.root, "ls-files", "--stage", "-z"))
 
-    def changes(self, wanted: Collection[CompareTo], owner: str) -> Changes:
+    def again(self, status: GitStatus | None = None) -> Look:
+        """A look at the files as they are now; git is asked for their status if none is given."""
+        look = Look(self._git, self._repository, lists_ignored=self.lists_ignored)
+        if status is not None:
+            look.__dict__["status"] = status
+        if "status" in self.__dict__ and look.status.commit == self.status.commit:
+            look._known, look._prompts = self._known, self._prompts
+            if "_anchors" in self.__dict__:
+                look.__dict__["_anchors"] = self._anchors
+        return look
+
+    @cached_property
+    def committed(self) -> Committed:
+        """All files of HEAD."""
+        request = f"{self._repository.empty_tree} {self._tree(self.status.commit)}"
+        return Committed(self._differences([request]) if self.status.commit else b"")
+
+    def changes(self, wanted: Collection[CompareTo], session: str) -> Changes:
         """The work tree against baselines; BylawError if git cannot tell."""
-        prompt = self._prompt(owner) if CompareTo.PROMPT in wanted else None
+        prompt = self._prompt(session) if CompareTo.PROMPT in wanted else None
         commits = {name: self._commit(name, prompt) for name in CompareTo if name in wanted}
         self._load(set(commits.values()))
         sets = {name: self._change_set(name, commit, prompt) for name, commit in commits.items()}
@@ -118,22 +151,22 @@ class Look:
             if dirty.is_staged_alone
         }
 
-    def _prompt(self, owner: str) -> Baseline | None:
-        if owner not in self._prompts:
-            found = latest_baseline(self._repository.root, self.notes, owner)
+    def _prompt(self, session: str) -> Captured | None:
+        if session not in self._prompts:
+            found = latest_baseline(self._repository.root, self.notes, session)
             if found is None:
                 self.notes.append("no prompt was captured: `prompt` is compared with HEAD")
-            self._prompts[owner] = found
-        return self._prompts[owner]
+            self._prompts[session] = found
+        return self._prompts[session]
 
     @cached_property
     def _comparison(self) -> Comparison:
         return Comparison(self.status, self._contents)
 
-    def _commit(self, name: CompareTo, prompt: Baseline | None) -> str:
+    def _commit(self, name: CompareTo, prompt: Captured | None) -> str:
         """What a baseline stands for; the empty text for no commit at all."""
         if name is CompareTo.PROMPT:
-            return self.status.commit if prompt is None else prompt.commit
+            return self.status.commit if prompt is None else prompt.baseline.commit
         return self._anchors.base if name is CompareTo.BASE else self._anchors.tip
 
     @cached_property
@@ -147,20 +180,26 @@ class Look:
             return self._first_commit(head)
         if not default.startswith("refs/remotes/"):
             self.notes.append(f"no remote has a default branch: compared with `{default}`")
-        output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
-        _, tip, *bases = output.decode().split()
+        tip, bases = self._parting(default, head)
         if not bases:
             where = " that this shallow clone knows" if self._repository.is_shallow else ""
             how = f"`base` is compared with the tip of `{default}`"
             self.notes.append(f"HEAD has no commit in common with it{where}: {how}")
-        return _Anchors(bases[0].removeprefix("^") if bases else tip, tip)
+        return _Anchors(bases[0] if bases else tip, tip)
+
+    def _parting(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
+        known = self._repository.meeting
+        if known is not None and (known.branch, known.head) == (default, head):
+            return known.tip, known.bases
+        output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
+        return parting(output.decode().split())
 
     def _first_commit(self, head: str) -> _Anchors:
         question = ("rev-list", "--first-parent", "--max-parents=0", head)
         first = self._git.output(self._repository.root, *question).decode().strip()
         return _Anchors(first, first)
 
-    def _change_set(self, name: CompareTo, commit: str, prompt: Baseline | None) -> ChangeSet:
+    def _change_set(self, name: CompareTo, commit: str, prompt: Captured | None) -> ChangeSet:
         compare = self._comparison
         if name is not CompareTo.PROMPT or prompt is None:
             ref = commit or self._repository.empty_tree
@@ -168,12 +207,12 @@ class Look:
             return ChangeSet(
                 ref=ref, files=in_order(compare.changed(known), compare.only_in_index(known, {}))
             )
-        then, staged = _by_file(prompt.digests), _by_file(prompt.staged)
+        then, staged = _by_file(prompt.baseline.digests), _by_file(prompt.baseline.staged)
         if commit not in self._known:
             self.notes.append("the commit of the last prompt is gone: HEAD counts in its place")
         known = self._known.get(commit, {})
         files = in_order(self._since(commit, then), compare.only_in_index(known, staged))
-        return ChangeSet(ref=prompt.timestamp, files=files)
+        return ChangeSet(ref=prompt.ref, files=files)
 
     def _since(self, commit: str, captured: Mapping[bytes, str]) -> list[ChangedFile]:
         differences = self._known.get(commit, {})
@@ -185,14 +224,19 @@ class Look:
         self._known.setdefault(self.status.commit, {})
         requests = {one: self._request(one) for one in sorted(commits - self._known.keys())}
         if requests:
-            data = "".join(f"{request}\n" for request in requests.values()).encode()
-            output = self._git.output(self._repository.root, *_DIFFERENCES, data=data)
-            found = read_differences(output)
+            found = read_differences(self._differences(requests.values()))
             # Of a commit that is not there, git says nothing.
             for commit, request in requests.items():
                 heading = next((one for one in (commit, request) if one in found), None)
                 if heading is not None:
                     self._known[commit] = found[heading]
+
+    def _differences(self, requests: Iterable[str]) -> bytes:
+        """What git says of pairs of commits or trees; a line that names none, it gives back."""
+        end = f"{secrets.token_hex(8)}.\n"
+        question = "".join(f"{one}\n" for one in (*requests,)) + end
+        root = self._repository.root
+        return self._git.ask(root, *_DIFFERENCES, question=question.encode(), end=end.encode())
 
     def _request(self, commit: str) -> str:
         """What `diff-tree` is asked; two commits if there are two, else their trees."""
@@ -204,6 +248,9 @@ class Look:
     def _tree(self, commit: str) -> str:
         if not commit:
             return self._repository.empty_tree
+        known = self._repository.meeting
+        if known is not None and known.head == commit:
+            return known.tree
         written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")
         return commit if written.exit_code else written.output.decode().strip()
 

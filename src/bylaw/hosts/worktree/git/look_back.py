@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.git.git_output import is_ours
 from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
 from bylaw.hosts.worktree.git.repository import find_repository
@@ -73,10 +74,11 @@ class LookBack:
         git = Git()
         self.repository = find_repository(git, start)
         self._start, self._wanted = real_path(start), matters
-        self._look = Look(git, self.repository, ignored=True)
+        self._look = Look(git, self.repository, lists_ignored=True)
         if len(self._look.status.files) > MAX_DIRTY:
             raise BylawError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
-        self._ignored = [fact_path_of(path) for path in self._look.status.ignored]
+        ignored = sorted(one for one in self._look.status.ignored if not is_ours(one))
+        self._ignored = [fact_path_of(path.removesuffix(b"/")) for path in ignored]
 
     def seen(self, earlier: SeenTree | None) -> Seen:
         """What is there, and what differs from an earlier look; None if this is the first one."""

@@ -1,21 +1,34 @@
-"""A folder → the git repository that it lies in: its top, and the branches to compare with."""
+"""A folder → the git repository that it lies in: its top, and the branches to compare with.
+
+Git is asked once for all of it. Where HEAD left a branch can be asked only of a branch that is
+there, else git says nothing at all: so the likely default branch is asked for, and where that was
+wrong, git is asked again.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 from msgspec import Struct
 
 from bylaw.hosts.worktree.git.git import MAX_SHOWN, failure, filters_in
+from bylaw.hosts.worktree.git.head_file import (
+    git_folder,
+    has_ref,
+    head_commit,
+    joined,
+    shared_folder,
+)
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import clipped, visible
 from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
 from bylaw.runtime.reading import regular_bytes
+from bylaw.runtime.root import work_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bylaw.hosts.worktree.git.git import Git
 
@@ -36,19 +49,48 @@ _EMPTY_TREES = {
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 _INCLUDE = b"[include"
+_LIKELY = (*(f"{_REMOTE}origin/{name}" for name in _DEFAULTS), *_LOCAL)
+
+
+FileStamp: TypeAlias = tuple[int, int, int, int]
+
+
+class Meeting(NamedTuple):
+    """HEAD, its tree, the tip of a branch and the commits where the two part, by their names.
+
+    Without a branch only the first two are known.
+    """
+
+    head: str
+    tree: str
+    branch: str = ""
+    tip: str = ""
+    bases: tuple[str, ...] = ()
 
 
 class Repository(Struct, frozen=True):
     """A repository with a work tree.
 
     `default` is the full name of the branch to compare with, the empty text if there is none.
-    `hash` is how it names what it holds.
+    `hash` is how it names what it holds. `folder` and `shared` are where git keeps it: what is of
+    this work tree alone, and the rest. `meeting` is how it stands with a branch, if that is known.
     """
 
     root: str
     default: str
     hash: str
     is_shallow: bool
+    folder: str
+    shared: str
+    meeting: Meeting | None = None
+
+    def index_stamp(self) -> FileStamp | None:
+        """By which one sees that somebody has written the index."""
+        return _stamp(f"{self.folder}/index")
+
+    def exclude_stamp(self) -> FileStamp | None:
+        """By which one sees that somebody has changed what is ignored in all work trees."""
+        return _stamp(f"{self.shared}/info/exclude")
 
     @property
     def empty_tree(self) -> str:
@@ -56,34 +98,78 @@ class Repository(Struct, frozen=True):
         return _EMPTY_TREES[self.hash]
 
 
-def find_repository(git: Git, start: str) -> Repository:
+def find_repository(git: Git, start: str, *, meets: bool = False) -> Repository:
     """The repository of a folder, by git's own answer (DW-A42); BylawError if there is none.
 
-    From then on, git runs no filter that the settings of the repository name.
+    With `meets`, it is also found out how HEAD stands with the default branch, if that costs
+    no further process. From then on, git runs no filter that the settings of the repository name.
     """
+    likely = _likely_default(start) if meets else None
+    found = None if likely is None else _asked(git, start, likely)
+    return found or _asked(git, start) or _refused(git, start)
+
+
+def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None:
+    """None if git had no answer to one of the questions; `likely` may be no branch at all."""
     mark = f"--{secrets.token_hex(8)}"
-    questions = ("--is-bare-repository", "--is-shallow-repository", "--show-object-format")
-    # Paths may hold anything, so nobody can know what parts them; what may fail comes last.
+    questions = ("--is-shallow-repository", "--show-object-format")
+    meeting = () if likely is None else ("HEAD^{tree}", f"{likely or 'HEAD'}...HEAD")
+    # Paths may hold anything, so nobody can know what parts them.
     parts = (*questions, mark, "--absolute-git-dir", mark, "--git-common-dir", mark,
-             "--symbolic", *_PATTERNS, mark, "--show-toplevel")  # fmt: skip
+             "--show-toplevel", mark, *meeting, mark, "--symbolic", *_PATTERNS)  # fmt: skip
     written = git.run(start, "rev-parse", *parts)
-    answers = written.output.split(mark.encode() + b"\n")
-    if len(answers) < 5:  # noqa: PLR2004 - the parts above
-        raise failure(start, "rev-parse", written)
-    facts, folder, common, refs, top = answers
-    is_bare, is_shallow, hash_name = facts.decode().split()
     if written.exit_code:
-        shown = clipped(visible(start), MAX_SHOWN)
-        what = "lies in a bare repository" if is_bare == "true" else "is a folder of git itself"
-        raise BylawError(f"`{shown}` {what}: there are no files to look at")
+        return None
+    facts, folder, common, top, met, refs = written.output.split(mark.encode() + b"\n")
+    is_shallow, hash_name = facts.decode().split()
     if hash_name not in _EMPTY_TREES:
         raise BylawError(f"the repository names its objects by {hash_name}, which is unknown here")
-    root = as_text(top.removesuffix(b"\n"))
+    own, root = (as_text(path.removesuffix(b"\n")) for path in (folder, top))
+    shared = joined(start, as_text(common.removesuffix(b"\n")))
     if not lies_in(real_path(start), root):
         raise BylawError(f"git names `{clipped(visible(root), MAX_SHOWN)}`, which is elsewhere")
-    _switch_filters_off(git, root, _settings_files(start, folder, common))
-    default = _default(refs.decode(errors="replace").split())
-    return Repository(root, default, hash_name, is_shallow == "true")
+    _switch_filters_off(git, root, [f"{shared}/config", f"{own}/config.worktree"])
+    return Repository(
+        root=root,
+        default=_default(refs.decode(errors="replace").split()),
+        hash=hash_name,
+        is_shallow=is_shallow == "true",
+        folder=own,
+        shared=shared,
+        meeting=None if likely is None else _meeting(likely, *met.decode().split()),
+    )
+
+
+def _refused(git: Git, start: str) -> NoReturn:
+    """BylawError says why there is nothing to look at."""
+    written = git.run(start, "rev-parse", "--is-bare-repository", "--show-toplevel")
+    if not written.output:
+        raise failure(start, "rev-parse", written)
+    is_bare = written.output.startswith(b"true")
+    what = "lies in a bare repository" if is_bare else "is a folder of git itself"
+    shown = clipped(visible(start), MAX_SHOWN)
+    raise BylawError(f"`{shown}` {what}: there are no files to look at")
+
+
+def parting(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The tip of a branch and where HEAD left it, as `git rev-parse BRANCH...HEAD` says."""
+    _, tip, *bases = names
+    return tip, tuple(one.removeprefix("^") for one in bases)
+
+
+def _meeting(branch: str, tree: str, *names: str) -> Meeting:
+    return Meeting(names[0], tree, branch, *parting(names))
+
+
+def _likely_default(start: str) -> str | None:
+    """The branch that git will most likely name, by the files; None if there may be no commit."""
+    try:
+        folder = git_folder(work_tree(start))
+        head_commit(folder)
+        shared = shared_folder(folder)
+    except (OSError, ValueError):
+        return None
+    return next((ref for ref in _LIKELY if has_ref(shared, ref)), "")
 
 
 def _default(refs: Iterable[str]) -> str:
@@ -101,10 +187,12 @@ def _candidates(found: set[str]) -> Iterator[str]:
     yield from _LOCAL
 
 
-def _settings_files(start: str, folder: bytes, common: bytes) -> list[str]:
-    own, shared = (as_text(path.removesuffix(b"\n")) for path in (folder, common))
-    base = as_text(os.path.join(as_bytes(start), as_bytes(shared)))  # noqa: PTH118 - bytes
-    return [f"{base}/config", f"{own}/config.worktree"]
+def _stamp(path: str) -> FileStamp | None:
+    try:
+        found = os.lstat(as_bytes(path))
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _switch_filters_off(git: Git, root: str, files: Iterable[str]) -> None:

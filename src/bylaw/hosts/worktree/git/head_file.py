@@ -1,0 +1,69 @@
+"""The folder of a repository → the commit of its HEAD, read from its files."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from bylaw.runtime.paths import as_bytes, as_text, is_folder, is_there
+from bylaw.runtime.reading import regular_bytes
+
+MAX_REF_BYTES = 4096
+MAX_PACKED_BYTES = 16 << 20
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def git_folder(top: str) -> str:
+    """Where the repository of a work tree lies; OSError or ValueError if there is none."""
+    folder = f"{top}/.git"
+    return folder if is_folder(folder) else joined(top, _line(folder).removeprefix("gitdir: "))
+
+
+def shared_folder(folder: str) -> str:
+    """Where a repository keeps what all of its work trees share."""
+    elsewhere = f"{folder}/commondir"
+    return joined(folder, _line(elsewhere)) if is_there(elsewhere) else folder
+
+
+def head_commit(folder: str) -> str:
+    """What HEAD is; OSError or ValueError if the files do not say."""
+    head = _line(f"{folder}/HEAD")
+    if not head.startswith("ref: "):
+        return _commit(head)
+    ref, shared = head.removeprefix("ref: "), shared_folder(folder)
+    try:
+        return _commit(_line(f"{shared}/{ref}"))
+    except FileNotFoundError:
+        return _packed(shared, ref)
+
+
+def has_ref(shared: str, ref: str) -> bool:
+    """Whether the files name a branch; of some repositories only git can tell."""
+    if is_there(f"{shared}/{ref}"):
+        return True
+    try:
+        return bool(_packed(shared, ref))
+    except (OSError, ValueError):
+        return False
+
+
+def joined(folder: str, path: str) -> str:
+    """A path that may begin at a folder."""
+    return as_text(os.path.join(as_bytes(folder), as_bytes(path)))  # noqa: PTH118 - bytes
+
+
+def _packed(folder: str, ref: str) -> str:
+    packed = as_text(regular_bytes(f"{folder}/packed-refs", MAX_PACKED_BYTES))
+    found = (line.partition(" ") for line in packed.splitlines())
+    return _commit(next((name for name, _, its_ref in found if its_ref == ref), ""))
+
+
+def _commit(text: str) -> str:
+    if not _COMMIT.fullmatch(text):
+        raise ValueError("no commit")
+    return text
+
+
+def _line(path: str) -> str:
+    return as_text(regular_bytes(path, MAX_REF_BYTES)).strip()

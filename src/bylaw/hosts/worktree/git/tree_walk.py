@@ -1,0 +1,236 @@
+"""A work tree → all files that git does not ignore, with what the system says of each.
+
+That is what they look like from outside: no file is read, and a folder that looks as before has the
+files that it had. The path of a folder ends with a `/`, that of the top is empty.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from stat import S_ISDIR
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from bylaw.hosts.worktree.git.git_output import OURS
+from bylaw.runtime.paths import as_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+# The inode, and below it when anything of the file changed: a time that nobody can set.
+Stamp: TypeAlias = int
+_TIME_BITS = 64
+_TIME = (1 << _TIME_BITS) - 1
+
+# The clock by which files are stamped goes in steps, on some disks in steps of seconds.
+_TICK_NS = 20_000_000
+_COARSE_NS = 2_100_000_000
+_SECOND_NS = 1_000_000_000
+
+_TOP = b""
+_GIT = b".git"
+# Bylaw writes in them at every stop, which is no news.
+_AROUND_OURS = frozenset(path.partition(b"/")[0] + b"/" for path in OURS)
+
+
+class Moment:
+    """A moment at which files were looked at, by the clock that stamps them.
+
+    What changed up to `surely_ns` has changed before it.
+    """
+
+    def __init__(self) -> None:
+        self._now_ns = time.time_ns()
+        self.surely_ns = self._now_ns - _COARSE_NS
+
+    def may_precede(self, changed_ns: int) -> bool:
+        """Whether something with that time may have changed since."""
+        is_whole = changed_ns % _SECOND_NS == 0 and changed_ns > self.surely_ns
+        return is_whole or changed_ns > self._now_ns - _TICK_NS
+
+
+class _Folder(NamedTuple):
+    """What was found in a folder, as long as it looks so."""
+
+    stamp: Stamp
+    files: list[bytes]
+    folders: list[bytes]
+
+
+class Ground:
+    """What is known of a work tree: what is ignored in it, what is not, and which folders to enter.
+
+    `is_repository` says whether a folder is a repository of its own: for git that is one file.
+    """
+
+    def __init__(
+        self, root: str, ignored: Iterable[bytes], is_repository: Callable[[bytes], bool]
+    ) -> None:
+        self.top = as_bytes(root.rstrip("/") + "/")
+        self.ignored = {*ignored, *OURS}
+        self.files: set[bytes] = set()
+        self.entered = {_TOP}
+        self.found: dict[bytes, _Folder] = {}
+        self._repositories: set[bytes] = set()
+        self._is_repository = is_repository
+
+    def knows(self, path: bytes) -> bool:
+        """Whether it was found out that a file or folder is not ignored; it may be gone by now."""
+        return path in self.files or path in self.entered or path in self._repositories
+
+    def admit(self, path: bytes) -> None:
+        """A file or folder is not ignored."""
+        if self.knows(path):
+            return
+        if not path.endswith(b"/"):
+            self.files.add(path)
+        elif self._is_repository(path):
+            self._repositories.add(path)
+        else:
+            self.entered.add(path)
+
+    def reject(self, path: bytes) -> None:
+        """A file that was admitted is ignored after all."""
+        self.ignored.add(path)
+        self.files.discard(path)
+        self.found.pop(path[: path.rfind(b"/") + 1], None)
+
+    def ignore(self, ignored: Iterable[bytes]) -> None:
+        """From now on this is ignored and nothing else."""
+        self.ignored = {*ignored, *OURS}
+        self.found.clear()
+
+    def new_since(self, moment: Moment) -> list[bytes]:
+        """The files that may have come after a moment, alone or with their folder."""
+        folders = tuple(
+            path
+            for path in self.entered - {_TOP} - _AROUND_OURS
+            if moment.may_precede(_folder_stamp(self.top + path) & _TIME)
+        )
+        at_top = (path for path in self.files if b"/" not in path)
+        below = (path for path in self.files if path.startswith(folders)) if folders else ()
+        return [*(path for path in at_top if self._is_newer(path, moment)), *below]
+
+    def _is_newer(self, path: bytes, moment: Moment) -> bool:
+        with suppress(OSError):  # else it is gone
+            return moment.may_precede(os.lstat(self.top + path).st_ctime_ns)
+        return False
+
+
+class Walk:
+    """One walk over the ground; `files` are those that it came by.
+
+    `repositories` are one file each, for git. Of files in folders into which it had to look, it has
+    `stamps` without a time. With `takes_new`, nothing is ignored but what is known to be.
+    """
+
+    def __init__(self, ground: Ground, *, takes_new: bool = False) -> None:
+        self.moment = Moment()
+        self.files: list[bytes] = []
+        self.repositories: set[bytes] = set()
+        self.stamps: dict[bytes, Stamp] = {}
+        self._ground = ground
+        self._takes_new = takes_new
+        self._unknown: list[bytes] = []
+        self._enter([_TOP])
+
+    def ask(self, which_are_ignored: Callable[[list[bytes]], set[bytes]]) -> None:
+        """Find out of what is new what is ignored, folder by folder, and take the rest."""
+        while self._unknown:
+            asked, self._unknown = self._unknown, []
+            ignored = which_are_ignored(asked)
+            self._ground.ignored |= ignored
+            taken = [path for path in asked if path not in ignored]
+            for path in taken:
+                self._ground.admit(path)
+            self.files += (path for path in taken if not path.endswith(b"/"))
+            self._enter([path for path in taken if path.endswith(b"/")])
+
+    def _enter(self, todo: list[bytes]) -> None:
+        ground = self._ground
+        while todo:
+            path = todo.pop()
+            if path not in ground.entered:
+                self.repositories.add(path[:-1])
+                continue
+            stamp = _folder_stamp(ground.top + path)
+            if not stamp:
+                continue
+            found = ground.found.get(path)
+            if found is None or found.stamp != stamp:
+                found = self._look_into(path, stamp)
+            self.files += found.files
+            todo += found.folders
+
+    def _look_into(self, folder: bytes, stamp: Stamp) -> _Folder:
+        ground, takes_new = self._ground, self._takes_new
+        found, unknown = _Folder(stamp, [], []), []
+        for name, inode in _entries(ground.top + folder):
+            path = folder + name
+            if path in ground.ignored:
+                continue
+            if not takes_new and not ground.knows(path):
+                unknown.append(path)
+            elif inode:
+                found.files.append(path)
+                self.stamps[path] = inode << _TIME_BITS
+            else:
+                ground.admit(path)
+                found.folders.append(path)
+        ground.files.update(found.files)
+        ground.found.pop(folder, None)
+        # Else there may be more in it, or may soon be without one seeing it.
+        if not unknown and not self.moment.may_precede(stamp & _TIME):
+            ground.found[folder] = found
+        self._unknown += unknown
+        return found
+
+
+def moved_files(
+    top: bytes, paths: Iterable[bytes], known: dict[bytes, Stamp], last: Moment
+) -> set[bytes]:
+    """The files that look other than is `known`, or may have changed since a moment without that.
+
+    What they look like is known then. This is where the time goes, if there are many files.
+    """
+    moved = set()
+    lstat, surely_ns = os.lstat, last.surely_ns
+    for path in paths:
+        try:
+            found = lstat(top + path)
+        except OSError:  # it has just gone
+            moved.add(path)
+            continue
+        changed_ns = found.st_ctime_ns
+        stamp = found.st_ino << _TIME_BITS | changed_ns
+        was = known.get(path)
+        if was != stamp:
+            known[path] = stamp
+            if was != found.st_ino << _TIME_BITS:  # else no time is known
+                moved.add(path)
+        if changed_ns > surely_ns and last.may_precede(changed_ns):
+            moved.add(path)
+    return moved
+
+
+def _folder_stamp(path: bytes) -> Stamp:
+    """What a folder looks like; zero if there is none."""
+    try:
+        # Without the last `/`, behind which a link would be followed.
+        found = os.lstat(path[:-1] or b"/")
+    except OSError:
+        return 0
+    return found.st_ino << _TIME_BITS | found.st_ctime_ns if S_ISDIR(found.st_mode) else 0
+
+
+def _entries(folder: bytes) -> Iterator[tuple[bytes, int]]:
+    """What may be a file for git, with its inode, and folders; nothing if one cannot look."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name == _GIT:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield entry.name + b"/", 0
+            elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                yield entry.name, entry.inode()

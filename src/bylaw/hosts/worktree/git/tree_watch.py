@@ -1,0 +1,162 @@
+"""A work tree, looked at again and again → the files that are not what they were at first (DW-A22).
+
+Git tells its status once. After that, files are told apart by what the system says of them, and
+only those that look different are read; of one that was as committed, the commit tells what it was.
+Git is asked again
+
+- which new files it ignores: one process answers that at all looks, see `ignoring`;
+- for its status, where a `.gitignore` changed that may be about files that were there before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.worktree.git.contents import NOTHING, Contents
+from bylaw.hosts.worktree.git.head_file import head_commit
+from bylaw.hosts.worktree.git.ignoring import Ignoring
+from bylaw.hosts.worktree.git.index_file import IndexFile
+from bylaw.hosts.worktree.git.patched_status import OnlyGitCanTellError, Patch
+from bylaw.hosts.worktree.git.path_text import fact_path_of
+from bylaw.hosts.worktree.git.tree_walk import Ground, Walk, moved_files
+from bylaw.runtime.paths import as_text, is_folder, is_there
+
+if TYPE_CHECKING:
+    from bylaw.hosts.worktree.git.contents import Content
+    from bylaw.hosts.worktree.git.git import Git
+    from bylaw.hosts.worktree.git.git_output import GitStatus, Version
+    from bylaw.hosts.worktree.git.look import Look
+    from bylaw.hosts.worktree.git.repository import Repository
+    from bylaw.hosts.worktree.git.tree_walk import Moment, Stamp
+
+_PATTERNS = b".gitignore"
+
+
+class TreeWatch:
+    """Looks at the files of a repository; `look` is how git saw them before.
+
+    `seen` is what the last look gave, None before the first.
+    """
+
+    def __init__(self, git: Git, repository: Repository, look: Look) -> None:
+        self.seen: dict[str, str] | None = None
+        self._repository = repository
+        self._look = look
+        self._index = IndexFile(repository.folder, repository.hash)
+        self._ignoring = Ignoring(git, repository.root)
+        self._ground = Ground(repository.root, look.status.ignored, self._is_repository)
+        # At the first look: all files, and what those held that may not have been as committed.
+        self._then: set[bytes] = set()
+        self._held: dict[bytes, Content] = {}
+        # At the last look: when it was, all files, and what those held that were not as at first.
+        self._moment: Moment
+        self._stamps: dict[bytes, Stamp] = {}
+        self._now: dict[bytes, Content] = {}
+
+    def look(self) -> dict[str, str]:
+        """Digests of all files that are not what they were at the first look; "" for what is gone.
+
+        BylawError if git cannot tell.
+        """
+        if self.seen is None:
+            self._begin()
+        else:
+            self._go_on()
+        self.seen = {fact_path_of(path): one.digest for path, one in self._now.items()}
+        return self.seen
+
+    def status(self) -> GitStatus | None:
+        """What git would say at the last look; None if only git can tell."""
+        if self._look.index_then != self._repository.index_stamp() or not self._is_same_head():
+            return None
+        patch = Patch(self._repository.root, self._index, self._committed, self._then)
+        try:
+            return patch.of(self._look.status, self._now)
+        except OnlyGitCanTellError:
+            return None
+
+    def _begin(self) -> None:
+        """What there is; nobody has to know yet what it looks like, if it does not change."""
+        dirty = self._look.status.files
+        self._ground.files.update(dirty)
+        walk = Walk(self._ground, takes_new=True)
+        self._moment, self._stamps = walk.moment, walk.stamps
+        self._stamps |= dict.fromkeys(walk.repositories, 0)
+        new = [path for path in self._ground.new_since(self._look.began) if path not in dirty]
+        for path in self._ignored_of(new):
+            del self._stamps[path]
+            self._ground.reject(path)
+        self._then = {*self._stamps}
+        contents = self._contents()
+        unsure = {*dirty, *new, *walk.repositories}
+        self._held = {path: contents.of(path) for path in unsure & self._then}
+
+    def _ignored_of(self, paths: list[bytes]) -> list[bytes]:
+        ignored = self._ignoring.of(paths) if paths else ()
+        return [path for path in ignored if self._committed(path) is None]
+
+    def _go_on(self) -> None:
+        entered = {*self._ground.entered}
+        exclude = self._repository.exclude_stamp()
+        walk = Walk(self._ground)
+        walk.ask(self._ignoring.of)
+        changed = self._compare(walk)
+        # One in a folder that is new is only about what is new as well.
+        patterns = (path.removesuffix(_PATTERNS) for path in changed if path.endswith(_PATTERNS))
+        if entered.intersection(patterns) or exclude != self._look.exclude_then:
+            self._ask_anew()
+
+    def _ask_anew(self) -> None:
+        """What is ignored is not what it was."""
+        self._ignoring.forget()
+        self._look = self._look.again()
+        self._index = IndexFile(self._repository.folder, self._repository.hash)
+        self._ground.ignore(self._look.status.ignored)
+        self._compare(Walk(self._ground, takes_new=True))
+
+    def _compare(self, walk: Walk) -> set[bytes]:
+        """The files that changed since the last look."""
+        contents, before, known = self._contents(), dict(self._now), self._stamps
+        known |= dict.fromkeys(walk.repositories, 0)
+        gone = known.keys() - walk.files - walk.repositories
+        for path in gone:
+            del known[path]
+        moved = moved_files(self._ground.top, walk.files, known, self._moment)
+        for path in moved | walk.repositories | gone:
+            content = NOTHING if path in gone else contents.of(path)
+            if self._is_as_at_first(path, content):
+                self._now.pop(path, None)
+            else:
+                self._now[path] = content
+        self._moment = walk.moment
+        return {path for path, _ in before.items() ^ self._now.items()}
+
+    def _is_as_at_first(self, path: bytes, content: Content) -> bool:
+        if path not in self._then:
+            return not content.digest
+        if path in self._held:
+            return self._held[path].digest == content.digest
+        committed = self._committed(path)
+        if committed is None or committed != content.version:
+            return False
+        return self._index.size(path) in (0, content.size)
+
+    def _committed(self, path: bytes) -> Version | None:
+        return self._look.committed.version(path)
+
+    def _contents(self) -> Contents:
+        return Contents(self._repository.root, self._repository.hash)
+
+    def _is_repository(self, folder: bytes) -> bool:
+        path = f"{self._repository.root}/{as_text(folder)}.git"
+        if not is_there(path):
+            return False
+        # Somebody may have made one around files that are committed in ours.
+        is_certain = not is_folder(path) or folder.removesuffix(b"/") in self._look.status.files
+        return is_certain or not self._look.committed.has_below(folder)
+
+    def _is_same_head(self) -> bool:
+        try:
+            return head_commit(self._repository.folder) == self._look.status.commit
+        except (OSError, ValueError):
+            return False
