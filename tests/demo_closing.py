@@ -16,6 +16,9 @@ _DIFFERING = [
     (r"^( +\d+  \S+  \S+ +└ effect +\S+ ok\b).*$", r"\1 …"),
     (r" in\s+\d+ ms\b", ""),
     (r"20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\dZ?)?|\b\d\d:\d\d:\d\d\b", "TIME"),
+    # A second prompt within one second is told apart, and moves where a long line is cut.
+    (r"\bTIME-\d+\b", "TIME"),
+    (r"\w*… \(tests\)", "… (tests)"),
     (r"\b20\d{6}_\d{6}_", "TIME_"),
     (r"\b[0-9a-f]{12}(?:[0-9a-f]{52})?\b|\b[0-9a-f]{4}(?=…)", "DIGEST"),
 ]

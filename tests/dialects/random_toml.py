@@ -4,11 +4,11 @@ A rule is made as a map and written as TOML, with its sections and keys in a ran
 """
 
 import json
-from dataclasses import dataclass
 from hashlib import sha256
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from bylaw.dialects import toml_rules
 from bylaw.dialects.base import RuleFile
@@ -97,8 +97,7 @@ EVENTS = [
 ]
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """A rule as it is drawn."""
 
     id: str

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from shutil import copytree
 
 import pytest
 
 from bylaw.hosts.hooks.base import Call
 from bylaw.hosts.hooks.protect.calls import protected_by
+from bylaw.hosts.worktree.git.git import Git
 from bylaw.runtime.discovery import CONVENTION
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings
@@ -319,7 +321,8 @@ def test_nothing_of_the_repository_is_run(governed, tmp_path):
 
 
 def test_git_that_cannot_be_asked_opens_nothing(governed, monkeypatch):
-    monkeypatch.setattr("bylaw.hosts.hooks.protect.git_changes.SECONDS", 1e-9)
+    fails = partial(Git, "/bin/false")
+    monkeypatch.setattr("bylaw.hosts.hooks.protect.git_changes.Git", fails)
 
     assert found(governed, "git reset --hard") == ["rules/a.toml"]
     assert found(governed, "git checkout src") == []
