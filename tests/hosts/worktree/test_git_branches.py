@@ -405,3 +405,33 @@ def test_paths_are_normal(upstream):
     changes = upstream.changes(BASE, start="d/../d/./e")
 
     assert [file.path for file in changes.base.files] == ["d/e/x"]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_branch_that_moves_is_asked_for_again(upstream, is_packed):
+    """Hosts live long, and somebody fetches meanwhile."""
+    clone = upstream.clone("clone")
+    clone.git("checkout", "-q", "-b", "work")
+    if is_packed:
+        clone.git("pack-refs", "--all")
+    tree = WorkTree(str(clone.path))
+    first = tree.changes(ALL)
+    for text in "12":
+        tip = upstream.commit(theirs=text)
+        clone.git("fetch", "-q")
+        tree.forget()
+
+        assert tree.changes(ALL).default_tip.ref == tip
+        assert tree.changes(ALL).base.ref == first.base.ref
+    tree.forget()
+    clone.git("merge", "-q", "--ff-only", "origin/main")
+    assert tree.changes(ALL).base.ref == tip
+
+
+def test_as_long_as_it_stays_it_is_not(upstream):
+    clone = upstream.clone("clone")
+    tree = WorkTree(str(clone.path))
+    for number in range(3):
+        tree.changes(ALL)
+        tree.forget()
+        assert tree.processes == 2 + number

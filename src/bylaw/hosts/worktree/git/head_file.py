@@ -1,4 +1,4 @@
-"""The folder of a repository → the commit of its HEAD, read from its files."""
+"""The folder of a repository → the commits of HEAD and of branches, read from its files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from bylaw.runtime.reading import regular_bytes
 
 MAX_REF_BYTES = 4096
 MAX_PACKED_BYTES = 16 << 20
+MAX_STEPS = 5  # from one name to another
 
+_LEADS_TO = "ref: "
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -29,21 +31,18 @@ def shared_folder(folder: str) -> str:
 def head_commit(folder: str) -> str:
     """What HEAD is; OSError or ValueError if the files do not say."""
     head = _line(f"{folder}/HEAD")
-    if not head.startswith("ref: "):
-        return _commit(head)
-    ref, shared = head.removeprefix("ref: "), shared_folder(folder)
-    try:
-        return _commit(_line(f"{shared}/{ref}"))
-    except FileNotFoundError:
-        return _packed(shared, ref)
+    return _followed(shared_folder(folder), head)
+
+
+def ref_commit(shared: str, ref: str) -> str:
+    """What a branch is, in the folder that work trees share; OSError or ValueError, see above."""
+    return _followed(shared, f"{_LEADS_TO}{ref}")
 
 
 def has_ref(shared: str, ref: str) -> bool:
     """Whether the files name a branch; of some repositories only git can tell."""
-    if is_there(f"{shared}/{ref}"):
-        return True
     try:
-        return bool(_packed(shared, ref))
+        return bool(ref_commit(shared, ref))
     except (OSError, ValueError):
         return False
 
@@ -53,10 +52,22 @@ def joined(folder: str, path: str) -> str:
     return as_text(os.path.join(as_bytes(folder), as_bytes(path)))  # noqa: PTH118 - bytes
 
 
+def _followed(shared: str, line: str) -> str:
+    for _ in range(MAX_STEPS):
+        if not line.startswith(_LEADS_TO):
+            break
+        ref = line.removeprefix(_LEADS_TO)
+        try:
+            line = _line(f"{shared}/{ref}")
+        except FileNotFoundError:
+            line = _packed(shared, ref)
+    return _commit(line)
+
+
 def _packed(folder: str, ref: str) -> str:
     packed = as_text(regular_bytes(f"{folder}/packed-refs", MAX_PACKED_BYTES))
     found = (line.partition(" ") for line in packed.splitlines())
-    return _commit(next((name for name, _, its_ref in found if its_ref == ref), ""))
+    return next((name for name, _, its_ref in found if its_ref == ref), "")
 
 
 def _commit(text: str) -> str:

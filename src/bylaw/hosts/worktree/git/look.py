@@ -188,8 +188,8 @@ class Look:
         return _Anchors(bases[0] if bases else tip, tip)
 
     def _parting(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
-        known = self._repository.meeting
-        if known is not None and (known.branch, known.head) == (default, head):
+        known = self._repository.meeting_with(default, head)
+        if known is not None:
             return known.tip, known.bases
         output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
         return parting(output.decode().split())

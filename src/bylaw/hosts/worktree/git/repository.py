@@ -19,6 +19,7 @@ from bylaw.hosts.worktree.git.head_file import (
     has_ref,
     head_commit,
     joined,
+    ref_commit,
     shared_folder,
 )
 from bylaw.model.errors import BylawError
@@ -91,6 +92,16 @@ class Repository(Struct, frozen=True):
     def exclude_stamp(self) -> FileStamp | None:
         """By which one sees that somebody has changed what is ignored in all work trees."""
         return _stamp(f"{self.shared}/info/exclude")
+
+    def meeting_with(self, branch: str, head: str) -> Meeting | None:
+        """How HEAD stands with a branch, if that is known and neither has moved since."""
+        known = self.meeting
+        if known is None or (known.branch, known.head) != (branch, head):
+            return None
+        try:
+            return known if ref_commit(self.shared, branch) == known.tip else None
+        except (OSError, ValueError):
+            return None
 
     @property
     def empty_tree(self) -> str:
