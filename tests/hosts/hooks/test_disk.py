@@ -373,6 +373,19 @@ def test_what_is_too_much_to_keep_is_told_at_the_stop_until_a_person_speaks(sess
     assert session.stop_here().exit_code == 0
 
 
+def test_a_stop_is_objected_to_when_there_was_too_much_from_the_beginning(session, monkeypatch):
+    monkeypatch.setattr(look_back, "MAX_DIRTY", 2)
+    for number in (1, 2, 3):
+        (session.root / f"{number}.txt").touch()
+    session.hear("UserPromptSubmit", prompt="go on")
+    session.run("echo 3 > src/a.py")
+
+    stopped = session.stop_here()
+
+    assert stopped.exit_code == 2
+    assert "more than 2 files are not as in HEAD: nobody can tell" in stopped.stderr
+
+
 def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session, monkeypatch):
     """So many files in the way that git is not asked hide nothing."""
     session.run("true")

@@ -27,7 +27,7 @@ from bylaw.hosts.hooks.last_look import Changed, LastLook, last_look, too_many_a
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
 from bylaw.hosts.hooks.protect.protected_files import may_change_files
-from bylaw.hosts.worktree.git.look_back import LookBack, SeenTree
+from bylaw.hosts.worktree.git.look_back import LookBack, SeenTree, TooManyFilesError
 from bylaw.model.errors import BylawError
 from bylaw.model.event import File
 from bylaw.model.fact_paths import fact_path, file_path
@@ -165,7 +165,8 @@ class Disk:
             now, changes = look.seen(then)
         except BylawError as problem:
             self._note(f"{problem}: changes of files are judged only where a tool names them")
-            if earlier is not None:
+            # Without a repository there is nothing to compare with, and a person was told so.
+            if earlier is not None or isinstance(problem, TooManyFilesError):
                 self._blind = f"{problem}: nobody can tell which files changed since"
             return earlier, [], set()
         self._tell_skipped(now, then)

@@ -40,6 +40,10 @@ _EMPTY = sha256().hexdigest()
 _COMMIT = "commit "  # what a repository inside of this one holds, as a digest
 
 
+class TooManyFilesError(BylawError):
+    """There is a repository, and more has changed in it than anybody looks at."""
+
+
 class SeenTree(Struct, frozen=True, omit_defaults=True):
     """HEAD, and the digests of all files that were not as in it; the empty text if one was gone.
 
@@ -76,7 +80,7 @@ class LookBack:
         self._start, self._wanted = real_path(start), matters
         self._look = Look(git, self.repository, lists_ignored=True)
         if len(self._look.status.files) > MAX_DIRTY:
-            raise BylawError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
+            raise TooManyFilesError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
         ignored = sorted(one for one in self._look.status.ignored if not is_ours(one))
         self._ignored = [fact_path_of(path.removesuffix(b"/")) for path in ignored]
 
