@@ -3,6 +3,10 @@
 A language is a module that has the names of `Dialect`. It turns texts into rules and does
 nothing else; what a broken file means, which files there are and in which order they are read
 is the same for all languages and stands outside of them.
+
+What a language is (`__init__.py`, with its `names.py`) stands apart from what loads it
+(`loading.py`) and from what it can start (`starting.py`), which are imported where they are called:
+every hook of a coding agent is a process, and imports are most of what it costs.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ import json
 import pytest
 from called_hooks import Repository
 
+from bylaw.hosts.hooks.closing import CLOSED_WORDS
+
 BAD = {
     "empty": b"",
     "no JSON": b"nope",
@@ -68,12 +70,45 @@ def test_what_is_no_gate_is_told_of(repository, name):
     assert "Traceback" not in called.stderr
 
 
+def test_a_payload_that_names_two_events_may_be_about_a_gate(repository):
+    data = b'{"hook_event_name": "PreToolUse", "hook_event_name": "PostToolUse"}'
+
+    called = repository.raw("claude", data=data)
+
+    assert (called.stdout, called.code) == (b"", 2)
+
+
 @pytest.mark.parametrize("name", ["empty", "no JSON", "a list", "no tool"])
 def test_without_an_event_it_may_be_a_gate(repository, name):
     called = repository.raw("claude", data=BAD[name])
 
     assert (called.stdout, called.code) == (b"", 2)
     assert "bylaw failed" in called.stderr
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "SessionStart", "SessionEnd"])
+def test_a_payload_that_names_no_gate_is_told_of(repository, event):
+    called = repository.raw("claude", data=repository.payload(event, cwd="/no/such/folder"))
+
+    assert (called.stdout, called.code) == (b"", 0)
+    assert "bylaw failed, and nothing was checked" in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "event"),
+    [(host, event) for host in ("claude", "cursor") for event in CLOSED_WORDS[host]],
+)
+def test_a_gate_that_the_payload_names_is_closed_in_its_own_words(repository, host, event):
+    """A client that goes by words alone would take no other answer for a refusal."""
+    data = repository.payload(event, cwd="/no/such/folder")
+
+    by_payload, by_argument = (
+        repository.raw(host, data=data),
+        repository.raw(host, event, data=data),
+    )
+
+    assert by_payload == by_argument
+    assert "bylaw failed, so nothing is let through" in str(by_payload.answer)
 
 
 def test_a_host_that_nobody_knows(repository):

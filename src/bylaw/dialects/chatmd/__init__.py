@@ -37,7 +37,7 @@ def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no other language has 
 
 def rule_text(source: SourceFile) -> str:
     """Its `<rules>`, `<policy>` and what these depend on."""
-    from bylaw.dialects.chatmd.governing_text import governing_text  # noqa: PLC0415 - heavy
+    from bylaw.dialects.chatmd.governing_text import governing_text  # noqa: PLC0415 - see `dialects.base`
 
     return governing_text(source)
 
@@ -54,13 +54,13 @@ def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a chat is nobody'
 
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:
     """The tools and agents that rules call, and the commands behind tools."""
-    from bylaw.dialects.chatmd.starting import starts as found  # noqa: PLC0415 - heavy
+    from bylaw.dialects.chatmd.starting import starts as found  # noqa: PLC0415 - see `dialects.base`
 
     return found(book, files)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The policy and the rules of a file."""
-    from bylaw.dialects.chatmd.loading import load as loaded  # noqa: PLC0415 - heavy
+    from bylaw.dialects.chatmd.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

@@ -66,6 +66,6 @@ def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: A
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The commands and checks of all files."""
-    from bylaw.dialects.context.loading import load as loaded  # noqa: PLC0415 - heavy
+    from bylaw.dialects.context.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

@@ -60,13 +60,13 @@ def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken policy w
 
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules tell
     """The commands of all policies."""
-    from bylaw.dialects.file_policies.starting import starts as found  # noqa: PLC0415 - heavy
+    from bylaw.dialects.file_policies.starting import starts as found  # noqa: PLC0415 - see `dialects.base`
 
     return found(book)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The policies of all files; one bad file spoils no other."""
-    from bylaw.dialects.file_policies.loading import load as loaded  # noqa: PLC0415 - heavy
+    from bylaw.dialects.file_policies.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

@@ -60,13 +60,13 @@ def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken file clo
 
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules tell
     """The command lines of all rules."""
-    from bylaw.dialects.law.starting import starts as found  # noqa: PLC0415 - heavy
+    from bylaw.dialects.law.starting import starts as found  # noqa: PLC0415 - see `dialects.base`
 
     return found(book)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The rules of all files; one bad file spoils no other."""
-    from bylaw.dialects.law.loading import load as loaded  # noqa: PLC0415 - heavy
+    from bylaw.dialects.law.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

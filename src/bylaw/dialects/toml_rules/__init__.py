@@ -84,6 +84,6 @@ def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: A
 
 def load(files: Sequence[RuleFile]) -> Loaded:
     """The rules of all files."""
-    from bylaw.dialects.toml_rules.loading import load as loaded  # noqa: PLC0415 - heavy
+    from bylaw.dialects.toml_rules.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

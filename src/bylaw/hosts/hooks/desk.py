@@ -88,29 +88,38 @@ class Desk:
         self._loop = Loop(self._host, rules, texts, journal, scripts, offer)
         self._disk = self._watched(root, rules, configuration)
         bus = self.settings.law.bus
-        self._approvals = ApprovalCalls(root, bus) if self._protected.has_law else None
+        watches = self.settings.protect.enabled and self._protected.has_law
+        self._approvals = ApprovalCalls(root, bus) if watches else None
 
     def hear(self, heard: Heard, session: str) -> Told:
         """Submit what an event of the client means; what the client is to be told."""
         is_stop = heard.moment in STOPS
         with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
-            notes = read_notes(self._root, session)
-            event = _without_echo(heard, notes)
-            if event.moment is Moment.PROMPT and event.text and not event.agent:
-                self._protected.changed(session)  # by the person who speaks, so nobody is told
-            approvals = self._approvals if self.settings.protect.enabled else None
-            if approvals:
-                # Also of a call that is refused below: what fails in between may let it run.
-                self._noted += approvals.hear(event, session)
-            read = _read_on(event, notes)
-            told = self._judged(event, session, notes.in_a_row, read.texts)
-            with changing_notes(self._root, session) as notes:
-                now = self._told(event, told, notes)
-                if read.end:
-                    notes.has_read(event.transcript, read.end)
-            if approvals and now.refused:
-                approvals.denied(event, session)
-            return now
+            before = read_notes(self._root, session)
+            heard = _without_echo(heard, before)
+            self._before(heard, session)
+            said = _read_on(heard, before)
+            judged = self._judged(heard, session, before.in_a_row, said.texts)
+            return self._after(heard, session, judged, said)
+
+    def _before(self, heard: Heard, session: str) -> None:
+        """Tell those who watch, whatever rules will say."""
+        if heard.moment is Moment.PROMPT and heard.text and not heard.agent:
+            self._protected.changed(session)  # by the person who speaks, so nobody is told
+        if self._approvals:
+            # Also of a call that is refused later: what fails in between may let it run.
+            self._noted += self._approvals.hear(heard, session)
+
+    def _after(self, heard: Heard, session: str, judged: Told, said: Said) -> Told:
+        """What of the judgement the client is told now; the rest stands in the notes."""
+        # Read anew: hooks of one session run side by side, and others may have changed them.
+        with changing_notes(self._root, session) as notes:
+            now = self._told(heard, judged, notes)
+            if said.end:
+                notes.has_read(heard.transcript, said.end)
+        if self._approvals and now.refused:
+            self._approvals.denied(heard, session)
+        return now
 
     def _told(self, heard: Heard, told: Told, notes: SessionNotes) -> Told:
         if heard.moment is Moment.PROMPT and heard.text:

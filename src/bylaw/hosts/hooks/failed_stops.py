@@ -1,4 +1,4 @@
-"""Stops that could not be judged because Bylaw failed → whether the next one is let go.
+"""Stops that could not be judged because Bylaw failed → how many, so that one is let go.
 
 A gate that fails must not keep an agent for ever, and not every client says that it was blocked
 just before. So failures of a session are counted where they cannot break: in the user's own state
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "failed-stops"
-MAX_BLOCKS = 3  # as `[stop] max_blocks`, whose settings may be what fails
+MAX_BLOCKS = 3  # the next one is let go; as `[stop] max_blocks`, whose settings may be what fails
 FORGOTTEN_S = 3600.0
 _SESSIONS = ("session_id", "sessionId", "conversation_id")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
-def lets_go(host: str, event: str, payload: Mapping[str, object]) -> bool:
-    """Count one more failed stop; whether so many were blocked that this one goes through."""
+def count_one_more(host: str, event: str, payload: Mapping[str, object]) -> int:
+    """Count a failed stop; how many there are with it, 0 if there is no place to count."""
     folder = state_home()
     if not folder:
-        return False
+        return 0
     place = as_bytes(f"{folder}/{FOLDER}")
     os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is heavy here
     if not is_own(os.stat(place, follow_symlinks=False)):  # noqa: PTH116 - same
-        return False
+        return 0
     file = os.open(place + b"/" + _name(host, event, payload), _NEW, 0o600)
     try:
         found = os.fstat(file)
         if time.time() - found.st_mtime > FORGOTTEN_S:
             os.ftruncate(file, 0)
         os.write(file, b".")
-        return os.fstat(file).st_size > MAX_BLOCKS
+        return os.fstat(file).st_size
     finally:
         os.close(file)
 

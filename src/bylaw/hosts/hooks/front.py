@@ -2,8 +2,8 @@
 
 It reads the payload and lets another process judge it: the resident if there is one, else a child
 of its own. Whatever happens to that process, also a crash, a kill or a time-out, this one prints
-exactly one answer. Only what the interpreter has anyway is imported here: it starts with every call
-of every tool.
+exactly one answer. It starts with every call of every tool, so next to nothing is imported here:
+what the interpreter has anyway, and a few small modules of ours that keep to the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bylaw.hosts.hooks.closing import (
     patience_s,
     warned,
 )
-from bylaw.hosts.hooks.failed_stops import are_counted, forget, lets_go
+from bylaw.hosts.hooks.failed_stops import MAX_BLOCKS, are_counted, count_one_more, forget
 from bylaw.hosts.hooks.line import GO, TAKEN, connected, is_wanted, request, resident_command
 from bylaw.hosts.hooks.packing import ANSWER, FAILED, OPEN, message_in, send, unpack
 
@@ -44,51 +44,48 @@ def run(host: str, event: str) -> int:
     """Answer one call of a client; the result is the exit code."""
     begun = time.monotonic()
     data, ended = _payload(begun + patience_s(event))
-    if len(data) > MAX_PAYLOAD:
-        return _fail(host, event, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
-    if not ended:
-        return _fail(host, event, "the payload did not come to its end", data)
-    if host not in CLOSED_WORDS:
-        return _fail(host, event, _no_client(host), data)
     name = event or _event_in(data)
+    if len(data) > MAX_PAYLOAD:
+        return _fail(host, name, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
+    if not ended:
+        return _fail(host, name, "the payload did not come to its end", data)
+    if host not in CLOSED_WORDS:
+        return _fail(host, name, _no_client(host), data)
     said, why = _asked(host, name, data, begun + patience_s(name))
     opens = said.startswith(OPEN)
     kind, body = message_in(said)
     if kind == ANSWER:
         code = _print(*unpack(body))
         if name in STOP_NAMES and are_counted():
-            forget(host, name, _told(data))
+            forget(host, name, _top_of(data))
         return code
     if kind == FAILED:
         why = body.decode("utf-8", "replace")
-    return _fail(host, event, why or "it ended without an answer", data, opens=opens)
+    return _fail(host, name, why or "it ended without an answer", data, opens=opens)
 
 
-def _goes_round(host: str, event: str, data: bytes) -> bool:
-    """Whether stops were blocked just before: a gate that fails must not keep an agent for ever."""
-    told = _told(data)
-    name = event or _event_in(data)
-    if name not in STOP_NAMES:
-        return False
-    rounds = told.get("loop_count")
-    again = told.get("stop_hook_active") is True or (isinstance(rounds, int) and rounds > 0)
-    return lets_go(host, name, told) or again
-
-
-def _told(data: bytes) -> dict[str, object]:
+def _top_of(data: bytes) -> dict[str, object]:
     """What stands at the top of a payload: what is below may be an agent's own words."""
     import json  # noqa: PLC0415 - heavy, and seldom needed
 
     try:
-        found = json.loads(data)
+        found = json.loads(data, object_pairs_hook=_each_once)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A payload that names two events names none, and may be about a gate."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
 def _event_in(data: bytes) -> str:
     """The event that a payload names; empty if it names none."""
-    name = _told(data).get("hook_event_name")
+    name = _top_of(data).get("hook_event_name")
     return name if isinstance(name, str) else ""
 
 
@@ -188,17 +185,22 @@ def _end(status: int) -> str:
     return ""
 
 
-def _fail(host: str, event: str, why: str, data: bytes = b"", *, opens: bool = False) -> int:
-    """Close a gate, unless failures are to open it; say so in either case."""
+def _fail(host: str, name: str, why: str, data: bytes = b"", *, opens: bool = False) -> int:
+    """Close a gate, unless failures are to open it; say so in either case.
+
+    `name` is the event, empty if nobody says which it is: then it may be a gate.
+    """
     reason = f"bylaw failed, so nothing is let through: {why}\n{WAY_OUT}"
     if host not in CLOSED_WORDS:
         reason = f"nothing is let through: {why}"  # no failure: nobody should open gates for it
-    if is_gate(host, event) and not (opens or _may_open(host, event, data)):
-        stdout, stderr, code = closed(host, event, reason)
+    closes = is_gate(host, name) and not (opens or _is_released())
+    if closes and name in STOP_NAMES:
+        closes = not _count_failed_stop(host, name, data)
+    if closes:
+        stdout, stderr, code = closed(host, name, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
     note = f"bylaw failed, and nothing was checked: {why}"
-    is_stop = (event or _event_in(data)) in STOP_NAMES
-    told = warned(host, f"{note}\n{WAY_OUT}") if is_stop else ""
+    told = warned(host, f"{note}\n{WAY_OUT}") if name in STOP_NAMES else ""
     words = (told or SILENCE.get(host, "")).encode()
     return _print(words, f"{note}\n".encode("utf-8", "replace"), 0)
 
@@ -213,12 +215,26 @@ def _no_client(host: str) -> str:
     return f"there is no client `{visible(brief(host))}`; {meant}known: {known}"
 
 
-def _may_open(host: str, event: str, data: bytes) -> bool:
-    """Whether a stop goes round, or a person has opened gates, see `bylaw doctor --release`."""
+def _is_released() -> bool:
+    """Whether a person has opened gates, see `bylaw doctor --release`."""
     try:
         from bylaw.hosts.hooks.open_gates import released_until  # noqa: PLC0415 - seldom needed
 
-        return bool(released_until()) or _goes_round(host, event, data)
+        return bool(released_until())
+    except Exception:  # noqa: BLE001 - what fails here must not open a gate either
+        return False
+
+
+def _count_failed_stop(host: str, name: str, data: bytes) -> bool:
+    """Count a stop that would be blocked; whether it is let go, since others were just before.
+
+    A gate that fails must not keep an agent for ever.
+    """
+    payload = _top_of(data)
+    rounds = payload.get("loop_count")
+    again = payload.get("stop_hook_active") is True or (isinstance(rounds, int) and rounds > 0)
+    try:
+        return count_one_more(host, name, payload) > MAX_BLOCKS or again
     except Exception:  # noqa: BLE001 - what fails here must not open a gate either
         return False
 
@@ -243,7 +259,9 @@ def main(arguments: list[str]) -> int:
     try:
         code = run(host, event)
     except Exception as wrong:  # noqa: BLE001 - a gate must not open because of a bug
-        return _fail(host, event, f"{type(wrong).__name__}: {wrong}")
+        return _fail(
+            host, event, f"{type(wrong).__name__}: {wrong}"
+        )  # of a payload nothing is known
     try:
         _leave_resident()
     except Exception:  # noqa: BLE001 - the client has its answer, and this is no part of it

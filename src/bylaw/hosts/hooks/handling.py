@@ -1,6 +1,7 @@
-"""One call of `bylaw hook`: a client's bytes in, what our process prints out.
+"""The steps of `worker`: bytes → `Heard`; what a failure means at a root; `Heard` → `Output`.
 
-What goes wrong here is told apart from what a rule refuses, and decided by `[hooks] on_failure`.
+Each raises what goes wrong, so that it is told apart from what a rule refuses. What rules say is
+found out by the `Desk`.
 """
 
 from __future__ import annotations

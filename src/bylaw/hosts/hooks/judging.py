@@ -1,4 +1,10 @@
-"""The end of a process that judges one call: a child of the front end, or of the resident."""
+"""The frame of a process that judges one call: nothing gets out but the reply, and then it ends.
+
+    front.py, or resident.py → fork → judging.py → worker.py → handling.py → desk.py
+
+Light, since the front end imports it; `worker`, and with it everything else, is imported in the
+child, so that what fails there is a reply, too.
+"""
 
 from __future__ import annotations
 

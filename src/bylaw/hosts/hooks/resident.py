@@ -33,6 +33,9 @@ from bylaw.version import __version__
 IDLE_S = 20 * 60.0
 LOOK_S = 5.0  # how often it looks whether it is still wanted
 LINGER_S = 3.0  # how long a child keeps the journal open for the next one
+# Until a caller has said all and `GO`. It gives up itself after `HAND_OVER_S`; this is far more,
+# and only ends a child whose caller hangs with the line open.
+TAKING_S = 30
 MAX_REQUEST = MAX_PAYLOAD + (4 << 20)
 _PIECE = 1 << 16
 # Of our own code: what the other commands of Bylaw do is none of it.
@@ -139,7 +142,7 @@ def _reap() -> None:
 def _serve_one(line: socket.socket) -> None:
     """The child: as its caller would have been."""
     try:
-        signal.alarm(30)  # for a caller that does not go on
+        signal.alarm(TAKING_S)
         asked = Request(_received(line))
         if asked.version != __version__:
             os._exit(0)

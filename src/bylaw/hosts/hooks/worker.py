@@ -1,4 +1,8 @@
-"""The child that judges one event of a client: bytes in, a reply out."""
+"""What the child does, in its order: read the payload, find the root, ask the rules, reply.
+
+`judging` calls it; the steps stand in `handling`. Errors that are meant for people become a reply
+here, in words; all others are caught in `judging`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.handling import heard_from, opens_on_failure, put_to_rules
 from bylaw.hosts.hooks.session_root import root_of
 from bylaw.model.errors import BylawError, LoadError
-from bylaw.runtime.effects import ABILITIES
 
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Output
@@ -22,9 +25,6 @@ def judge_payload(host: str, event: str, data: bytes, reply: Reply, linger_s: fl
     For `linger_s` the journal stays open then: as long as somebody has it open, its log need not
     be made anew, which costs more than all the rest.
     """
-    if host not in ABILITIES:
-        reply.fail(f"there is no host `{host}`; known: {', '.join(ABILITIES)}")
-        return
 
     def send(output: Output) -> None:
         reply.give(output)
