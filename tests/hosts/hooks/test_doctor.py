@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from contextlib import closing
 
 import pytest
@@ -15,6 +16,7 @@ from bylaw.hosts.hooks.doctor.finding import Level
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
 from bylaw.hosts.hooks.install.places import Scope
+from bylaw.hosts.hooks.unknown_fields import unknown_fields
 from bylaw.tools.trust import grant, look
 
 LINT = """\
@@ -57,6 +59,13 @@ class SetUp(Repository):
             for one in self.examined.findings
             if one.about == about and level in (None, one.level)
         ]
+
+    def noted(self, *fields):
+        """Wait for fields to be noted: that happens after the client has its answer."""
+        until = time.monotonic() + 20
+        while not all(one in repr(unknown_fields(str(self.root))) for one in fields):
+            assert time.monotonic() < until, f"{fields} are not noted"
+            time.sleep(0.05)
 
     def wrong(self, about):
         """The same, of what is wrong."""
@@ -350,6 +359,7 @@ def test_fields_and_events_that_nobody_knows(set_up):
     about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
     set_up.call("PreToolUse", mood="good", **about)
     set_up.call("Siesta")
+    set_up.noted("mood", "Siesta")
     (told,) = set_up.found("payloads", Level.NOTE)
     assert "Claude Code sends what Bylaw does not know" in told
     assert "mood" in told
@@ -366,6 +376,7 @@ def test_fields_of_events_that_are_not_judged_are_listed_too(set_up):
         ("cursor", "preCompact"),
     ):
         set_up.raw(host, event, data=json.dumps({"cwd": str(set_up.root), "size": 1}).encode())
+    set_up.noted("mood", "colour", "gemini", "copilot", "cursor")
     told = "\n".join(set_up.found("payloads", Level.NOTE))
 
     for name in ("event PreCompact", "mood", "colour"):
@@ -375,6 +386,7 @@ def test_fields_of_events_that_are_not_judged_are_listed_too(set_up):
 
 def test_a_field_is_written_out_once(set_up, capsys, monkeypatch):
     set_up.call("Siesta", **{"evil\x1b[31m": 1})
+    set_up.noted("evil")
     monkeypatch.setattr(sys, "argv", ["bylaw", "doctor"])
     main()
 

@@ -236,7 +236,7 @@ def _count_failed_stop(host: str, name: str, data: bytes) -> bool:
     try:
         return count_one_more(host, name, payload) > MAX_BLOCKS or again
     except Exception:  # noqa: BLE001 - what fails here must not open a gate either
-        return False
+        return again
 
 
 def _print(stdout: bytes, stderr: bytes, code: int) -> int:
