@@ -130,6 +130,7 @@ class WorkTree:
 
     @cached_property
     def _watch(self) -> TreeWatch:
-        if not self._look.lists_ignored:  # nobody has said that commands may run
+        # Nobody has said that commands may run, or the status was worked out after some that did.
+        if not self._look.can_be_watched:
             self._look = Look(self._git, self._repository, lists_ignored=True)
         return TreeWatch(self._git, self._repository, self._look)

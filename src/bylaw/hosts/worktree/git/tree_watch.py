@@ -35,10 +35,13 @@ _PATTERNS = b".gitignore"
 class TreeWatch:
     """Looks at the files of a repository; `look` is how git saw them before.
 
+    ValueError if that is none to watch from, see `Look.can_be_watched`.
     `seen` is what the last look gave, None before the first.
     """
 
     def __init__(self, git: Git, repository: Repository, look: Look) -> None:
+        if not look.can_be_watched:
+            raise ValueError("this look has no status of git with what is ignored: look anew")
         self.seen: dict[str, str] | None = None
         self._repository = repository
         self._look = look
@@ -67,7 +70,8 @@ class TreeWatch:
 
     def status(self) -> GitStatus | None:
         """What git would say at the last look; None if only git can tell."""
-        if self._look.index_then != self._repository.index_stamp() or not self._is_same_head():
+        is_same_index = self._look.told().index_stamp == self._repository.index_stamp()
+        if not is_same_index or not self._is_same_head():
             return None
         patch = Patch(self._repository.root, self._index, self._committed, self._then)
         try:
@@ -82,7 +86,8 @@ class TreeWatch:
         walk = Walk(self._ground, takes_new=True)
         self._moment, self._stamps = walk.moment, walk.stamps
         self._stamps |= dict.fromkeys(walk.repositories, 0)
-        new = [path for path in self._ground.new_since(self._look.began) if path not in dirty]
+        since = self._ground.new_since(self._look.told().began)
+        new = [path for path in since if path not in dirty]
         for path in self._ignored_of(new):
             del self._stamps[path]
             self._ground.reject(path)
@@ -103,7 +108,7 @@ class TreeWatch:
         changed = self._compare(walk)
         # One in a folder that is new is only about what is new as well.
         patterns = (path.removesuffix(_PATTERNS) for path in changed if path.endswith(_PATTERNS))
-        if entered.intersection(patterns) or exclude != self._look.exclude_then:
+        if entered.intersection(patterns) or exclude != self._look.told().exclude_stamp:
             self._ask_anew()
 
     def _ask_anew(self) -> None:
