@@ -1,24 +1,34 @@
 """A folder → what changed in its work tree since each baseline (DW-041, DW-050…DW-052).
 
-At most four processes, however many policies ask and have commands, and none if nobody does:
+As a rule at most four processes, however many policies ask and have commands, and none if nobody
+does:
 
     rev-parse     the top of the work tree, which branch to compare with, where HEAD left it
     status        HEAD, the index, the work tree, untracked files
     diff-tree     HEAD against all baselines at once, if any is another commit
     check-ignore  which of the files that commands made are ignored, if they made any
 
-The last two go on running as long as there may be questions. What commands change is found without
-git, see `tree_watch`; so is the status that counts after them, see `patched_status`.
+The last two go on running as long as there may be questions. What commands change is found by
+looking at files, see `tree_watch`; the status that counts after them is worked out, see
+`patched_status`.
 
-Git is asked once more
+Git is asked once more, or twice (`docs/policies.md` tells users the same)
 
 - where another branch than the likely one is the default, or none (`rev-list`: the first commit);
 - where the settings of the repository include other files;
 - where there is no commit, or was none when a prompt was submitted;
+- where there is nothing to look at: for why;
 - after commands, if files alone do not tell what git makes of them: the index was written, HEAD was
-  moved, a mode was changed, or a tracked file that holds carriage returns or `$Id`;
-- after each command that changed a `.gitignore` or `.git/info/exclude`: for what is ignored now,
-  and then perhaps again for what comes.
+  moved, a mode or a kind of file was changed, or a tracked file that holds carriage returns or
+  `$Id`;
+- after commands that changed a file that was as committed, or made one, if the index is in another
+  form than git writes by itself: `--skip-worktree`, sparse checkouts, `add -N`,
+  `feature.manyFiles`;
+- after each command that changed a `.gitignore` in a folder that was there before, or
+  `.git/info/exclude`: for what is ignored now, and then perhaps again for what comes;
+- each time that another process of Bylaw ran commands in the meantime, or something went wrong
+  beside our own: nobody here has seen what they did;
+- where somebody comes to look around who has not said so, or does so again after `look_again`.
 """
 
 from __future__ import annotations

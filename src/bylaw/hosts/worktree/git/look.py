@@ -1,7 +1,8 @@
 """A repository → its work tree against its baselines, as it is at one moment.
 
-Nothing is asked twice: one status, one look at the default branch, one process for the differences
-of all baselines (DW-130). What is known of commits holds for the next look, too.
+One status, and one process for the differences of all baselines (DW-130). How HEAD stands with the
+default branch is known from finding the repository, as a rule; for when git is asked once more, see
+`work_tree`. What is known of commits holds for the next look, too, if HEAD is the same.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ only those that look different are read; of one that was as committed, the commi
 Git is asked again
 
 - which new files it ignores: one process answers that at all looks, see `ignoring`;
-- for its status, where a `.gitignore` changed that may be about files that were there before.
+- what HEAD holds, once, where a file looks different that was as committed, see `Look.committed`;
+- for its status, where a `.gitignore` changed that may be about files that were there before, or
+  `.git/info/exclude` did.
 """
 
 from __future__ import annotations
