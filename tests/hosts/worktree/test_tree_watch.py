@@ -1,4 +1,4 @@
-"""What commands did to a work tree is found by looking at files, and is what git would say (DW-A22)."""
+"""What commands did to a work tree is found by files, and is what git would say (DW-A22)."""
 
 import os
 import random
