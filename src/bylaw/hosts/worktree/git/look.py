@@ -25,7 +25,7 @@ from bylaw.hosts.worktree.git.git_output import (
 )
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
 from bylaw.hosts.worktree.git.repository import parting
-from bylaw.hosts.worktree.git.tree_walk import Moment
+from bylaw.hosts.worktree.git.tree_walk import ClockReading
 from bylaw.model.facts import Changes, ChangeSet
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Told(NamedTuple):
     """
 
     status: GitStatus
-    began: Moment
+    began: ClockReading
     index_stamp: FileStamp | None
     exclude_stamp: FileStamp | None
 
@@ -108,7 +108,7 @@ class Look:
         if self._given is not None:
             raise ValueError("the status of this look was given: git did not tell it")
         if self._told is None:
-            began = Moment()
+            began = ClockReading()
             index, exclude = self._repository.index_stamp(), self._repository.exclude_stamp()
             question = _WITH_IGNORED if self.lists_ignored else _STATUS
             status = read_status(self._git.output(self._repository.root, *question))

@@ -20,7 +20,7 @@ from bylaw.hosts.worktree.git.ignoring import Ignoring
 from bylaw.hosts.worktree.git.index_file import IndexFile
 from bylaw.hosts.worktree.git.patched_status import OnlyGitCanTellError, Patch
 from bylaw.hosts.worktree.git.path_text import fact_path_of
-from bylaw.hosts.worktree.git.tree_walk import Ground, Walk, moved_files
+from bylaw.hosts.worktree.git.tree_walk import Ground, Walk, possibly_changed
 from bylaw.runtime.paths import as_text, is_folder, is_there
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.git.git_output import GitStatus, Version
     from bylaw.hosts.worktree.git.look import Look
     from bylaw.hosts.worktree.git.repository import Repository
-    from bylaw.hosts.worktree.git.tree_walk import Moment, Stamp
+    from bylaw.hosts.worktree.git.tree_walk import ClockReading, Stamp
 
 _PATTERNS = b".gitignore"
 
@@ -54,7 +54,7 @@ class TreeWatch:
         self._then: set[bytes] = set()
         self._held: dict[bytes, Content] = {}
         # At the last look: when it was, all files, and what those held that were not as at first.
-        self._moment: Moment
+        self._moment: ClockReading
         self._stamps: dict[bytes, Stamp] = {}
         self._now: dict[bytes, Content] = {}
 
@@ -128,8 +128,8 @@ class TreeWatch:
         gone = known.keys() - walk.files - walk.repositories
         for path in gone:
             del known[path]
-        moved = moved_files(self._ground.top, walk.files, known, self._moment)
-        for path in moved | walk.repositories | gone:
+        suspects = possibly_changed(self._ground.top, walk.files, known, self._moment)
+        for path in suspects | walk.repositories | gone:
             content = NOTHING if path in gone else contents.of(path)
             if self._is_as_at_first(path, content):
                 self._now.pop(path, None)
