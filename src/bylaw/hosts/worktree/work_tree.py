@@ -139,7 +139,7 @@ class WorkTree:
 
     def _ready_repository(self) -> Repository:
         if self._repository is None:
-            self._repository = find_repository(self._ready_git(), self._start, meets=True)
+            self._repository = find_repository(self._ready_git(), self._start, compares=True)
         return self._repository
 
     def _ready_look(self) -> Look:

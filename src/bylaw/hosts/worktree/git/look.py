@@ -24,7 +24,7 @@ from bylaw.hosts.worktree.git.git_output import (
     read_status,
 )
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
-from bylaw.hosts.worktree.git.repository import parting
+from bylaw.hosts.worktree.git.repository import tip_and_merge_bases
 from bylaw.hosts.worktree.git.tree_walk import ClockReading
 from bylaw.model.facts import Changes, ChangeSet
 
@@ -218,19 +218,19 @@ class Look:
             return self._first_commit(head)
         if not default.startswith("refs/remotes/"):
             self.notes.append(f"no remote has a default branch: compared with `{default}`")
-        tip, bases = self._parting(default, head)
+        tip, bases = self._tip_and_merge_bases(default, head)
         if not bases:
             where = " that this shallow clone knows" if self._repository.is_shallow else ""
             how = f"`base` is compared with the tip of `{default}`"
             self.notes.append(f"HEAD has no commit in common with it{where}: {how}")
         return _Anchors(bases[0] if bases else tip, tip)
 
-    def _parting(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
-        known = self._repository.meeting
+    def _tip_and_merge_bases(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
+        known = self._repository.compared
         if known is not None and (known.branch, known.head) == (default, head):
-            return known.tip, known.bases
+            return known.tip, known.merge_bases
         output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
-        return parting(output.decode().split())
+        return tip_and_merge_bases(output.decode().split())
 
     def _first_commit(self, head: str) -> _Anchors:
         question = ("rev-list", "--first-parent", "--max-parents=0", head)
@@ -286,7 +286,7 @@ class Look:
     def _tree(self, commit: str) -> str:
         if not commit:
             return self._repository.empty_tree
-        known = self._repository.meeting
+        known = self._repository.compared
         if known is not None and known.head == commit:
             return known.tree
         written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")
