@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.names import ABANDONED, COMMANDS
+from bylaw.dialects.file_policies.names import ABANDONED, COMMAND_RANK
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
@@ -86,7 +86,7 @@ class FilePolicies:
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
         self._wants_abandoned = any(rule.uid == ABANDONED for rule in rules.rules())
-        self._may_run = any(rule.rank == COMMANDS for rule in policies)
+        self._may_run = any(rule.rank == COMMAND_RANK for rule in policies)
         self.titles = {rule.id: rule.about.get("title", rule.id) for rule in policies}
         self._settings = settings
         self._trust = trust
