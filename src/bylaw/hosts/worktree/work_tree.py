@@ -3,16 +3,17 @@
 As a rule at most four processes, however many policies ask and have commands, and none if nobody
 does:
 
-    rev-parse     the top of the work tree, which branch to compare with, where HEAD left it
+    rev-parse     the top of the work tree, which branch to compare with, its merge base with HEAD
     status        HEAD, the index, the work tree, untracked files
-    diff-tree     HEAD against all baselines at once, if any is another commit
+    diff-tree     HEAD against all baselines at once, if any is another commit; all files of HEAD,
+                  if commands wrote one that was as committed
     check-ignore  which of the files that commands made are ignored, if they made any
 
 The last two go on running as long as there may be questions. What commands change is found by
 looking at files, see `tree_watch`; the status that counts after them is worked out, see
 `patched_status`.
 
-Git is asked once more, or twice (`docs/policies.md` tells users the same)
+Git is asked once more, or twice (`docs/policies.md` tells users how often)
 
 - where another branch than the likely one is the default, or none (`rev-list`: the first commit);
 - where the settings of the repository include other files;
