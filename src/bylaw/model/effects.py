@@ -138,7 +138,9 @@ class CommandRun(StepBase, frozen=True, kw_only=True, tag="command.run"):
     """Start a process, never through a shell.
 
     `root_at` are the places, each a word and a character in it, where the path of the root comes
-    when it is run: a decision does not know where that is, and has a dot there.
+    when it is run: a decision does not know where that is, and has a dot there. With
+    `check_idempotent`, what changed files must change none when it is run a second time. It is for
+    the language to say: file policies always do, laws never.
     """
 
     op: ClassVar[Op] = Op.COMMAND_RUN

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -36,18 +35,15 @@ def output_of(
     *,
     seconds: float,
     at_most: int,
-    data: bytes = b"",
     variables: Mapping[str, str] = NO_VARIABLES,
 ) -> Written:
-    """Run it to its end; OSError if that cannot be, TimeoutError and TooMuchOutputError too.
+    """Run it to its end, without input.
 
-    `data` must be short: nothing is read before all of it is sent.
+    OSError if that cannot be, TimeoutError and TooMuchOutputError too.
     """
     deadline = time.monotonic() + seconds
     process = Process(argv, errors=ERRORS_ARE_READ, variables=variables)
     try:
-        with suppress(BrokenPipeError):  # what became of it, its exit code tells
-            process.send(data, deadline)
         process.hang_up()
         output, complaint = _read(process, deadline, at_most)
         return Written(process.exit_code(deadline), output, complaint)

@@ -1,4 +1,4 @@
-"""A whole stop takes at most four processes of git, however many policies have commands.
+"""A whole stop takes at most four processes of git as a rule, however many policies have commands.
 
 They are counted by a program in the place of git that writes down each start.
 """

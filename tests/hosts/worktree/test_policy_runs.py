@@ -10,7 +10,7 @@ from bylaw.engine.plan import Due
 from bylaw.hosts.worktree.git.git import Git
 from bylaw.hosts.worktree.policy_state import summarise
 from bylaw.hosts.worktree.queue.queue_folder import QueueFolder
-from bylaw.hosts.worktree.stable_runs import run_until_stable
+from bylaw.hosts.worktree.stable_runs import run_and_check_stable
 from bylaw.model.decision import Plan
 from bylaw.model.effects import BaselineCapture, CommandRun
 from bylaw.model.event import AgentStop, Prompt
@@ -274,7 +274,7 @@ class TestSeveralFiles:
             for path in ("a.py", "old.py")
         ]
         runner = CommandRunner(str(world.root), world.settings, world.trust)
-        ran = run_until_stable(steps, "policies:x#x", runner, dict)
+        ran = run_and_check_stable(steps, "policies:x#x", runner, dict)
         assert not ran.failed
         assert len(world.ran) == 12
 

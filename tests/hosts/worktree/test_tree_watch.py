@@ -1,4 +1,4 @@
-"""What commands did to a work tree is found without git, and is what git would say (DW-A22)."""
+"""What commands did to a work tree is found by files, and is what git would say (DW-A22)."""
 
 import os
 import random
@@ -11,6 +11,10 @@ import pytest
 from git_repository import ALL, BASE, Repository
 
 from bylaw.hosts.worktree.git import tree_walk
+from bylaw.hosts.worktree.git.git import Git
+from bylaw.hosts.worktree.git.look import Look
+from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.tree_watch import TreeWatch
 from bylaw.hosts.worktree.work_tree import WorkTree
 
 
@@ -59,6 +63,27 @@ def test_nothing_was_done(repository, watched):
     assert watched.changed() == watched.changed() == []
     assert watched.changes() == afresh(repository)
     assert watched.tree.processes == 2
+
+
+def test_it_can_be_watched_again_after_a_status_that_git_did_not_tell(repository, watched):
+    repository.write("b", "2\n")
+    watched.changed()
+    watched.changes()
+    watched.last = watched.tree.look_around()
+    repository.write("d/a", "2\n")
+    assert watched.changed() == ["d/a"]
+    assert watched.changes() == afresh(repository)
+
+
+def test_a_look_whose_status_was_given_is_refused_at_once(repository):
+    git = Git()
+    found = find_repository(git, str(repository.path))
+    look = Look(git, found, lists_ignored=True)
+    for one in (look.again(look.status), Look(git, found)):
+        with pytest.raises(ValueError, match="look anew"):
+            TreeWatch(git, found, one)
+    with pytest.raises(ValueError, match="was given"):
+        look.again(look.status).told()
 
 
 def write(text):

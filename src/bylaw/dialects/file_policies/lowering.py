@@ -18,7 +18,7 @@ from bylaw.dialects.file_policies.judging import (
     PolicyState,
     StandsSo,
 )
-from bylaw.dialects.file_policies.names import ABANDONED, COMMANDS, GROUP, NAME, PROMPTS
+from bylaw.dialects.file_policies.names import ABANDONED, COMMAND_RANK, GROUP, NAME, PROMPT_RANK
 from bylaw.dialects.file_policies.reader import policy_id
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
@@ -189,7 +189,7 @@ class _Lowering:
             guard=guard,
             judgement=judgement,
             plan=plan,
-            rank=PROMPTS if policy.action is None else COMMANDS,
+            rank=PROMPT_RANK if policy.action is None else COMMAND_RANK,
             about=self._about,
         )
 

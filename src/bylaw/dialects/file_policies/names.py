@@ -7,8 +7,8 @@ from bylaw.model.uid import built_in_uid
 
 NAME = "policies"
 GROUP = NAME
-# By which of them come first at a stop.
-COMMANDS, PROMPTS = 1, 2
+# The `rank` of a rule: at a stop, policies that run a command come before those that only tell.
+COMMAND_RANK, PROMPT_RANK = 1, 2
 ABANDONED = built_in_uid(NAME, "abandoned")
 MODE_KEYS = tuple(mode.value for mode in Mode)
 KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")

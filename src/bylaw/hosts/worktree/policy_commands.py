@@ -21,7 +21,7 @@ from bylaw.hosts.worktree.action_results import action_result, outcome_by_anothe
 from bylaw.hosts.worktree.present_digest import present_digest
 from bylaw.hosts.worktree.progress import no_words
 from bylaw.hosts.worktree.queue.entry_file import QueueEntry
-from bylaw.hosts.worktree.stable_runs import Ran, policy_words, run_until_stable
+from bylaw.hosts.worktree.stable_runs import Ran, policy_words, run_and_check_stable
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
@@ -124,7 +124,7 @@ class PolicyCommands(Struct):
                     return entry
                 before = self._seen(state, event)
                 look = self.tree.look_around
-                ran = run_until_stable(steps, plan.uid, self.runner, look, self.show, before)
+                ran = run_and_check_stable(steps, plan.uid, self.runner, look, self.show, before)
                 # Nobody has evaluated what nobody trusts: it waits.
                 if wanted is not None and not ran.untrusted:
                     self._close(wanted, ran, event)

@@ -3,7 +3,8 @@
     .deepwork/tmp/.gitignore                          `*`: nothing in it is for git (DW-A36)
     .deepwork/tmp/policy/queue, baselines             mode 700 (DW-120, DW-133)
 
-The `cache` of DW-120 stays empty, so there is none: git is asked once a check.
+The `cache` of DW-120 stays empty, so there is none: every check asks git anew, which takes few
+processes, see `work_tree`.
 
 They are opened part by part, and no link leads out of the root.
 """

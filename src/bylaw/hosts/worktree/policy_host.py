@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.names import ABANDONED, COMMANDS
+from bylaw.dialects.file_policies.names import ABANDONED, COMMAND_RANK
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.engine.outcome import DONE, StepOutcome
 from bylaw.hosts.worktree.baselines import prompts_of_others
@@ -67,6 +67,8 @@ class FilePolicies:
         self._wants_abandoned = False
         self._may_run = False
         self._has_run = False
+        self._tree: WorkTree | None = None
+        self._commands: PolicyCommands | None = None
 
     def put_in_force(
         self,
@@ -84,12 +86,12 @@ class FilePolicies:
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
         self._wants_abandoned = any(rule.uid == ABANDONED for rule in rules.rules())
-        self._may_run = any(rule.rank == COMMANDS for rule in policies)
+        self._may_run = any(rule.rank == COMMAND_RANK for rule in policies)
         self.titles = {rule.id: rule.about.get("title", rule.id) for rule in policies}
         self._settings = settings
         self._trust = trust
         self._redacted = redacted
-        self.__dict__.pop("_commands", None)
+        self._commands = None
 
     @property
     def gatherers(self) -> Gatherers:
@@ -113,8 +115,8 @@ class FilePolicies:
 
     def take_shown(self) -> list[PromptShow]:
         """What was to be shown since this was last asked; with that an event is over."""
-        if "tree" in self.__dict__:
-            self.tree.hang_up()
+        if self._tree is not None:
+            self._tree.hang_up()
         taken, self.shown = self.shown, []
         return taken
 
@@ -134,12 +136,14 @@ class FilePolicies:
 
     # Every hook of a coding agent has policies at hand, and few come to need what follows.
 
-    @cached_property
+    @property
     def tree(self) -> WorkTree:
         """The work tree of the repository."""
         from bylaw.hosts.worktree.work_tree import WorkTree  # noqa: PLC0415 - see above
 
-        return WorkTree(self._start)
+        if self._tree is None:
+            self._tree = WorkTree(self._start)
+        return self._tree
 
     @cached_property
     def queue(self) -> Queue:
@@ -148,13 +152,16 @@ class FilePolicies:
 
         return Queue(self.tree.root, self._note)
 
-    @cached_property
-    def _commands(self) -> PolicyCommands:
+    def _ready_commands(self) -> PolicyCommands:
         from bylaw.hosts.worktree.policy_commands import BOUNDS, PolicyCommands  # noqa: PLC0415 - see above
         from bylaw.runtime.run_command import CommandRunner  # noqa: PLC0415 - see above
 
-        runner = CommandRunner(self.tree.root, self._settings, self._trust, BOUNDS)
-        return PolicyCommands(self.tree, self.queue, runner, self._redacted, self._show_progress)
+        if self._commands is None:
+            runner = CommandRunner(self.tree.root, self._settings, self._trust, BOUNDS)
+            self._commands = PolicyCommands(
+                self.tree, self.queue, runner, self._redacted, self._show_progress
+            )
+        return self._commands
 
     def _gather_changes(self, event: Event, need: Need) -> Facts | None:
         facts = event.facts
@@ -230,11 +237,11 @@ class FilePolicies:
     def _write(self, due: Due, event: Event) -> StepOutcome:
         from bylaw.hosts.worktree.entry_writes import write_entry  # noqa: PLC0415 - see above
 
-        ran = self._commands.knows(due, event)
+        ran = self._ready_commands().knows(due, event)
         return write_entry(self.queue, self.tree.root, due, event, ran=ran)
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
-        outcome = self._commands.perform(due, event)
+        outcome = self._ready_commands().perform(due, event)
         self._has_run = self._has_run or outcome.status is not EffectStatus.REFUSED
         if outcome.status is EffectStatus.REFUSED:
             why = as_text(outcome.says(OutcomePart.ERROR))

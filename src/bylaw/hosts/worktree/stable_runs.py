@@ -1,7 +1,8 @@
-"""The commands of one policy → run side by side, and once more if they changed anything.
+"""The commands of one policy → run side by side, and a second time if they changed anything.
 
 What they changed is found by looking at the whole work tree before and after. The second run is
-there only to change nothing again (DW-A22, DW-A24).
+there only to change nothing again (DW-A22, DW-A24): there is none if a command of the first failed,
+and never a third.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class _Count:
             self._show(f"{self._words}: {self._begun:,} of {self._total:,}")
 
 
-def run_until_stable(
+def run_and_check_stable(
     steps: Sequence[CommandRun],
     uid: str,
     runner: CommandRunner,
@@ -144,9 +145,10 @@ def run_until_stable(
     show: Callable[[str], None] = no_words,
     before: Mapping[str, str] | None = None,
 ) -> Ran:
-    """Run the commands of the rule with that uid; `look` gives digests of the work tree by path.
+    """Run the commands of the rule with that uid once; if they changed files, a second time.
 
-    `before` is what it gave last, if nothing can have changed since.
+    `look` gives digests of the work tree by path. `before` is what it gave last, if nothing can
+    have changed since.
     """
     steps, words = tuple(dict.fromkeys(steps)), policy_words(uid)
     if len(steps) > MAX_RUNS:

@@ -1,29 +1,39 @@
 """A folder → what changed in its work tree since each baseline (DW-041, DW-050…DW-052).
 
-At most four processes, however many policies ask and have commands, and none if nobody does:
+As a rule at most four processes, however many policies ask and have commands, and none if nobody
+does:
 
-    rev-parse     the top of the work tree, which branch to compare with, where HEAD left it
+    rev-parse     the top of the work tree, which branch to compare with, its merge base with HEAD
     status        HEAD, the index, the work tree, untracked files
-    diff-tree     HEAD against all baselines at once, if any is another commit
+    diff-tree     HEAD against all baselines at once, if any is another commit; all files of HEAD,
+                  if commands wrote one that was as committed
     check-ignore  which of the files that commands made are ignored, if they made any
 
-The last two go on running as long as there may be questions. What commands change is found without
-git, see `tree_watch`; so is the status that counts after them, see `patched_status`.
+The last two go on running as long as there may be questions. What commands change is found by
+looking at files, see `tree_watch`; the status that counts after them is worked out, see
+`patched_status`.
 
-Git is asked once more
+Git is asked once more, or twice (`docs/policies.md` tells users how often)
 
 - where another branch than the likely one is the default, or none (`rev-list`: the first commit);
 - where the settings of the repository include other files;
 - where there is no commit, or was none when a prompt was submitted;
+- where there is nothing to look at: for why;
 - after commands, if files alone do not tell what git makes of them: the index was written, HEAD was
-  moved, a mode was changed, or a tracked file that holds carriage returns or `$Id`;
-- after each command that changed a `.gitignore` or `.git/info/exclude`: for what is ignored now,
-  and then perhaps again for what comes.
+  moved, a mode or a kind of file was changed, or a tracked file that holds carriage returns or
+  `$Id`;
+- after commands that changed a file that was as committed, or made one, if the index is in another
+  form than git writes by itself: `--skip-worktree`, sparse checkouts, `add -N`,
+  `feature.manyFiles`;
+- after each command that changed a `.gitignore` in a folder that was there before, or
+  `.git/info/exclude`: for what is ignored now, and then perhaps again for what comes;
+- each time that another process of Bylaw ran commands in the meantime, or something went wrong
+  beside our own: nobody here has seen what they did;
+- where somebody comes to look around who has not said so, or does so again after `look_again`.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.baselines import write_baseline
@@ -53,48 +63,56 @@ class WorkTree:
         self.may_run = False
         self._start = absolute(start)
         self._program = program
+        # Each of them is made when it is first needed.
+        self._git: Git | None = None
+        self._repository: Repository | None = None
+        self._look: Look | None = None
+        self._watch: TreeWatch | None = None
 
     @property
     def root(self) -> str:
         """The top of the work tree, without links."""
-        return self._repository.root
+        return self._ready_repository().root
 
     @property
     def processes(self) -> int:
         """How many processes it took so far."""
-        return self._git.count if "_git" in self.__dict__ else 0
+        return 0 if self._git is None else self._git.count
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was compared where it is not what one would expect."""
-        return tuple(self._look.notes) if "_look" in self.__dict__ else ()
+        return () if self._look is None else tuple(self._look.notes)
 
     def changes(self, wanted: Collection[CompareTo], session: str = "") -> Changes:
         """The files that differ from these baselines; `session` says whose prompt counts."""
-        return self._look.changes(wanted, session) if wanted else Changes()
+        return self._ready_look().changes(wanted, session) if wanted else Changes()
 
     @property
     def seen(self) -> Mapping[str, str] | None:
         """What `look_around` gave last; None if nobody has asked since everything was forgotten."""
-        return self._watch.seen if "_watch" in self.__dict__ else None
+        return None if self._watch is None else self._watch.seen
 
     def look_around(self) -> Mapping[str, str]:
         """Digests of all files that are not what they were when this was first asked, by path.
 
         The empty text for what is gone. Two of them tell what was done in between (DW-A22).
         """
+        if self._watch is None:
+            self._watch = self._new_watch()
         return self._watch.look()
 
     def capture(self, now: float | None = None, session: str = "") -> str:
         """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
-        status = self._look.status
+        look = self._ready_look()
+        status = look.status
         return write_baseline(
             self.root,
             commit=status.commit,
             staged=map(fact_path_of, status.staged()),
             untracked=map(fact_path_of, status.untracked()),
-            digests=self._look.digests(),
-            staged_alone=self._look.staged(),
+            digests=look.digests(),
+            staged_alone=look.staged(),
             now=now,
             session=session,
         )
@@ -102,34 +120,39 @@ class WorkTree:
     def forget(self) -> None:
         """Something may have changed: look again, and at all of it."""
         self.hang_up()
-        self.__dict__.pop("_watch", None)
-        self.__dict__.pop("_look", None)
+        self._watch = self._look = None
 
     def look_again(self) -> None:
         """See what commands did; without a `look_around` none has done anything."""
-        watch = self.__dict__.pop("_watch", None)
+        watch, self._watch = self._watch, None
         if watch is not None:
-            self._look = self._look.again(watch.status())
+            self._look = self._ready_look().again(watch.status())
 
     def hang_up(self) -> None:
         """Nobody will ask git for a while: what still runs of it ends."""
-        if "_git" in self.__dict__:
+        if self._git is not None:
             self._git.hang_up()
 
-    @cached_property
-    def _git(self) -> Git:
-        return Git(self._program)
+    def _ready_git(self) -> Git:
+        if self._git is None:
+            self._git = Git(self._program)
+        return self._git
 
-    @cached_property
-    def _repository(self) -> Repository:
-        return find_repository(self._git, self._start, meets=True)
+    def _ready_repository(self) -> Repository:
+        if self._repository is None:
+            self._repository = find_repository(self._ready_git(), self._start, compares=True)
+        return self._repository
 
-    @cached_property
-    def _look(self) -> Look:
-        return Look(self._git, self._repository, lists_ignored=self.may_run)
+    def _ready_look(self) -> Look:
+        if self._look is None:
+            self._look = self._new_look(lists_ignored=self.may_run)
+        return self._look
 
-    @cached_property
-    def _watch(self) -> TreeWatch:
-        if not self._look.lists_ignored:  # nobody has said that commands may run
-            self._look = Look(self._git, self._repository, lists_ignored=True)
-        return TreeWatch(self._git, self._repository, self._look)
+    def _new_look(self, *, lists_ignored: bool) -> Look:
+        return Look(self._ready_git(), self._ready_repository(), lists_ignored=lists_ignored)
+
+    def _new_watch(self) -> TreeWatch:
+        # Nobody has said that commands may run, or the status was worked out after some that did.
+        if not self._ready_look().can_be_watched:
+            self._look = self._new_look(lists_ignored=True)
+        return TreeWatch(self._ready_git(), self._ready_repository(), self._ready_look())

@@ -1,9 +1,10 @@
-"""Arguments for git → what it wrote, without anything of the repository being run or changed.
+"""Arguments for git → what it wrote, without anything of the repository being run.
 
 Our own git runs also where nobody trusts the repository. So what its settings could start is
 switched off: hooks, the file system monitor, filters, pagers, lazy fetching; what the user's own
-settings say, such as which files to ignore, holds. No lock is taken, so the index is never
-written. The variables `GIT_*` of whoever started us are not seen.
+settings say, such as which files to ignore, holds. A question takes no lock and
+writes nothing, not even the index; only the demo, which makes a repository of its own, has git
+change one. The variables `GIT_*` of whoever started us are not seen.
 """
 
 from __future__ import annotations
@@ -72,14 +73,14 @@ class Git:
                 why = "its name holds a `=`, so that it cannot be switched off"
                 raise BylawError(f"the settings of the repository name a filter `{shown}`: {why}")
 
-    def output(self, folder: str, *arguments: str, data: bytes = b"") -> bytes:
+    def output(self, folder: str, *arguments: str) -> bytes:
         """What git writes when all goes well; BylawError if it does not."""
-        written = self.run(folder, *arguments, data=data)
+        written = self.run(folder, *arguments)
         if written.exit_code:
             raise failure(folder, arguments[0], written)
         return written.output
 
-    def run(self, folder: str, *arguments: str, data: bytes = b"") -> Written:
+    def run(self, folder: str, *arguments: str) -> Written:
         """What git writes, also when it fails; BylawError if it cannot be run to its end."""
         self.count += 1
         argv = self._argv(folder, arguments)
@@ -88,7 +89,6 @@ class Git:
                 argv,
                 seconds=self._seconds,
                 at_most=MAX_GIT_OUTPUT,
-                data=data,
                 variables=_variables(),
             )
 

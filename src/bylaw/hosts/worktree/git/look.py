@@ -1,7 +1,8 @@
 """A repository → its work tree against its baselines, as it is at one moment.
 
-Nothing is asked twice: one status, one look at the default branch, one process for the differences
-of all baselines (DW-130). What is known of commits holds for the next look, too.
+One status, and one process for the differences of all baselines (DW-130). How HEAD stands with the
+default branch is known from finding the repository, as a rule; for when git is asked once more, see
+`work_tree`. What is known of commits holds for the next look, too, if HEAD is the same.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from bylaw.hosts.worktree.git.git_output import (
     read_status,
 )
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
-from bylaw.hosts.worktree.git.repository import parting
-from bylaw.hosts.worktree.git.tree_walk import Moment
+from bylaw.hosts.worktree.git.repository import tip_and_merge_bases
+from bylaw.hosts.worktree.git.tree_walk import ClockReading
 from bylaw.model.facts import Changes, ChangeSet
 
 if TYPE_CHECKING:
@@ -53,18 +54,38 @@ class _Anchors(NamedTuple):
     tip: str
 
 
+class Told(NamedTuple):
+    """A status that git told, with what tells whether anything has changed since.
+
+    `began` is a moment before git was asked. The stamps are what the index and `.git/info/exclude`
+    looked like then, None for one that was not there.
+    """
+
+    status: GitStatus
+    began: ClockReading
+    index_stamp: FileStamp | None
+    exclude_stamp: FileStamp | None
+
+
 class Look:
     """One look; `notes` say what was compared where it is not what one would expect.
 
-    `began` is a moment before git told its status, `index_then` and `exclude_then` tell whether
-    somebody has written these files since.
+    Git tells the status when it is first needed, unless one is given: such a look cannot be watched
+    from, since nobody knows when that status was true.
     """
 
-    def __init__(self, git: Git, repository: Repository, *, lists_ignored: bool = False) -> None:
+    def __init__(
+        self,
+        git: Git,
+        repository: Repository,
+        *,
+        lists_ignored: bool = False,
+        status: GitStatus | None = None,
+    ) -> None:
         self.notes: list[str] = []
-        self.began: Moment
-        self.index_then: FileStamp | None = None
-        self.exclude_then: FileStamp | None = None
+        self._given = status
+        self._told: Told | None = None
+        self._known_anchors: _Anchors | None = None
         self._git = git
         self._repository = repository
         self.lists_ignored = lists_ignored
@@ -72,14 +93,27 @@ class Look:
         self._known: dict[str, dict[bytes, Difference]] = {}
         self._prompts: dict[str, Captured | None] = {}
 
-    @cached_property
+    @property
     def status(self) -> GitStatus:
         """The work tree and the index against HEAD."""
-        self.began = Moment()
-        self.index_then = self._repository.index_stamp()
-        self.exclude_then = self._repository.exclude_stamp()
-        question = _WITH_IGNORED if self.lists_ignored else _STATUS
-        return read_status(self._git.output(self._repository.root, *question))
+        return self.told().status if self._given is None else self._given
+
+    @property
+    def can_be_watched(self) -> bool:
+        """Whether git tells the status here, and what it ignores with it."""
+        return self.lists_ignored and self._given is None
+
+    def told(self) -> Told:
+        """What git says, asked once; ValueError if the status was given in place of that."""
+        if self._given is not None:
+            raise ValueError("the status of this look was given: git did not tell it")
+        if self._told is None:
+            began = ClockReading()
+            index, exclude = self._repository.index_stamp(), self._repository.exclude_stamp()
+            question = _WITH_IGNORED if self.lists_ignored else _STATUS
+            status = read_status(self._git.output(self._repository.root, *question))
+            self._told = Told(status, began, index, exclude)
+        return self._told
 
     def recorded_repositories(self) -> list[bytes]:
         """Repositories inside of this one that its index has."""
@@ -87,13 +121,12 @@ class Look:
 
     def again(self, status: GitStatus | None = None) -> Look:
         """A look at the files as they are now; git is asked for their status if none is given."""
-        look = Look(self._git, self._repository, lists_ignored=self.lists_ignored)
-        if status is not None:
-            look.__dict__["status"] = status
-        if "status" in self.__dict__ and look.status.commit == self.status.commit:
+        ignored = self.lists_ignored
+        look = Look(self._git, self._repository, lists_ignored=ignored, status=status)
+        has_status = self._given is not None or self._told is not None
+        if has_status and look.status.commit == self.status.commit:
             look._known, look._prompts = self._known, self._prompts
-            if "_anchors" in self.__dict__:
-                look.__dict__["_anchors"] = self._anchors
+            look._known_anchors = self._known_anchors
         return look
 
     @cached_property
@@ -169,8 +202,13 @@ class Look:
             return self.status.commit if prompt is None else prompt.baseline.commit
         return self._anchors.base if name is CompareTo.BASE else self._anchors.tip
 
-    @cached_property
+    @property
     def _anchors(self) -> _Anchors:
+        if self._known_anchors is None:
+            self._known_anchors = self._find_anchors()
+        return self._known_anchors
+
+    def _find_anchors(self) -> _Anchors:
         head, default = self.status.commit, self._repository.default
         if not head:
             self.notes.append("there is no commit yet: every file is new")
@@ -180,19 +218,19 @@ class Look:
             return self._first_commit(head)
         if not default.startswith("refs/remotes/"):
             self.notes.append(f"no remote has a default branch: compared with `{default}`")
-        tip, bases = self._parting(default, head)
+        tip, bases = self._tip_and_merge_bases(default, head)
         if not bases:
             where = " that this shallow clone knows" if self._repository.is_shallow else ""
             how = f"`base` is compared with the tip of `{default}`"
             self.notes.append(f"HEAD has no commit in common with it{where}: {how}")
         return _Anchors(bases[0] if bases else tip, tip)
 
-    def _parting(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
-        known = self._repository.meeting_with(default, head)
+    def _tip_and_merge_bases(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
+        known = self._repository.compared_with(default, head)
         if known is not None:
-            return known.tip, known.bases
+            return known.tip, known.merge_bases
         output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
-        return parting(output.decode().split())
+        return tip_and_merge_bases(output.decode().split())
 
     def _first_commit(self, head: str) -> _Anchors:
         question = ("rev-list", "--first-parent", "--max-parents=0", head)
@@ -248,7 +286,7 @@ class Look:
     def _tree(self, commit: str) -> str:
         if not commit:
             return self._repository.empty_tree
-        known = self._repository.meeting
+        known = self._repository.compared
         if known is not None and known.head == commit:
             return known.tree
         written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")

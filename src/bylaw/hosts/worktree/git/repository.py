@@ -1,6 +1,6 @@
 """A folder → the git repository that it lies in: its top, and the branches to compare with.
 
-Git is asked once for all of it. Where HEAD left a branch can be asked only of a branch that is
+Git is asked once for all of it. The merge base of HEAD can be asked only with a branch that is
 there, else git says nothing at all: so the likely default branch is asked for, and where that was
 wrong, git is asked again.
 """
@@ -56,17 +56,17 @@ _LIKELY = (*(f"{_REMOTE}origin/{name}" for name in _DEFAULTS), *_LOCAL)
 FileStamp: TypeAlias = tuple[int, int, int, int]
 
 
-class Meeting(NamedTuple):
-    """HEAD, its tree, the tip of a branch and the commits where the two part, by their names.
+class HeadAndBranch(NamedTuple):
+    """HEAD, its tree, the tip of a branch and their merge bases, by the names of the commits.
 
-    Without a branch only the first two are known.
+    `branch` is empty if none is likely to be the default one: then HEAD stands in its place.
     """
 
     head: str
     tree: str
-    branch: str = ""
-    tip: str = ""
-    bases: tuple[str, ...] = ()
+    branch: str
+    tip: str
+    merge_bases: tuple[str, ...]
 
 
 class Repository(Struct, frozen=True):
@@ -74,7 +74,8 @@ class Repository(Struct, frozen=True):
 
     `default` is the full name of the branch to compare with, the empty text if there is none.
     `hash` is how it names what it holds. `folder` and `shared` are where git keeps it: what is of
-    this work tree alone, and the rest. `meeting` is how it stands with a branch, if that is known.
+    this work tree alone, and the rest. `compared` is how HEAD stands with the branch that
+    was likely to be the default one; None if nobody asked, or git could not tell.
     """
 
     root: str
@@ -83,7 +84,7 @@ class Repository(Struct, frozen=True):
     is_shallow: bool
     folder: str
     shared: str
-    meeting: Meeting | None = None
+    compared: HeadAndBranch | None = None
 
     def index_stamp(self) -> FileStamp | None:
         """By which one sees that somebody has written the index."""
@@ -93,9 +94,9 @@ class Repository(Struct, frozen=True):
         """By which one sees that somebody has changed what is ignored in all work trees."""
         return _stamp(f"{self.shared}/info/exclude")
 
-    def meeting_with(self, branch: str, head: str) -> Meeting | None:
+    def compared_with(self, branch: str, head: str) -> HeadAndBranch | None:
         """How HEAD stands with a branch, if that is known and neither has moved since."""
-        known = self.meeting
+        known = self.compared
         if known is None or (known.branch, known.head) != (branch, head):
             return None
         try:
@@ -109,13 +110,14 @@ class Repository(Struct, frozen=True):
         return _EMPTY_TREES[self.hash]
 
 
-def find_repository(git: Git, start: str, *, meets: bool = False) -> Repository:
+def find_repository(git: Git, start: str, *, compares: bool = False) -> Repository:
     """The repository of a folder, by git's own answer (DW-A42); BylawError if there is none.
 
-    With `meets`, it is also found out how HEAD stands with the default branch, if that costs
-    no further process. From then on, git runs no filter that the settings of the repository name.
+    With `compares`, git is asked in the same process for HEAD and its merge base with the likely
+    default branch; where it cannot tell, it is asked again without that. From then on, git runs no
+    filter that the settings of the repository name.
     """
-    likely = _likely_default(start) if meets else None
+    likely = _likely_default(start) if compares else None
     found = None if likely is None else _asked(git, start, likely)
     return found or _asked(git, start) or _refused(git, start)
 
@@ -124,14 +126,14 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
     """None if git had no answer to one of the questions; `likely` may be no branch at all."""
     mark = f"--{secrets.token_hex(8)}"
     questions = ("--is-shallow-repository", "--show-object-format")
-    meeting = () if likely is None else ("HEAD^{tree}", f"{likely or 'HEAD'}...HEAD")
+    about_head = () if likely is None else ("HEAD^{tree}", f"{likely or 'HEAD'}...HEAD")
     # Paths may hold anything, so nobody can know what parts them.
     parts = (*questions, mark, "--absolute-git-dir", mark, "--git-common-dir", mark,
-             "--show-toplevel", mark, *meeting, mark, "--symbolic", *_PATTERNS)  # fmt: skip
+             "--show-toplevel", mark, *about_head, mark, "--symbolic", *_PATTERNS)  # fmt: skip
     written = git.run(start, "rev-parse", *parts)
     if written.exit_code:
         return None
-    facts, folder, common, top, met, refs = written.output.split(mark.encode() + b"\n")
+    facts, folder, common, top, compared, refs = written.output.split(mark.encode() + b"\n")
     is_shallow, hash_name = facts.decode().split()
     if hash_name not in _EMPTY_TREES:
         raise BylawError(f"the repository names its objects by {hash_name}, which is unknown here")
@@ -147,7 +149,7 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
         is_shallow=is_shallow == "true",
         folder=own,
         shared=shared,
-        meeting=None if likely is None else _meeting(likely, *met.decode().split()),
+        compared=None if likely is None else _head_and_branch(likely, *compared.decode().split()),
     )
 
 
@@ -162,14 +164,14 @@ def _refused(git: Git, start: str) -> NoReturn:
     raise BylawError(f"`{shown}` {what}: there are no files to look at")
 
 
-def parting(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The tip of a branch and where HEAD left it, as `git rev-parse BRANCH...HEAD` says."""
+def tip_and_merge_bases(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The tip of a branch and its merge bases with HEAD, by what `rev-parse BRANCH...HEAD` says."""
     _, tip, *bases = names
     return tip, tuple(one.removeprefix("^") for one in bases)
 
 
-def _meeting(branch: str, tree: str, *names: str) -> Meeting:
-    return Meeting(names[0], tree, branch, *parting(names))
+def _head_and_branch(branch: str, tree: str, *names: str) -> HeadAndBranch:
+    return HeadAndBranch(names[0], tree, branch, *tip_and_merge_bases(names))
 
 
 def _likely_default(start: str) -> str | None:

@@ -18,7 +18,8 @@ from bylaw.runtime.paths import as_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# The inode, and below it when anything of the file changed: a time that nobody can set.
+# The inode, and in the bits below it when anything of the file changed: a time that nobody can set.
+# One number and no pair, which would be three objects: there is one for each file of a work tree.
 Stamp: TypeAlias = int
 _TIME_BITS = 64
 _TIME = (1 << _TIME_BITS) - 1
@@ -34,8 +35,8 @@ _GIT = b".git"
 _AROUND_OURS = frozenset(path.partition(b"/")[0] + b"/" for path in OURS)
 
 
-class Moment:
-    """A moment at which files were looked at, by the clock that stamps them.
+class ClockReading:
+    """When files were looked at, by the clock that stamps them.
 
     What changed up to `surely_ns` has changed before it.
     """
@@ -101,7 +102,7 @@ class Ground:
         self.ignored = {*ignored, *OURS}
         self.found.clear()
 
-    def new_since(self, moment: Moment) -> list[bytes]:
+    def new_since(self, moment: ClockReading) -> list[bytes]:
         """The files that may have come after a moment, alone or with their folder."""
         folders = tuple(
             path
@@ -112,7 +113,7 @@ class Ground:
         below = (path for path in self.files if path.startswith(folders)) if folders else ()
         return [*(path for path in at_top if self._is_newer(path, moment)), *below]
 
-    def _is_newer(self, path: bytes, moment: Moment) -> bool:
+    def _is_newer(self, path: bytes, moment: ClockReading) -> bool:
         with suppress(OSError):  # else it is gone
             return moment.may_precede(os.lstat(self.top + path).st_ctime_ns)
         return False
@@ -126,7 +127,7 @@ class Walk:
     """
 
     def __init__(self, ground: Ground, *, takes_new: bool = False) -> None:
-        self.moment = Moment()
+        self.moment = ClockReading()
         self.files: list[bytes] = []
         self.repositories: set[bytes] = set()
         self.stamps: dict[bytes, Stamp] = {}
@@ -187,20 +188,20 @@ class Walk:
         return found
 
 
-def moved_files(
-    top: bytes, paths: Iterable[bytes], known: dict[bytes, Stamp], last: Moment
+def possibly_changed(
+    top: bytes, paths: Iterable[bytes], known: dict[bytes, Stamp], last: ClockReading
 ) -> set[bytes]:
     """The files that look other than is `known`, or may have changed since a moment without that.
 
     What they look like is known then. This is where the time goes, if there are many files.
     """
-    moved = set()
+    changed = set()
     lstat, surely_ns = os.lstat, last.surely_ns
     for path in paths:
         try:
             found = lstat(top + path)
         except OSError:  # it has just gone
-            moved.add(path)
+            changed.add(path)
             continue
         changed_ns = found.st_ctime_ns
         stamp = found.st_ino << _TIME_BITS | changed_ns
@@ -208,10 +209,10 @@ def moved_files(
         if was != stamp:
             known[path] = stamp
             if was != found.st_ino << _TIME_BITS:  # else no time is known
-                moved.add(path)
+                changed.add(path)
         if changed_ns > surely_ns and last.may_precede(changed_ns):
-            moved.add(path)
-    return moved
+            changed.add(path)
+    return changed
 
 
 def _folder_stamp(path: bytes) -> Stamp:

@@ -5,7 +5,9 @@ only those that look different are read; of one that was as committed, the commi
 Git is asked again
 
 - which new files it ignores: one process answers that at all looks, see `ignoring`;
-- for its status, where a `.gitignore` changed that may be about files that were there before.
+- what HEAD holds, once, where a file looks different that was as committed, see `Look.committed`;
+- for its status, where a `.gitignore` changed that may be about files that were there before, or
+  `.git/info/exclude` did.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from bylaw.hosts.worktree.git.ignoring import Ignoring
 from bylaw.hosts.worktree.git.index_file import IndexFile
 from bylaw.hosts.worktree.git.patched_status import OnlyGitCanTellError, Patch
 from bylaw.hosts.worktree.git.path_text import fact_path_of
-from bylaw.hosts.worktree.git.tree_walk import Ground, Walk, moved_files
+from bylaw.hosts.worktree.git.tree_walk import Ground, Walk, possibly_changed
 from bylaw.runtime.paths import as_text, is_folder, is_there
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.git.git_output import GitStatus, Version
     from bylaw.hosts.worktree.git.look import Look
     from bylaw.hosts.worktree.git.repository import Repository
-    from bylaw.hosts.worktree.git.tree_walk import Moment, Stamp
+    from bylaw.hosts.worktree.git.tree_walk import ClockReading, Stamp
 
 _PATTERNS = b".gitignore"
 
@@ -35,10 +37,13 @@ _PATTERNS = b".gitignore"
 class TreeWatch:
     """Looks at the files of a repository; `look` is how git saw them before.
 
+    ValueError if that is none to watch from, see `Look.can_be_watched`.
     `seen` is what the last look gave, None before the first.
     """
 
     def __init__(self, git: Git, repository: Repository, look: Look) -> None:
+        if not look.can_be_watched:
+            raise ValueError("this look has no status of git with what is ignored: look anew")
         self.seen: dict[str, str] | None = None
         self._repository = repository
         self._look = look
@@ -49,7 +54,7 @@ class TreeWatch:
         self._then: set[bytes] = set()
         self._held: dict[bytes, Content] = {}
         # At the last look: when it was, all files, and what those held that were not as at first.
-        self._moment: Moment
+        self._moment: ClockReading
         self._stamps: dict[bytes, Stamp] = {}
         self._now: dict[bytes, Content] = {}
 
@@ -67,7 +72,8 @@ class TreeWatch:
 
     def status(self) -> GitStatus | None:
         """What git would say at the last look; None if only git can tell."""
-        if self._look.index_then != self._repository.index_stamp() or not self._is_same_head():
+        is_same_index = self._look.told().index_stamp == self._repository.index_stamp()
+        if not is_same_index or not self._is_same_head():
             return None
         patch = Patch(self._repository.root, self._index, self._committed, self._then)
         try:
@@ -82,7 +88,8 @@ class TreeWatch:
         walk = Walk(self._ground, takes_new=True)
         self._moment, self._stamps = walk.moment, walk.stamps
         self._stamps |= dict.fromkeys(walk.repositories, 0)
-        new = [path for path in self._ground.new_since(self._look.began) if path not in dirty]
+        since = self._ground.new_since(self._look.told().began)
+        new = [path for path in since if path not in dirty]
         for path in self._ignored_of(new):
             del self._stamps[path]
             self._ground.reject(path)
@@ -103,7 +110,7 @@ class TreeWatch:
         changed = self._compare(walk)
         # One in a folder that is new is only about what is new as well.
         patterns = (path.removesuffix(_PATTERNS) for path in changed if path.endswith(_PATTERNS))
-        if entered.intersection(patterns) or exclude != self._look.exclude_then:
+        if entered.intersection(patterns) or exclude != self._look.told().exclude_stamp:
             self._ask_anew()
 
     def _ask_anew(self) -> None:
@@ -121,8 +128,8 @@ class TreeWatch:
         gone = known.keys() - walk.files - walk.repositories
         for path in gone:
             del known[path]
-        moved = moved_files(self._ground.top, walk.files, known, self._moment)
-        for path in moved | walk.repositories | gone:
+        suspects = possibly_changed(self._ground.top, walk.files, known, self._moment)
+        for path in suspects | walk.repositories | gone:
             content = NOTHING if path in gone else contents.of(path)
             if self._is_as_at_first(path, content):
                 self._now.pop(path, None)
