@@ -138,6 +138,17 @@ def test_a_stop_may_take_longer_also_where_the_payload_names_it(repository, word
     assert "it took longer than 3 s" in called.stderr
 
 
+def test_a_stop_that_goes_round_is_let_go_where_nothing_can_be_counted(tmp_path):
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    repository.write("bylaw.toml", "[stop]\nmax_bloks = 1\n")
+    state = repository.home / ".local/state/bylaw"
+    state.mkdir(parents=True, mode=0o700)
+    (state / "failed-stops").touch()  # it should be a folder
+
+    assert repository.stop().code == 2
+    assert repository.stop(again=True).code == 0
+
+
 def test_a_journal_that_cannot_be_written(tmp_path):
     repository = Repository(tmp_path / "root", tmp_path / "home")
     (repository.root / ".bylaw/state/journal.db").mkdir(parents=True)
