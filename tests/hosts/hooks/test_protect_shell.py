@@ -255,6 +255,8 @@ git checkout HEAD~1 .
 git checkout -f HEAD~1
 git switch --discard-changes main
 git read-tree -u --reset HEAD~3
+git read-tree -um main
+git read-tree -vum HEAD main
 git checkout-index -f -a
 git stash pop
 git stash push bylaw.toml
@@ -686,6 +688,7 @@ git stash show -p
 git stash drop
 git clean -n
 git clean -ndx
+git read-tree -m main
 git sparse-checkout list
 cd $UNHEARD_OF && rm settings.json
 f() { cd "$1"; }; f .vscode; rm settings.json

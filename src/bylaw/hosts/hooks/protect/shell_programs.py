@@ -188,7 +188,7 @@ GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
 GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
 GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*e|--exclude)(?:=?(?P<value>.+))?")
 GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
-GIT_UPDATES = re.compile(r"-[a-zA-Z]*u|--reset")
+GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--reset")
 # They change the index by names or numbers: what git says of it before is not what holds then.
 GIT_INDEX = frozenset({"update-index", "read-tree", "rm", "mv", "update-ref", "symbolic-ref"})
 GIT_CACHED = re.compile(r"--(?:cached|index|3way)|-3")
