@@ -117,6 +117,8 @@ STARTS = frozenset(
 GOES = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
 HEARS = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
+# Settings of a shell with which patterns stand for hidden files, too.
+SHOWS_HIDDEN = re.compile(r"dot_?glob|glob_?dots", re.IGNORECASE)
 # They run the text that stands behind them, now or later.
 RUNS_TEXT = frozenset({"eval", "trap", "alias"})
 # Variables whose value is the text of a command that another program runs.
