@@ -115,6 +115,39 @@ def test_a_tool_that_writes_and_names_no_file_is_searched_as_others_are(root):
     assert found(root, {"target_file": "src/a.py", "paths": []}) == []
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"file_path": "src/a.py", "target_file": "bylaw.toml"},
+        {"file_path": {"a": "bylaw.toml"}},
+        {"file_path": [{"a": ["bylaw.toml"]}]},
+        {"p": "bylaw.toml"},
+        {"file_path": "src/a.py", "edits": [{"where": "bylaw.toml", "new_string": "x"}]},
+    ],
+)
+def test_a_tool_that_writes_hides_no_file_behind_another(root, args):
+    assert found(root, {**args, "paths": ["src/a.py"]}) == ["bylaw.toml"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("content", "contents", "text", "file_text", "new_string", "old_string", "new_str"),
+        *("patch", "diff", "insert_text", "new_source", "code_edit", "description"),
+    ],
+)
+def test_what_is_written_to_a_file_names_none(root, key):
+    assert found(root, {"paths": ["src/a.py"], key: "bylaw.toml"}) == []
+    assert found(root, {"paths": ["src/a.py"], "files": [{key: "bylaw.toml"}]}) == []
+
+
+@pytest.mark.parametrize("key", ["from", "to", "src", "dst", "To"])
+def test_a_tool_of_others_may_have_short_names_for_files(root, key):
+    assert found(root, {"from": "x", "to": "y", key: "bylaw.toml"}, MCP) == ["bylaw.toml"]
+    assert found(root, {"path": {key: "bylaw.toml"}}, MCP) == ["bylaw.toml"]
+    assert found(root, {f"{key}_whom": "bylaw.toml"}, MCP) == []
+
+
 def test_reading_is_free(root):
     assert found(root, {"path": "bylaw.toml", "paths": ["bylaw.toml"]}, ("file.read",)) == []
     assert found(root, {"paths": ["bylaw.toml"]}, ("web.fetch", "web.run")) == []

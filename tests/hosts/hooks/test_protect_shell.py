@@ -51,6 +51,31 @@ rm "$(pwd)/bylaw.toml"
 rm "$(git rev-parse --show-toplevel)/bylaw.toml"
 rm `pwd`/bylaw.toml
 rm {bylaw,other}.toml
+rm {a..z}ylaw.toml
+rm b{z..a..1}law.toml
+rm {x,{a..c}}ylaw.toml
+rm {a..z}{a..z}law.toml
+rm {1..99999}/bylaw.toml
+shopt -s extglob; rm @(bylaw).toml
+rm @(x|by@(law|x)).toml
+rm @("bylaw"|x).toml
+rm ?(x)bylaw.toml
+rm +(b|y)law.toml
+rm *(b|y)law.toml
+rm *(.)
+rm !(x).toml
+rm !(src|other)
+rm -rf -- !(src)
+rm @(.bylaw)/state/*.db
+echo !(rm bylaw.toml)
+if !(rm bylaw.toml); then ls; fi
+ls !($(rm bylaw.toml))
+case x in @(x|y)) rm bylaw.toml;; esac
+shopt -s dotglob; rm */state/journal.db
+shopt -s extglob dotglob && rm -f */*/*.db
+bash -O dotglob -c 'rm */state/*'
+setopt glob_dots; rm */state/journal.db
+cd .c{k..m}aude; rm settings.json
 rm *.toml
 rm b?law.toml
 rm [b]ylaw.toml
@@ -255,6 +280,8 @@ git checkout HEAD~1 .
 git checkout -f HEAD~1
 git switch --discard-changes main
 git read-tree -u --reset HEAD~3
+git read-tree -um main
+git read-tree -vum HEAD main
 git checkout-index -f -a
 git stash pop
 git stash push bylaw.toml
@@ -686,6 +713,20 @@ git stash show -p
 git stash drop
 git clean -n
 git clean -ndx
+git read-tree -m main
+rm src/{a..z}.py
+rm {01..12}.txt
+rm src/@(a|b).py
+rm *.@(pyc|orig)
+rm -f ?(x|y).txt
+cd src && rm !(a.py)
+rm */state/journal.db
+cat !(src)
+case x in @(x|y)) cat bylaw.toml;; esac
+echo $((2*(3+4)))
+rm src/{a..10}.py
+touch src/{1..99999}.txt
+rm -rf build{1..3}/{a..c}
 git sparse-checkout list
 cd $UNHEARD_OF && rm settings.json
 f() { cd "$1"; }; f .vscode; rm settings.json

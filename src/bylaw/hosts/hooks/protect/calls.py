@@ -1,7 +1,7 @@
 """A tool call → the protected files that it would change.
 
-Of a tool that writes files, the files count; of a shell, its text; of a tool that nobody knows, or
-that names no file where it should, what stands under names such as `path` or `command`. A text that
+Of a tool that writes files, all that it is told counts but the text of a file; of a shell, its
+text; of a tool that nobody knows, what stands under names such as `path` or `command`. A text that
 cannot be read, or changes what nobody can know, counts if it speaks of a protected file. This is a
 fence, no wall: what was changed all the same is found by `watch`.
 """
@@ -30,11 +30,22 @@ SHELL, WRITES, MCP = "shell", "file.write", "mcp:"
 CHANGES_NOTHING = frozenset({"file.read", "web.fetch", "web.search", "web.run", "agent.run"})
 MAX_FOUND = 20
 MAX_NAMED = 10_000  # files of one call
+MAX_PATH = 4_096  # characters; a longer text that is not called a path is none
 TOO_MANY = f"no more than {MAX_NAMED:,} files of one call are looked at"
 _COMMANDS = ("command", "cmd", "script", "code", "input", "chars")
 _LIKE_COMMAND = ("command", "cmd", "commands", "script")
 _FOLDERS = ("cwd", "workdir", "working_directory", "directory", "dir_path")
-_LIKE_PATH = re.compile(r"path|file|dir|folder|uri|target|dest|source|location|name", re.IGNORECASE)
+_LIKE_PATH = re.compile(
+    r"path|file|dir|folder|uri|target|dest|source|location|name|\b(?:to|from|dst|src)\b",
+    re.IGNORECASE,
+)
+# What is written to a file, or said about that; it may well be the name of another.
+_LIKE_CONTENT = re.compile(
+    r"(?:(?:new|old|file|insert)_)?(?:contents?|text|str|string|body|data)|(?:new|old)_source|patch|diff|input"
+    r"|code(?:_edit)?|search|replace(?:ment)?|query|pattern|prompt|title|description|explanation"
+    r"|instructions?",
+    re.IGNORECASE,
+)
 _URI = re.compile(r"file://(?:localhost)?(?=/)")
 
 
@@ -64,10 +75,12 @@ class _Looking:
         if SHELL in also:
             yield from self._in_shell(_COMMANDS)
         named = list(named_paths(self._call))
-        yield from self._at(named)
         is_anybodys = not also or any(one.startswith(MCP) for one in also)
+        if is_anybodys or WRITES in also:
+            # Which of several names a client goes by is not known.
+            others = _paths_in(self._call.args, any_name=WRITES in also)
+            yield from self._at([*named, *others])
         if is_anybodys or (WRITES in also and not named):
-            yield from self._at(_paths_in(self._call.args))
             yield from self._in_shell(_LIKE_COMMAND)
 
     def _in_shell(self, keys: Iterable[str]) -> Iterator[ProtectedPath]:
@@ -98,14 +111,18 @@ def _text(value: JSON) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _paths_in(args: dict[str, JSON]) -> Iterator[str]:
-    """Whole texts that stand under a name for paths, however deep."""
-    todo: list[tuple[str, JSON]] = list(args.items())
+def _paths_in(args: dict[str, JSON], *, any_name: bool) -> Iterator[str]:
+    """Whole texts that stand under a name for paths, or under any but those for the text of a
+    file; however deep."""
+    todo: list[tuple[str, bool, JSON]] = [("", False, args)]
     while todo:
-        key, value = todo.pop()
+        key, is_path, value = todo.pop()
         if isinstance(value, dict):
-            todo += value.items()
+            # What stands below a name for paths is named by it, too.
+            todo += [(one, is_path or bool(_LIKE_PATH.search(one)), value[one]) for one in value]
         elif isinstance(value, list):
-            todo += [(key, one) for one in value]
-        elif isinstance(value, str) and value and _LIKE_PATH.search(key):
-            yield value
+            todo += [(key, is_path, one) for one in value]
+        elif isinstance(value, str) and value:
+            may_be = is_path or (any_name and len(value) <= MAX_PATH)
+            if may_be and not _LIKE_CONTENT.fullmatch(key):
+                yield value

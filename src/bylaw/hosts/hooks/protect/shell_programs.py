@@ -117,6 +117,8 @@ STARTS = frozenset(
 GOES = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
 HEARS = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
+# Settings of a shell with which patterns stand for hidden files, too.
+SHOWS_HIDDEN = re.compile(r"dot_?glob|glob_?dots", re.IGNORECASE)
 # They run the text that stands behind them, now or later.
 RUNS_TEXT = frozenset({"eval", "trap", "alias"})
 # Variables whose value is the text of a command that another program runs.
@@ -188,7 +190,7 @@ GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
 GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
 GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*e|--exclude)(?:=?(?P<value>.+))?")
 GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
-GIT_UPDATES = re.compile(r"-[a-zA-Z]*u|--reset")
+GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--reset")
 # They change the index by names or numbers: what git says of it before is not what holds then.
 GIT_INDEX = frozenset({"update-index", "read-tree", "rm", "mv", "update-ref", "symbolic-ref"})
 GIT_CACHED = re.compile(r"--(?:cached|index|3way)|-3")

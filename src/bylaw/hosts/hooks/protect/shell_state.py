@@ -80,6 +80,7 @@ class ShellState:
             self.values.assign(found[1], found[3:])
         if found and found[0] in programs.DECLARES:
             self.assign([one for one in found[1:] if ASSIGNMENT.match(one)])
+        self.values.shows_hidden |= any(programs.SHOWS_HIDDEN.fullmatch(one) for one in found)
         for name in given_names(found):
             self.values.assign(name, [UNKNOWN])
         return found

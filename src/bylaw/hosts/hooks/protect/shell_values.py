@@ -33,7 +33,10 @@ _GAP = "\ue0ff"
 _HIDDEN = 0xE000  # what is quoted is moved there, out of the way of patterns
 _SPECIAL = re.compile(r"[*?\[\]{}~,!^]")
 _MOVED = re.compile("[\ue000-\ue07f]")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(
+    r"\{(?:(?P<list>[^{}]*,[^{}]*)"
+    r"|(?P<ends>[A-Za-z]\.\.[A-Za-z]|-?[0-9]{1,18}\.\.-?[0-9]{1,18})(?:\.\.-?(?P<step>[0-9]{1,18}))?)\}"
+)
 _PATTERN = re.compile(r"[*?\[]")
 # What stands for something else here is not expected in a text.
 RESERVED = re.compile("[\0\ue000-\ue0ff\ufffc]")
@@ -54,12 +57,14 @@ _QUOTED = (PieceKind.QUOTED, PieceKind.QUOTED_VARIABLE)
 class Values:
     """What is known while a text is read: variables, and folders in which it may be.
 
-    `is_cut` tells that it was too much: the text can mean more than is told here.
+    `is_cut` tells that it was too much: the text can mean more than is told here. `shows_hidden`
+    tells that patterns may stand for hidden files, too.
     """
 
     def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
         self.folders = [folder]
         self.is_cut = False
+        self.shows_hidden = False
         self._variables: dict[str, list[str]] = {}
         self._environment = environment
 
@@ -145,7 +150,8 @@ class Values:
         if not _PATTERN.search(value) or UNKNOWN in value:
             yield value
             return
-        found = [one for folder in self.folders for one in _matching(value, folder)]
+        hidden = self.shows_hidden
+        found = [one for folder in self.folders for one in _matching(value, folder, hidden=hidden)]
         yield from found or [value]
 
 
@@ -187,7 +193,7 @@ def _home(value: str) -> str:
 
 
 def _braces(text: str) -> Iterator[str]:
-    """Every choice of `{a,b}`, the innermost first."""
+    """Every choice of `{a,b}` and `{a..z}`, the innermost first."""
     todo = [text]
     for _ in range(MAX_CHOICES):
         if not todo:
@@ -197,12 +203,28 @@ def _braces(text: str) -> Iterator[str]:
         if found is None:
             yield one
         else:
-            choices = found[1].split(",")
+            choices = _range(found) if found["list"] is None else found["list"].split(",")
             todo += (one[: found.start()] + each + one[found.end() :] for each in choices)
     yield UNKNOWN
 
 
-def _matching(pattern: str, folder: str) -> Iterator[str]:
+def _range(found: re.Match[str]) -> list[str]:
+    """All of `{a..z}` or `{01..10..2}`; of too many nobody asks which."""
+    ends = found["ends"].split("..")
+    is_letters = ends[0].isalpha()
+    first, last = (ord(one) if is_letters else int(one) for one in ends)
+    step = int(found["step"] or 1) or 1
+    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    if len(numbers) > MAX_VALUES:
+        return [UNKNOWN]
+    if is_letters:
+        return [chr(one) for one in numbers]
+    padded = any(one.lstrip("-")[:1] == "0" != one.lstrip("-") for one in ends)
+    width = max(map(len, ends)) if padded else 0
+    return [f"{one:0{width}d}" for one in numbers]
+
+
+def _matching(pattern: str, folder: str, *, hidden: bool) -> Iterator[str]:
     """The files that a pattern stands for; the folder in which they are if they are too many."""
     start = "" if pattern.startswith("/") else folder.rstrip("/")
     parts = [one for one in pattern.split("/") if one]
@@ -213,7 +235,7 @@ def _matching(pattern: str, folder: str) -> Iterator[str]:
         if not _PATTERN.search(part):
             found = [f"{one}/{_shown(part)}" for one in found]
             continue
-        names = (name for one in found for name in _listed(one, part))
+        names = (name for one in found for name in _listed(one, part, hidden=hidden))
         found = list(islice(names, MAX_FILES + 1))
         if len(found) > MAX_FILES:
             yield start or "/"
@@ -221,7 +243,7 @@ def _matching(pattern: str, folder: str) -> Iterator[str]:
     yield from (one for one in found if os.path.lexists(as_bytes(one)))
 
 
-def _listed(folder: str, part: str) -> Iterator[str]:
+def _listed(folder: str, part: str, *, hidden: bool) -> Iterator[str]:
     """The files of a folder that a part of a pattern stands for."""
     wanted = _classes(_shown(part).casefold()).replace("[^", "[!")
     try:
@@ -230,12 +252,12 @@ def _listed(folder: str, part: str) -> Iterator[str]:
     except (OSError, ValueError):
         return
     # Of too many names nobody asks which: then there are too many files, too.
-    fits = (lambda _: True) if len(names) > MAX_LISTED else _fitting(wanted)
+    fits = (lambda _: True) if len(names) > MAX_LISTED else _fitting(wanted, hidden=hidden)
     yield from (f"{folder}/{name}" for name in sorted(names) if fits(name))
 
 
-def _fitting(wanted: str) -> Callable[[str], bool]:
-    hidden_too = wanted.startswith((".", "["))
+def _fitting(wanted: str, *, hidden: bool) -> Callable[[str], bool]:
+    hidden_too = hidden or wanted.startswith((".", "["))
     return lambda name: (hidden_too or name[:1] != ".") and fnmatchcase(name.casefold(), wanted)
 
 

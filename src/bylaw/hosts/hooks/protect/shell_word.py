@@ -53,6 +53,15 @@ _QUOTES = re.compile(r"['\"]")
 _DOCUMENT = re.compile(r"<<<|<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
 MAX_DEPTH = 40  # of brackets, and of texts inside of texts
 _LAST_CHARACTER = 0x10FFFF
+# Of `@(a|b)` and its kind: what may follow each choice, and what may stand there instead. Behind
+# `*`, zsh has brackets that only narrow it.
+_GROUPS = {
+    "@": ("", ()),
+    "?": ("", ("",)),
+    "+": ("*", ()),
+    "*": ("*", ("", "*")),
+    "!": ("", ("*",)),
+}
 
 
 class WordReader:
@@ -78,10 +87,53 @@ class WordReader:
                 self.at += 1
                 pieces.append(Piece(PieceKind.COMMAND, self._bracketed()))
             elif self.text[self.at] in BREAKS:
-                break
+                group = self._group(pieces)
+                if group is None:
+                    break
+                pieces = group
             else:
                 pieces += self._pieces()
         return tuple(pieces)
+
+    def _group(self, before: list[Piece]) -> list[Piece] | None:
+        """`@(a|b)` and its kind behind pieces: those, and choices that mean as much or more.
+
+        None if it is no such pattern; `!(rm x)` can also be a command in brackets.
+        """
+        last = before[-1] if before else Piece(PieceKind.QUOTED, "")
+        way = last.text[-1:]
+        if self.text[self.at] != "(" or last.kind is not PieceKind.PLAIN or way not in _GROUPS:
+            return None
+        start = self.at
+        choices = self._choices()
+        if choices is None:
+            self.at = start
+            return None
+        if way == "!":  # what is left out does not count, but a command in it is run
+            choices = [
+                one for one in choices if any(each.kind is PieceKind.COMMAND for each in one)
+            ]
+        end, others = _GROUPS[way]
+        choices = [(*one, *_plain(end)) for one in choices] + [_plain(one) for one in others]
+        kept = [*before[:-1], *_plain(last.text[:-1])]
+        if len(choices) == 1:
+            return [*kept, *choices[0]]
+        parts = [piece for one in choices for piece in (*_plain(","), *one)]
+        return [*kept, *_plain("{"), *parts[1:], *_plain("}")]
+
+    def _choices(self) -> list[Word] | None:
+        """What stands between brackets and bars; None if there is more than words."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ShellTextError("it is nested too deep")
+        found: list[Word] = []
+        while not found or self.text.startswith("|", self.at):
+            self.at += 1
+            found.append(self.word())
+        self._depth -= 1
+        is_closed = self.text.startswith(")", self.at)
+        self.at += is_closed
+        return found if is_closed else None
 
     def _pieces(self) -> list[Piece]:
         text, at = self.text, self.at
@@ -254,6 +306,10 @@ class WordReader:
 def expanding(body: str, depth: int = 0) -> Word:
     """A text in which variables and commands count, and quotes do not."""
     return WordReader(body, depth + 1).rest()
+
+
+def _plain(text: str) -> Word:
+    return (Piece(PieceKind.PLAIN, text),)
 
 
 def _variable(name: str, *, quoted: bool) -> Piece:
