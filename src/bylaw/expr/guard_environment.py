@@ -83,7 +83,7 @@ def _scopes(*scopes: str) -> Parameter:
 
 def _arg(args: Sequence[Argument], _site: int, view: str) -> str:
     path = args[0]
-    if path.literal is None:
+    if not isinstance(path.literal, str):  # a number is no path: its code says so (CM-A21)
         return f"dig({view}tool_args, split_path({path.code}))"
     return f"dig({view}tool_args, {split_path(str(path.literal))!r})"
 
@@ -98,8 +98,11 @@ def _tokens(args: Sequence[Argument], _site: int, view: str) -> str:
 
 
 def _text_contains(args: Sequence[Argument], _site: int, view: str) -> str:
-    text = f"{view}{args[1].literal}"
-    return f"({text} is not None and {args[0].code} in {text})"
+    needle, text = args[0], f"{view}{args[1].literal}"
+    if isinstance(needle.literal, str):
+        return f"({text} is not None and {needle.code} in {text})"
+    # Where there is no text the needle is still asked whether it is one (CM-A21).
+    return f"({needle.code} in {text} if {text} is not None else {needle.code} is None)"
 
 
 def _jsonpath_problem(path: str) -> tuple[Code, str] | None:
