@@ -126,11 +126,12 @@ class TestAChainOfDepth9:
             assert len(happened.event.cause) == depth
 
         assert depth == MAX_CHAIN == 8
-        # The ninth rule was asked and fired; its step was not performed, and that is on record.
+        # The ninth rule was asked and fired; its step was not performed, and that is on record. So
+        # it is not used up (CM-A14).
         assert happened.event.type == "8"
         assert happened.verdict is Verdict.ALLOW
         assert ("link-8", "fired") in happened.trace
-        assert len(session.session.firings) == 9
+        assert len(session.session.firings) == 8
         assert [plan.rule for plan in happened.decision.plans] == ["link-8"]
         assert happened.done == [(EventEmit(type="9"), "refused")]
         assert "at most 8" in happened.ending.failures[0].outcome.result["error"]

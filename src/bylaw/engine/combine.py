@@ -75,7 +75,9 @@ class Gathered(Struct):
             self.comes_again = self.comes_again or plan.again
         self.plans += firing.notes
         has_fired = firing.result is TraceResult.FIRED
-        if gave_verdict or (has_fired and (plan is not None or firing.rule.last)):
+        # CM-A14: a rule of which nothing is performed is not used up.
+        acts = plan is not None and not firing.refused
+        if gave_verdict or (has_fired and (acts or firing.rule.last)):
             self.fired.append(firing.rule.uid)
         self.fired += [note.uid for note in firing.notes]
         if self.tracing:

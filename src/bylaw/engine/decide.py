@@ -25,7 +25,7 @@ from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, Visited
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bylaw.engine.index import Bucket, Candidates, RuleSet
     from bylaw.model.decision import Need, TraceLine
@@ -126,7 +126,7 @@ class _Deliberation:
         begun = len(self.gathered.trace)
         # Only rules that close the group look at what became of the others.
         self.visited = [] if candidates.closing else None
-        for rule in candidates.rules:
+        for rule in self._awake(candidates.families) if candidates.families else candidates.rules:
             result = self._consider(rule, candidates, spending)
             if result is TraceResult.FIRED and _ends_group(rule, flow):
                 break
@@ -135,6 +135,23 @@ class _Deliberation:
             for rule in candidates.closing:
                 self._consider(rule, candidates, spending, closing=True)
         self.gathered.collapse(begun)
+
+    def _awake(self, families: tuple[tuple[Rule, ...], ...]) -> Iterator[Rule]:
+        """The rules that have to be asked one by one; a family that is idle gives one line."""
+        for family in families:
+            if self._is_idle(family[0]):
+                self.gathered.note(family[0], TraceResult.GUARD_FALSE)
+            else:
+                yield from family
+
+    def _is_idle(self, rule: Rule) -> bool:
+        """Whether asking the rule and its siblings would find nothing."""
+        if rule.siblings is None or not self._is_live(rule):
+            return False
+        try:
+            return self._lacks(rule.needs) or rule.siblings.is_idle(self.view)
+        except Exception:  # noqa: BLE001 - then each of them is asked, and what fails is told there
+            return False
 
     def _consider(
         self, rule: Rule, candidates: Candidates, spending: Spending, *, closing: bool = False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from bylaw.engine.causes import too_deep
 from bylaw.engine.stepping import after, made_by, steps_of
 from bylaw.model.decision import Match, OnFailure, Plan, Reason, TraceResult
 from bylaw.model.errors import GuardError, NotNeeded, RenderError
@@ -37,6 +38,8 @@ class Firing(Struct, gc=False):
     # The message that tells of all this, in a language that wants one.
     summary: list[Step] = []
     broken: str = ""
+    # Its plan will be refused at the first step, for the depth of its chain.
+    refused: bool = False
     # Plans of built-in rules that tell of a failure.
     notes: list[Plan] = []
     details: list[str] = []
@@ -110,6 +113,7 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
     gave = firing.steps or firing.verdict is not Verdict.ALLOW or firing.broken
     # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
     fired = gave or rule.last
+    firing.refused = _is_refused(firing, view)
     if not fired and (skipped or spared):
         # CM-A14: a rule of which nothing remains has not fired.
         firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED
@@ -118,6 +122,12 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
         firing.summary = _made(
             (rule.plan.summary,), firing, view, Match({**match.values, **numbers})
         )
+
+
+def _is_refused(firing: Firing, view: View) -> bool:
+    """Whether no step will be performed: one that is refused takes the rest with it."""
+    drops_rest = firing.rule.plan.on_failure is OnFailure.DROP_REST
+    return drops_rest and bool(firing.steps) and too_deep(view.event, firing.steps[0].op)
 
 
 def _reason(maker: ReasonMaker, firing: Firing, view: View, match: Match) -> str:

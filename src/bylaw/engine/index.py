@@ -52,6 +52,8 @@ class Candidates(Struct, frozen=True):
     closing: tuple[Rule, ...]
     # Where lines have keys: the rules of each.
     by_key: Mapping[str, tuple[Rule, ...]] | None = None
+    # The fast path, where rules have siblings: the same rules, those of one family together.
+    families: tuple[tuple[Rule, ...], ...] = ()
 
     def of_line(self, line: str) -> Candidates:
         """The candidates for one line of the text."""
@@ -139,7 +141,9 @@ class RuleSet:
             rules = tuple(rule for rule in group.rules if _concerns(rule, key))
             closing = tuple(rule for rule in group.procedure.closing if _concerns(rule, key))
             if rules or closing:
-                groups.append(Candidates(group, rules, closing, _by_key(group.procedure, rules)))
+                by_key = _by_key(group.procedure, rules)
+                families = _families(rules) if self.fast and not closing else ()
+                groups.append(Candidates(group, rules, closing, by_key, families))
         chosen = [rule for found in groups for rule in (*found.rules, *found.closing)]
         looks_further = any(_looks_further(rule.filter) for rule in chosen)
         bucket = Bucket(
@@ -194,6 +198,19 @@ def _by_key(procedure: Procedure, rules: tuple[Rule, ...]) -> Mapping[str, tuple
         for key in rule.filter.line_keys:
             found.setdefault(key, []).append(rule)
     return {key: tuple(own) for key, own in found.items()}
+
+
+def _families(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
+    """Rules in their order, siblings together; nothing where there are none."""
+    if all(rule.siblings is None for rule in rules):
+        return ()
+    found: list[list[Rule]] = []
+    for rule in rules:
+        if found and rule.siblings is not None and rule.siblings is found[-1][0].siblings:
+            found[-1].append(rule)
+        else:
+            found.append([rule])
+    return tuple(map(tuple, found))
 
 
 def _chosen(groups: tuple[Candidates, ...], held: int) -> Iterator[Candidates]:

@@ -77,6 +77,13 @@ class Guard(Protocol):
         """What was found, what must be known first, or None for no match."""
 
 
+class Siblings(Protocol):
+    """What adjacent rules of one uid share that have the same needs, no limits and no gates."""
+
+    def is_idle(self, view: View) -> bool:
+        """Whether none of their guards can match; the facts that they need are there."""
+
+
 class StepMaker(Protocol):
     """One action of a rule: its steps are computed when the rule fires.
 
@@ -250,6 +257,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     `rank` orders sorts of rules before `priority` does, see `procedure.SortKey`. `last` ends
     the group, `goes_on` keeps a first-match group going. `free` steps cost no budget. A rule
     that is not `enabled` was switched off in its file; a `core` rule cannot be switched off.
+    `siblings` may tell quickly that there is no point in asking it or those beside it.
     `about` is what its author says of it, for people.
     """
 
@@ -262,6 +270,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     gates: tuple[Gate, ...] = ()
     needs: tuple[Need, ...] = ()
     guard: Guard | None = None
+    siblings: Siblings | None = None
     judgement: Judgement | None = None
     plan: PlanForm = NO_PLAN
     rank: int = 0
