@@ -49,6 +49,19 @@ def test_the_convention_finds_every_language_in_order_of_paths(root):
     assert search.refusals == ()
 
 
+def test_a_dot_hides_no_policy_and_nobody_takes_the_lock_of_an_editor_for_one(root):
+    """DW-110"""
+    policies = [".deepwork/policies/.#a.md", ".deepwork/policies/.a.md", ".deepwork/policies/a.md"]
+    put(root, *policies, ".deepwork/policies/.a.txt", "rules/.a.toml")
+    (root / ".deepwork/policies/.#b.md").symlink_to("me@host.1:2")
+    by_folder = settings('[[book]]\npath = ".deepwork/policies"\ndialect = "policies"\n')
+
+    assert [one.path for one in discover(str(root), Configuration()).found] == policies
+    assert [one.path for one in discover(str(root), by_folder).found] == policies
+    assert [one.path for one in given(str(root), [".deepwork/policies"]).found] == policies
+    assert [one.path for one in given(str(root), ["."]).found] == policies
+
+
 def test_the_convention_can_be_switched_off(root):
     put(root, "rules/a.toml")
 

@@ -49,6 +49,7 @@ class Place(NamedTuple):
 
 
 POLICIES = "policies"
+_LOCK = b".#"
 CONVENTION = (
     Place(POLICIES_DIR, "*.md", POLICIES),
     Place("rules", "*.toml", "toml"),
@@ -190,7 +191,7 @@ class _Searching:
     def take_convention(self, places: tuple[Place, ...]) -> None:
         self._places = places
         for place in places:
-            for location in self._files(_below(self._root, place), place.names):
+            for location in self._files(_below(self._root, place), place.names, place.dialect):
                 name = name_from(self._root, location)
                 why = (Why.CONVENTION, place.pattern, self._root, place.own_session)
                 self._add(Found(name, location, place.dialect, *why))
@@ -205,10 +206,10 @@ class _Searching:
     def _files_of_folder(self, folder: str, dialect: str) -> Iterator[tuple[str, str]]:
         if not dialect:
             for place in CONVENTION:
-                for location in self._files(_below(folder, place), place.names):
+                for location in self._files(_below(folder, place), place.names, place.dialect):
                     yield location, place.dialect
         if dialect or not is_root(folder):
-            for location in self._files(folder, "*"):
+            for location in self._files(folder, "*", dialect):
                 if _may_be(location, dialect):
                     yield location, dialect or _usual_language(location)
 
@@ -218,19 +219,22 @@ class _Searching:
         within = self._root if name else folder
         self._add(Found(name or location, location, dialect, Why.FOLDER, by, within))
 
-    def _files(self, folder: str, names: str) -> Iterator[str]:
-        """The files of a folder; names that begin with a dot are left to editors and tools."""
+    def _files(self, folder: str, names: str, dialect: str) -> Iterator[str]:
+        """The files of a folder that may be of a language; one that is not known is looked for."""
         try:
             with os.scandir(as_bytes(folder)) as entries:
-                inside = [as_text(entry.name) for entry in entries if not _is_folder(entry)]
+                inside = [as_text(one.name) for one in entries if not _is_no_rule_file(one)]
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as wrong:
             self._refuse(unreadable(name_from(self._root, folder) or folder, wrong))
             return
         for name in sorted(inside):
-            if fnmatchcase(name, names) and not name.startswith("."):
-                yield f"{folder}/{name}"
+            location = f"{folder}/{name}"
+            language = dialect or _usual_language(location)
+            # Elsewhere they are left to editors and tools; of policies all count (DW-110).
+            if fnmatchcase(name, names) and (language == POLICIES or not name.startswith(".")):
+                yield location
 
     def _add(self, found: Found) -> None:
         # The name stands in uids and records: it must be text, and no two files share one.
@@ -250,9 +254,11 @@ def _below(top: str, place: Place) -> str:
     return f"{top}/{place.folder}" if place.folder else top
 
 
-def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+def _is_no_rule_file(entry: os.DirEntry[bytes]) -> bool:
+    """A folder, or the lock of an editor: a link to nowhere beside the file that is open in it."""
     try:
-        return entry.is_dir()
+        is_lock = entry.name.startswith(_LOCK) and entry.is_symlink() and not entry.is_file()
+        return is_lock or entry.is_dir()
     except OSError:  # a loop of links, which is told when it is read
         return False
 
