@@ -19,7 +19,7 @@ COMMON_NAMES = {
     "unknown",
 }
 WORK_NAMES = {"changes", "entries", "withheld", "changed", "unjudged"}
-TOOL_NAMES = {"protected", "changed"}
+TOOL_NAMES = {"protected", "changed", "waits"}
 OF_THE_HOST = {"outside", "literal", "unreadable", "duplicate", "withdrawn"}
 LAW_NAMES = {"approvals", "phase", "allowed_roots", "policy_mode", *OF_THE_HOST}
 

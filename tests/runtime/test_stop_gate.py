@@ -8,7 +8,14 @@ from bylaw.model.fold import fold
 from bylaw.model.session import Session
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.answer import Answer
-from bylaw.runtime.stop_gate import MAX_IN_A_ROW, MAX_NAME, MAX_NAMED, judged_stop, let_through
+from bylaw.runtime.stop_gate import (
+    MAX_IN_A_ROW,
+    MAX_NAME,
+    MAX_NAMED,
+    BlocksBefore,
+    judged_stop,
+    let_through_warning,
+)
 
 
 def reasons(*rules, verdict=Verdict.DENY):
@@ -19,17 +26,17 @@ def reasons(*rules, verdict=Verdict.DENY):
 
 
 def test_it_names_each_rule_once_and_how_often_it_blocked():
-    said = let_through(reasons("tidy", "readme", "tidy"), 3)
+    said = let_through_warning(reasons("tidy", "readme", "tidy"), 3)
 
     assert said == "let through after 3 blocks: `tidy`, `readme`; it is recorded as unanswered"
 
 
 def test_once_is_one_block():
-    assert let_through(reasons("tidy"), 1).startswith("let through after 1 block: `tidy`;")
+    assert let_through_warning(reasons("tidy"), 1).startswith("let through after 1 block: `tidy`;")
 
 
 def test_many_rules_are_counted_and_no_name_is_long_or_moves_the_cursor():
-    said = let_through(reasons("a\x1b[2J", "b" * 1000, *map(str, range(MAX_NAMED))), 2)
+    said = let_through_warning(reasons("a\x1b[2J", "b" * 1000, *map(str, range(MAX_NAMED))), 2)
 
     assert "and 2 more" in said
     assert "\x1b" not in said
@@ -44,11 +51,11 @@ class Gate:
         self._session = Session()
         self._max = max_blocks
 
-    def stop(self, *said, in_a_row=0):
+    def stop(self, *said, **before):
         event, decided = AgentStop(each=True), Decision(verdict=Verdict.DENY, reasons=said)
         self._session = fold(self._session, event, decided)
-        judged = judged_stop(Answer(event, decided), self, self._max, in_a_row)
-        for record in judged.released:
+        judged = judged_stop(Answer(event, decided), self, self._max, BlocksBefore(**before))
+        for record in judged.release_records:
             self._session = fold(self._session, record, Decision())
         return judged
 
@@ -65,7 +72,9 @@ def test_a_violation_blocks_so_often_whatever_others_do():
     assert [demanded(one) for one in stops] == [["p", "q"]] * 2 + [["q"]] * 3
     assert [len(one.warnings) for one in stops] == [0, 0, 1, 0, 0], "the person is told once"
     assert "after 2 blocks: `p`;" in stops[2].warnings[0]
-    assert [len(one.released) for one in stops] == [0, 0, 1, 1, 1], "and it is recorded each time"
+    assert [len(one.release_records) for one in stops] == [0, 0, 1, 1, 1], (
+        "and it is recorded each time"
+    )
 
 
 def test_the_stop_is_let_through_when_none_is_left():
@@ -99,6 +108,14 @@ def test_rules_that_only_warn_are_not_what_blocks():
     assert "spelling" not in ended.warnings[0]
 
 
+def test_a_block_of_others_counts_as_one_of_ours():
+    gate = Gate(max_blocks=2)
+    stops = [gate.stop(*reasons("p"), of_others=1) for _ in range(2)]
+
+    assert [demanded(one) for one in stops] == [["p"], None]
+    assert "after 2 blocks: `p`;" in stops[1].warnings[0]
+
+
 def test_blocks_in_a_row_end_for_all_each_with_its_own_count():
     gate = Gate()
     for _ in range(2):
@@ -110,4 +127,4 @@ def test_blocks_in_a_row_end_for_all_each_with_its_own_count():
         "let through after 2 blocks: `p`",
         f"let through after {MAX_IN_A_ROW} blocks: `q`",
     ]
-    assert len(ended.released) == 2
+    assert len(ended.release_records) == 2

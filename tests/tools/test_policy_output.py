@@ -1,7 +1,9 @@
 """What an agent is told of policies that need attention."""
 
+import pytest
+
 from bylaw.model.effects import PromptShow
-from bylaw.tools.printers.policies import MAX_LINES, batched, individual
+from bylaw.tools.printers.policies import batched, individual
 
 README = PromptShow(
     policy="readme-accuracy",
@@ -63,12 +65,35 @@ def test_each_on_its_own_carries_its_instructions():
     )
 
 
-def test_what_is_too_much_is_counted():
-    arrows = tuple((f"src/{n:03}.py", f"tests/{n:03}_test.py") for n in range(MAX_LINES + 5))
-    many = PromptShow(policy="p", title="P", mode="set", text="", arrows=arrows)
-    lines = batched([many]).splitlines()
-    assert len(lines) == 3 + MAX_LINES + 1
-    assert lines[-1] == "… and 5 more; `bylaw policies status p` lists them"
+def test_sections_of_a_mode_stand_by_identifier_not_by_title():
+    """DW-107, DW-A33"""
+    titles = {"a": "Z", "b": "Y", "c": "X"}
+    for mode in ("set", "pair", "trigger", "created"):
+        shown = [PromptShow(policy=one, title=titles[one], mode=mode, text="x") for one in "bca"]
+        lines = batched(shown).splitlines()
+        assert [line for line in lines if line.startswith("##")] == ["## Z", "## Y", "## X"]
+        assert [text.splitlines()[2] for text in individual(shown)] == ["## Z", "## Y", "## X"]
+
+
+def lines_of(count, mode):
+    """The lines below the heading of a policy that has so many to tell."""
+    paths = [f"src/{n:03}.py" for n in range(count)]
+    arrows = tuple((path, f"{path}.md") for path in paths) if mode == "set" else ()
+    one = PromptShow(policy="p", title="P", mode=mode, text="\n".join(paths), arrows=arrows)
+    return batched([one]).splitlines()[3:]
+
+
+@pytest.mark.parametrize("mode", ["set", "trigger"])
+def test_what_is_too_much_is_counted(mode):
+    """Twenty lines a policy are told, whatever it has to tell."""
+    assert len(lines_of(20, mode)) == 20
+    assert lines_of(20, mode)[-1].startswith("src/019.py")
+
+    lines = lines_of(21, mode)
+    assert len(lines) == 21
+    assert lines[-2].startswith("src/019.py")
+    assert lines[-1] == "… and 1 more; `bylaw policies status p` lists them"
+    assert lines_of(1_025, mode)[20:] == ["… and 1,005 more; `bylaw policies status p` lists them"]
 
 
 def test_one_line_a_pair_and_nothing_unseen():

@@ -64,7 +64,9 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An entry of the policy queue.
 
     `shown` says how often a stop was blocked with it, `result` what its command said when it
-    failed.
+    failed, `interrupted` that the process died which ran it. In the second round of a stop,
+    `tried_now` says that the first one ran its command, and `stood_before` that it was closed on
+    what its files held before commands changed them.
     """
 
     policy: str
@@ -72,6 +74,9 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     digest: str = ""
     shown: Count = 0
     result: str = ""
+    interrupted: bool = False
+    tried_now: bool = False
+    stood_before: bool = False
 
 
 class Approval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,11 +112,13 @@ class Protected(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ToolFacts(Facts, frozen=True, kw_only=True):
     """What is known of a call: which protected files it would change, and which were changed.
 
-    After a call, that was while it ran; before one, since the call before it.
+    After a call, that was while it ran; before one, since the call before it. `waits` is a program
+    that would wait for what is typed, where no hook tells of that.
     """
 
     protected: tuple[Protected, ...] = ()
     changed: tuple[Protected, ...] = ()
+    waits: str = ""
 
 
 class WorkFacts(Facts, frozen=True, kw_only=True):

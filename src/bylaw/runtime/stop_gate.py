@@ -7,7 +7,7 @@ and that is recorded. A stop ends when no violation is left that blocks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,8 +32,15 @@ MAX_NAMED = 5  # rules in a warning
 MAX_NAME = 80  # characters
 
 
+class BlocksBefore(NamedTuple):
+    """How often the agent was blocked since a person last spoke: by us, and by others before."""
+
+    in_a_row: int = 0
+    of_others: int = 0
+
+
 class StopAnswer(Struct, frozen=True):
-    """What a host does at a stop: it `blocks`, or lets go; then `released` is to be recorded.
+    """What a host does at a stop: it `blocks`, or lets go; then it records `release_records`.
 
     Some violations may be let through while others block: `decision` has no reasons of those,
     `let_through` names their rules by uid. `warnings` are what the person is told of them.
@@ -41,13 +48,15 @@ class StopAnswer(Struct, frozen=True):
 
     decision: Decision
     blocks: bool = False
-    released: tuple[EffectDone, ...] = ()
+    release_records: tuple[EffectDone, ...] = ()
     let_through: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
 
 
-def judged_stop(answer: Answer, journal: Journal, max_blocks: int, in_a_row: int) -> StopAnswer:
-    """How a stop ends; `in_a_row` is how often one was blocked since a person last spoke."""
+def judged_stop(
+    answer: Answer, journal: Journal, max_blocks: int, blocks_before: BlocksBefore
+) -> StopAnswer:
+    """How a stop ends, after so many that were blocked."""
     last = answer.again or answer
     event, decision = last.event, last.decision
     assert isinstance(event, AgentStop)
@@ -55,7 +64,7 @@ def judged_stop(answer: Answer, journal: Journal, max_blocks: int, in_a_row: int
         return StopAnswer(decision, blocks=blocks_stop(decision))
     blocked = journal.session(event.session).blocked
     found = violations(event, decision)
-    over = dict(_over(map(blocked.find, found), max_blocks, in_a_row))
+    over = dict(_over(map(blocked.find, found), max_blocks, blocks_before))
     blocks = len(over) < len(found)
     gone = [reason for digest in over for reason in found[digest]]
     # While others block stop after stop, the person hears of it once.
@@ -63,26 +72,26 @@ def judged_stop(answer: Answer, journal: Journal, max_blocks: int, in_a_row: int
     return StopAnswer(
         replace(decision, reasons=tuple(one for one in decision.reasons if one not in gone)),
         blocks=blocks,
-        released=tuple(released(event, digests, n) for n, digests in _by_blocks(over)),
+        release_records=tuple(released(event, digests, n) for n, digests in _by_blocks(over)),
         let_through=frozenset(reason.uid for reason in gone),
         warnings=tuple(
-            let_through([reason for one in digests for reason in found[one]], n)
+            let_through_warning([reason for one in digests for reason in found[one]], n)
             for n, digests in _by_blocks(news)
         ),
     )
 
 
 def _over(
-    known: Iterable[BlockedStop], max_blocks: int, in_a_row: int
+    known: Iterable[BlockedStop], max_blocks: int, blocks_before: BlocksBefore
 ) -> Iterator[tuple[str, int]]:
     """The violations that block no more, each with the number of blocks."""
     for stop in known:
         # This stop is counted already; where it is let through, it is taken back.
-        before = stop.times - 1
+        before = stop.times - 1 + blocks_before.of_others
         if before >= max_blocks:
             yield stop.digest, before
-        elif in_a_row >= MAX_IN_A_ROW:
-            yield stop.digest, in_a_row
+        elif blocks_before.in_a_row >= MAX_IN_A_ROW:
+            yield stop.digest, blocks_before.in_a_row
 
 
 def _by_blocks(over: Mapping[str, int]) -> list[tuple[int, list[str]]]:
@@ -90,7 +99,7 @@ def _by_blocks(over: Mapping[str, int]) -> list[tuple[int, list[str]]]:
     return [(n, [one for one, times in over.items() if times == n]) for n in counts]
 
 
-def let_through(reasons: Iterable[Reason], blocks: int) -> str:
+def let_through_warning(reasons: Iterable[Reason], blocks: int) -> str:
     """What a person is told of rules that object and do not block any more, in any host."""
     rules = [clipped(visible(one), MAX_NAME) for one in dict.fromkeys(r.rule for r in reasons)]
     named = listed(rules, MAX_NAMED, in_ticks)

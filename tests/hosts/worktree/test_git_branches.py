@@ -171,7 +171,7 @@ def test_without_a_commit_every_file_is_new(tmp_path, hash_name, empty):
     changes = repository.changes()
     assert {changes.base.ref, changes.default_tip.ref, changes.prompt.ref} == {empty}
     assert repository.seen.processes == 2
-    assert "there is no commit yet: every file is new" in repository.seen.notes
+    assert "HEAD has no commit yet: every file is new" in repository.seen.notes
 
 
 def test_a_repository_with_long_hashes(tmp_path):
@@ -187,10 +187,47 @@ def test_a_repository_with_long_hashes(tmp_path):
     assert repository.changed() == {"a": "modified"}
 
 
-def test_a_branch_without_a_commit_in_a_repository_with_some(upstream):
-    upstream.git("checkout", "-q", "--orphan", "other")
+@pytest.mark.parametrize("has_remote", [False, True])
+def test_a_branch_without_a_commit_is_compared_with_the_default_branch(upstream, has_remote):
+    """DW-051: what is as in its tip is no change, also where HEAD is nothing yet."""
+    upstream.commit(b="1", c="1", d="1")
+    repository = upstream.clone("clone") if has_remote else upstream
+    repository.git("checkout", "-q", "--orphan", "other")
+    repository.git("rm", "-q", "--cached", "c", "d")
+    (repository.path / "d").unlink()
+    repository.write("b", "2")
+    repository.write("new", "x")
+    tip = upstream.git("rev-parse", "main")
+    default = "refs/remotes/origin/HEAD" if has_remote else "refs/heads/main"
 
-    assert upstream.changed() == {"a": "added"}
+    assert refs(repository) == (tip, tip)
+    assert repository.seen.processes == 4
+    how = f"`base` is compared with the tip of `{default}`"
+    note = f"HEAD has no commit in common with it: {how}"
+    assert note in repository.seen.notes
+    assert not [one for one in repository.seen.notes if "new" in one]
+    for baseline in (BASE, TIP):
+        changed = repository.changed(baseline)
+        assert changed == {"b": "modified", "c": "deleted", "d": "deleted", "new": "added"}
+
+
+def test_it_is_all_new_where_no_branch_is_the_default_one(tmp_path):
+    repository = Repository(tmp_path / "r", branch="trunk")
+    repository.commit(a="1")
+    repository.git("checkout", "-q", "--orphan", "other")
+
+    assert refs(repository) == (EMPTY, EMPTY)
+    assert repository.changed() == {"a": "added"}
+    assert repository.seen.notes == ("HEAD has no commit yet: every file is new",)
+
+
+def test_what_a_prompt_captured_on_a_branch_without_a_commit(upstream):
+    upstream.git("checkout", "-q", "--orphan", "other")
+    upstream.capture()
+    upstream.write("new", "x")
+
+    assert upstream.changed(PROMPT) == {"new": "added"}
+    assert upstream.changed(TIP) == {"new": "added"}
 
 
 def test_histories_without_a_common_commit(upstream):

@@ -248,12 +248,19 @@ class TestSeveralFiles:
         world.command("sh:true").stop()
         assert world.ran == ["a.py"]
 
-    def test_more_than_can_be_run(self, world, monkeypatch):
-        monkeypatch.setattr("bylaw.hosts.worktree.stable_runs.MAX_RUNS", 1)
-        world.repository.write("b.py", "b")
+    def test_more_than_can_be_run(self, world):
+        for number in range(1_000):
+            world.repository.write(f"{number}.py", "b")
         world.command("sh:true").stop()
-        assert "run_for: all_matches" in result(world)["reason"]
+        assert "there are more than 1,000 files; use `run_for: all_" in result(world)["reason"]
         assert world.ran == []
+
+    def test_as_many_as_can_be_run(self, world):
+        for number in range(999):
+            world.repository.write(f"{number}.py", "b")
+        world.command("not-there {file}").stop()  # quicker than a thousand programs
+        assert "not-there" in result(world)["reason"]
+        assert "more than" not in result(world)["reason"]
 
     def test_two_policies_one_after_the_other(self, world):
         busy = "sh:mkdir busy || exit 9; sleep 0.1; rmdir busy"
@@ -403,9 +410,12 @@ class TestHostile:
         assert world.ran == ["old.py"]
 
     def test_one_that_removes_a_file_that_is_new(self, world):
-        """Nothing is changed any more, so nothing is denied; the entry says what happened."""
-        assert world.command('sh:rm "$1"').stop().verdict is Verdict.ALLOW
+        """DW-A46: the agent is told, though nothing is changed any more; then it is over."""
+        stop = world.command('sh:rm "$1"').stop()
+        assert stop.verdict is Verdict.DENY
+        assert "the command removed or renamed it" in stop.decision.reasons[0].text
         assert world.held()["status"] == "failed"
+        assert world.stop().verdict is Verdict.ALLOW
 
     def test_one_that_turns_its_file_into_a_pipe(self, world):
         world.command('sh:rm "$1"; mkfifo "$1"').stop()
@@ -418,6 +428,51 @@ class TestHostile:
         said = result(world)["stdout"]
         assert "hidden" not in said
         assert said.endswith(f"{world.root}\n")  # DW-094
+
+
+class TestSeveralCommands:
+    """Commands of one stop change the files of each other."""
+
+    def test_a_failure_is_told_though_a_later_command_changes_the_file(self, world):
+        """DW-A46: a linter before a formatter."""
+        world.command("sh:exit 1", name="lint").command("sh:echo tidy > $1", name="tidy")
+        stop = world.stop()
+
+        assert stop.verdict is Verdict.DENY
+        assert [one.rule for one in stop.decision.reasons] == ["lint"]
+        assert "exit code 1" in stop.decision.reasons[0].text
+
+    def test_a_failure_is_told_though_files_came_that_trigger_it(self, world):
+        """One that leaves a copy is about other files then, and must not make them for ever."""
+        world.command('sh:cat "$1" >> "$1.py"')
+
+        assert world.stop().verdict is Verdict.DENY
+
+    def test_a_failure_is_told_though_the_command_made_what_was_missing(self, world):
+        front = "pair:\n  trigger: '{p}.py'\n  expects: '{p}.md'\naction:\n  command: 'sh half.sh {file}'"
+        (world.root / "half.sh").write_text("echo half > a.md\nexit 3\n")
+        stop = world.policy("docs", front).stop()
+
+        assert stop.verdict is Verdict.DENY
+        assert "exit code 3" in stop.decision.reasons[0].text
+        assert world.held()["status"] == "failed"
+        assert world.stop().verdict is Verdict.DENY, "until its files change"
+
+    def test_a_promise_stands_for_what_commands_of_the_same_stop_make_of_the_files(self, world):
+        """DW-084, DW-A25, DW-A47: nobody is asked again because of a formatter."""
+        world.policy("readme", "trigger: '**/*.py'\nsafety: README.md", "Look at README.")
+        world.command("sh:sed -i s/untidy/tidy/ $1")
+        assert world.stop().verdict is Verdict.DENY
+
+        for text in ("untidy\n", "untidy once more\n"):
+            world.repository.write("a.py", text)
+            assert world.stop().verdict is Verdict.DENY, "other content is looked at again"
+            world.repository.write("a.py", text)
+            world.say("<promise>readme</promise>")
+            assert world.stop().verdict is Verdict.ALLOW
+            assert world.stop().verdict is Verdict.ALLOW
+        entries = [world.queue.held(name) for name in world.queue.names]
+        assert {one["status"] for one in entries if one["policy_name"] == "readme"} == {"passed"}
 
 
 class TestTrust:

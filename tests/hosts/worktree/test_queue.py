@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 
 import pytest
 from queueing import FAILED, HASH, NOON, NOTHING, PASSED, QUEUED, SKIPPED, Folder, step
@@ -204,6 +205,28 @@ class TestRights:
             os.umask(before)
         assert folder.path.stat().st_mode & 0o777 == 0o700
         assert [one.stat().st_mode & 0o777 for one in folder.path.iterdir()] == [0o600]
+
+    @pytest.mark.parametrize("umask", [0, 0o022])
+    def test_not_even_for_a_moment_are_they_anybody_else_s(self, folder, umask):
+        """DW-134: looked at before and after each function that is called, also those of C."""
+        folder.write(policy="other")
+        seen = {}
+
+        def look(_frame, _what, _function):
+            for one in os.scandir(folder.path):
+                seen.setdefault(one.name.removeprefix(HASH), set()).add(one.stat().st_mode & 0o777)
+
+        before = os.umask(umask)
+        sys.setprofile(look)
+        try:
+            folder.write()
+            folder.write(PASSED)
+        finally:
+            sys.setprofile(None)
+            os.umask(before)
+        assert {".queued.json", ".passed.json"} < seen.keys()
+        assert len(seen) > 3, "files that are being written were seen, too"
+        assert set().union(*seen.values()) == {0o600}
 
     @pytest.mark.parametrize("status", [QUEUED, PASSED])
     @pytest.mark.parametrize("mode", [0o604, 0o640, 0o644, 0o777])

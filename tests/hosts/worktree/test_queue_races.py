@@ -13,6 +13,8 @@ import pytest
 from queueing import HASH, PASSED, QUEUED, Folder
 from stopping import World
 
+from bylaw.dialects.file_policies.judging import INTERRUPTED
+
 PROCESSES = 8
 ROUNDS = 60
 EVALUATOR = Path(__file__).with_name("evaluator.py")
@@ -115,23 +117,66 @@ def test_killed_in_the_middle_of_a_transition(folder):
         assert entries.names == ([found.file_name] if found else [])
 
 
-def test_killed_in_the_middle_of_a_command(tmp_path):
-    """The next one says so; after an edit it runs again."""
-    world = World(tmp_path)
+def kill_in_the_middle(world, path, before="true"):
+    """A process that runs a command dies over it, after the command did this."""
     world.repository.write("a.py", "a\n")
-    process = Evaluator("stop", tmp_path, "sh:sleep 30")
+    process = Evaluator("stop", path, f"sh:{before}; touch begun.sh; sleep 30")
     process.tell("stop")
     until = time.monotonic() + 20
-    while not world.ran and time.monotonic() < until:
+    while not (world.root / "begun.sh").exists() and time.monotonic() < until:
         time.sleep(0.01)
     os.kill(process.process.pid, signal.SIGKILL)
     process.kill()
     assert world.held()["status"] == "queued"
+    world.command("sh:true")
 
-    stop = world.command("sh:true").stop()
+
+@pytest.mark.parametrize("has_journal", [True, False])
+@pytest.mark.parametrize("before", ["true", 'echo changed > "$1"'])
+def test_killed_in_the_middle_of_a_command(tmp_path, before, has_journal):
+    """The next one says so, whatever else is known; after an edit it runs again."""
+    world = World(tmp_path)
+    kill_in_the_middle(world, tmp_path, before)
+    if not has_journal:
+        world.journal.unlink()
+
+    stop = world.stop()
     assert world.held()["status"] == "failed"
-    assert world.held()["action_result"]["reason"] == "interrupted"
-    assert "interrupted" in stop.decision.reasons[0].text
+    assert world.held()["action_result"]["reason"] == INTERRUPTED
+    assert [INTERRUPTED in reason.text for reason in stop.decision.reasons] == [True]
+    assert world.ran == ["a.py"]
     world.repository.write("a.py", "b\n")
     world.stop()
     assert world.held()["status"] == "passed"
+
+
+@pytest.mark.parametrize("has_journal", [True, False])
+@pytest.mark.parametrize("before", ["echo > b.py", 'rm "$1"'])
+def test_killed_when_the_command_had_made_it_another_case(tmp_path, before, has_journal):
+    """What was begun has failed; if other files trigger the policy by now, they are a new case."""
+    world = World(tmp_path)
+    kill_in_the_middle(world, tmp_path, before)
+    [begun] = world.queue.names
+    if not has_journal:
+        world.journal.unlink()
+
+    world.stop()
+    failed = begun.replace("queued", "failed")
+    assert world.queue.held(failed)["action_result"]["reason"] == INTERRUPTED
+    others = [world.queue.held(name) for name in world.queue.names if name != failed]
+    assert [one["status"] for one in others] == ["passed"] * (before != 'rm "$1"')
+
+
+def test_nobody_is_killed_who_still_runs_a_command(tmp_path):
+    """Another stop waits for it, and finds it done."""
+    world = World(tmp_path)
+    world.repository.write("a.py", "a\n")
+    command = "sh:sleep 1"
+    with evaluators(2, "stop", tmp_path, command) as (first, second):
+        first.tell("stop")
+        while not world.ran:
+            time.sleep(0.01)
+        second.tell("stop")
+        assert [one.hear().split()[0] for one in (first, second)] == ["allow", "allow"]
+    assert world.held()["status"] == "passed"
+    assert world.ran == ["a.py"]

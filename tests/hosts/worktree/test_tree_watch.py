@@ -12,8 +12,8 @@ from git_repository import ALL, BASE, Repository
 
 from bylaw.hosts.worktree.git import tree_walk
 from bylaw.hosts.worktree.git.git import Git
-from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.tree_state import TreeState
 from bylaw.hosts.worktree.git.tree_watch import TreeWatch
 from bylaw.hosts.worktree.work_tree import WorkTree
 
@@ -35,16 +35,16 @@ class Watched:
         self.tree = WorkTree(str(repository.path))
         self.tree.may_run = True
         self.tree.changes(ALL)
-        self.last = self.tree.look_around()
+        self.last = self.tree.drift()
 
     def changed(self):
         """What was done since this was asked last."""
-        before, self.last = self.last, self.tree.look_around()
+        before, self.last = self.last, self.tree.drift()
         return sorted({path for path, _ in before.items() ^ self.last.items()})
 
     def changes(self):
         """As policies see it in the second round."""
-        self.tree.look_again()
+        self.tree.take_in_commands()
         return self.tree.changes(ALL)
 
 
@@ -69,21 +69,21 @@ def test_it_can_be_watched_again_after_a_status_that_git_did_not_tell(repository
     repository.write("b", "2\n")
     watched.changed()
     watched.changes()
-    watched.last = watched.tree.look_around()
+    watched.last = watched.tree.drift()
     repository.write("d/a", "2\n")
     assert watched.changed() == ["d/a"]
     assert watched.changes() == afresh(repository)
 
 
-def test_a_look_whose_status_was_given_is_refused_at_once(repository):
+def test_a_state_whose_status_was_worked_out_is_refused_at_once(repository):
     git = Git()
     found = find_repository(git, str(repository.path))
-    look = Look(git, found, lists_ignored=True)
-    for one in (look.again(look.status), Look(git, found)):
+    state = TreeState(git, found, lists_ignored=True)
+    for one in (state.taken_anew(state.status), TreeState(git, found)):
         with pytest.raises(ValueError, match="look anew"):
             TreeWatch(git, found, one)
-    with pytest.raises(ValueError, match="was given"):
-        look.again(look.status).told()
+    with pytest.raises(ValueError, match="worked out"):
+        state.taken_anew(state.status).status_answer()
 
 
 def write(text):
@@ -325,7 +325,7 @@ def test_other_places_to_look_from(repository, tmp_path, how):
     watched = Watched(repository)
     watched.tree = WorkTree(str(repository.path / "d"))
     watched.tree.may_run = True
-    watched.last = watched.tree.look_around()
+    watched.last = watched.tree.drift()
     repository.write("d/a", "2\n")
     repository.write("x.log", "2\n")
 
@@ -424,12 +424,12 @@ def test_what_came_after_git_had_looked_and_before_commands_run(repository):
     tree.changes(ALL)
     for path in ("x.log", "d/x.log", "d/new", "n/new", "new"):
         repository.write(path, "x")
-    before = tree.look_around()
+    before = tree.drift()
     for path in ("x.log", "d/x.log", "d/new", "new"):
         repository.write(path, "y")
 
     assert before == {}
-    assert sorted(tree.look_around()) == ["d/new", "new"]
+    assert sorted(tree.drift()) == ["d/new", "new"]
     assert tree.processes <= 4
 
 
@@ -437,10 +437,10 @@ def test_whoever_did_not_say_that_commands_may_run(repository):
     repository.write("build/x", "x")
     tree = WorkTree(str(repository.path))
     tree.changes(ALL)
-    tree.look_around()
+    tree.drift()
     repository.write("build/x", "y")
 
-    assert tree.look_around() == {}
+    assert tree.drift() == {}
 
 
 NAMES = ["a", "b", "d/a", "d/e/b", "d/new", "n/m/new", "x.log", "build/x", "build/y", "é", "d"]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 GONE = "no longer applies"
 ACKNOWLEDGED = "acknowledged by promise"
+INTERRUPTED = "interrupted: nobody knows how far its command came"
 NOTHING_TO_RUN = "nothing to run: every file was deleted"
 
 
@@ -42,7 +43,9 @@ class PolicyState(StrEnum):
 
     VIOLATED = "violated"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"
     SATISFIED = "satisfied"
+    ANSWERED = "answered"
     GONE = "gone"
 
 
@@ -165,15 +168,29 @@ def case_of(
 
 def state_of(policy: WrittenPolicy, case: Case, entry: Entry | None) -> PolicyState | None:
     """Where a policy stands with its case and the entry of that; None if the entry settles it."""
+    if entry is not None and _was_answered(policy, case, entry):
+        return PolicyState.ANSWERED
+    if entry is not None and policy.action is not None and entry.interrupted:
+        return PolicyState.INTERRUPTED  # whatever it made of the files until then
     settled = entry is not None and entry.digest == case.digest
     if entry is not None and settled and entry.status not in OPEN_STATUSES:
         return None
     runs = policy.action is not None
     failed = entry is not None and settled and entry.status is EntryStatus.FAILED
-    if runs and failed and not case.is_satisfied:
-        return PolicyState.FAILED  # also when the command deleted the files itself
+    if runs and failed:
+        return PolicyState.FAILED  # also when the command itself deleted files, or made the missing
     nothing_to_run = runs and not case.existing
     return PolicyState.SATISFIED if case.is_satisfied or nothing_to_run else PolicyState.VIOLATED
+
+
+def _was_answered(policy: WrittenPolicy, case: Case, entry: Entry) -> bool:
+    """Whether a promise was given, and only commands of the same stop changed files since.
+
+    What they did must not be asked of the agent once more (DW-A25, DW-A47).
+    """
+    is_prompt = policy.action is None and not case.is_satisfied
+    answered = entry.status is EntryStatus.PASSED and entry.stood_before
+    return is_prompt and answered and entry.digest != case.digest
 
 
 class Judge:
@@ -195,9 +212,16 @@ class Judge:
             known = self._standing = (facts, self._stands(view))
         return known[1]
 
+    def is_idle(self, view: View) -> bool:
+        """Whether the policy is in none of its states, so that no rule of it has to be asked."""
+        return self.standing(view).state is None
+
     def _stands(self, view: View) -> PolicyStanding:
         case = self.case(view)
         closing = tuple(self._outdated(view, case))
+        failed = self._failed_now(view)
+        if failed is not None:
+            return PolicyStanding(PolicyState.FAILED, case, failed, closing)
         if not case.hash:
             return PolicyStanding(PolicyState.GONE, closing=closing) if closing else _IDLE
         entry = view.fact(Need(NeedName.ENTRIES, case.hash))
@@ -205,10 +229,22 @@ class Judge:
         state = state_of(self.policy, case, entry) or (PolicyState.GONE if closing else None)
         return PolicyStanding(state, case, entry, closing)
 
+    def _failed_now(self, view: View) -> Entry | None:
+        """What failed in this stop, whatever commands made of its files since (DW-A46)."""
+        if self.policy.action is None:
+            return None
+        entries = self.open_entries(view).values()
+        failed = (one for one in entries if one.status is EntryStatus.FAILED and one.tried_now)
+        return next(failed, None)
+
     def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
-        """Queued entries about something that is no longer so (DW-A18)."""
+        """Queued entries about something that is no longer so (DW-A18), or was interrupted."""
         for hash_, entry in self.open_entries(view).items():
-            if entry.status is EntryStatus.QUEUED and hash_ != case.hash:
+            if entry.status is not EntryStatus.QUEUED or hash_ == case.hash:
+                continue
+            if entry.interrupted:
+                yield Closing(hash_, EntryStatus.FAILED, OF_NOTHING, entry.shown, INTERRUPTED)
+            else:
                 yield Closing(hash_, EntryStatus.SKIPPED, OF_NOTHING, entry.shown, GONE)
 
     def case(self, view: View) -> Case:

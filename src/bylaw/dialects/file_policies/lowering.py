@@ -12,6 +12,7 @@ from bylaw.dialects.base import Visit
 from bylaw.dialects.file_policies import abandoned
 from bylaw.dialects.file_policies.correspondence import Sieve
 from bylaw.dialects.file_policies.judging import (
+    INTERRUPTED,
     IsPromised,
     Judge,
     OpenEntries,
@@ -117,8 +118,10 @@ class _Lowering:
     def rules(self) -> Iterator[Rule]:
         if self.policy.action is None:
             yield self._shown()
+            yield self._answered()
         else:
             yield self._run(self.policy.action)
+            yield self._interrupted()
             yield self._failed()
         yield self._satisfied()
         yield self._gone()
@@ -135,6 +138,11 @@ class _Lowering:
         reason = AsksForIt(self.policy)
         return self._stands(PolicyState.VIOLATED, _LAST, steps, Judgement(Verdict.DENY, reason))
 
+    def _answered(self) -> Rule:
+        """A promise stands for the files as commands of the same stop left them."""
+        steps = (self._closes, Writes(self.policy, EntryStatus.PASSED))
+        return self._stands(PolicyState.ANSWERED, _LAST, steps)
+
     def _run(self, action: CommandAction) -> Rule:
         """An entry is there before anything runs; what happens to it is written at the end."""
         plan = PlanForm(
@@ -150,6 +158,13 @@ class _Lowering:
             again=True,
         )
         return self._rule(_FIRST, StandsSo(self.judge, PolicyState.VIOLATED), plan)
+
+    def _interrupted(self) -> Rule:
+        """What a process left behind that died has failed, and is then told as such."""
+        failed = Writes(self.policy, EntryStatus.FAILED, INTERRUPTED)
+        steps = (self._closes, failed, Emits(self.policy, EntryStatus.FAILED))
+        plan = PlanForm(steps=steps, again=True)
+        return self._rule(_FIRST, StandsSo(self.judge, PolicyState.INTERRUPTED), plan)
 
     def _failed(self) -> Rule:
         steps = (self._closes, Emits(self.policy))
@@ -187,6 +202,7 @@ class _Lowering:
             on=on,
             needs=() if on is _SAID else self.judge.needs,
             guard=guard,
+            siblings=None if on is _SAID else self.judge,
             judgement=judgement,
             plan=plan,
             rank=PROMPT_RANK if policy.action is None else COMMAND_RANK,

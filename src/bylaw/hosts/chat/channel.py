@@ -11,7 +11,7 @@ from bylaw.model.verdict import Verdict, is_refused
 from bylaw.model.vocabulary import Kind
 from bylaw.runtime.journal.reading import records_since
 from bylaw.runtime.model_facts import with_model_facts
-from bylaw.runtime.stop_gate import judged_stop
+from bylaw.runtime.stop_gate import BlocksBefore, judged_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,8 +48,8 @@ class Channel:
     def stop(self, event: AgentStop, max_blocks: int, in_a_row: int) -> tuple[Answer, StopAnswer]:
         """Submit that the model wants to hand back; what it was let go with is recorded."""
         answer = self.submit(event)
-        judged = judged_stop(answer, self._loop.journal, max_blocks, in_a_row)
-        self._loop.take(judged.released)
+        judged = judged_stop(answer, self._loop.journal, max_blocks, BlocksBefore(in_a_row))
+        self._loop.take(judged.release_records)
         return answer, judged
 
     def passes(self, event: Event) -> bool:

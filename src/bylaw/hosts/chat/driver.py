@@ -259,18 +259,18 @@ class Driver:
         event = AgentStop(text=text, each=True)
         answer, stop = self.channel.stop(event, outfit.max_blocks, self._blocked)
         shown = outfit.policies.take_shown()
-        if stop.released:
+        if stop.release_records:
             outfit.policies.take_back(answer, stop.let_through)
             for warning in stop.warnings:
                 self.transcript.listener.note(warning)
-        if answer.problem or (stop.released and not stop.blocks):
+        if answer.problem or (stop.release_records and not stop.blocks):
             self._tell_reasons(answer)
             return
         if not stop.blocks:
             return
         self._blocked += 1
         self.owes_turn = True
-        for demand in demands(stop.decision, shown, outfit.policies):
+        for demand in demands(stop.decision, shown, outfit.policies, outfit.rules):
             (told,) = self.transcript.add(message(Role.DEVELOPER, demand.text, demand.rule))
             cause = chain(event, *demand.uids)
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=cause))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from bylaw.engine.index import RuleSet
     from bylaw.hosts.chat.call_ids import CallIds
     from bylaw.hosts.chat.chat_host import RunAgent
     from bylaw.hosts.chat.context_news import ContextNews
@@ -31,3 +32,4 @@ class Outfit(Struct, frozen=True, kw_only=True):
     max_blocks: int
     withholds: bool
     policies: FilePolicies
+    rules: RuleSet

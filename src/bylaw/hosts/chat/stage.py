@@ -145,7 +145,8 @@ class Stage:
         transcript = Transcript(file, read, listener)
         host = ChatHost(transcript, tools, Compactor(model, read), run_agent, agent)
         policies = FilePolicies(self.root, listener.note)
-        loop = self._loop(host, law, policies)
+        rules = RuleSet(law.library.in_force())
+        loop = self._loop(host, law, policies, rules)
         switches = Switchboard(law.library.in_force(), self._switches.disabled)
         channel = Channel(loop, session, agent, switches, law.settings.model)
         outfit = Outfit(
@@ -158,6 +159,7 @@ class Stage:
             max_blocks=law.settings.stop.max_blocks,
             withholds=may_withhold(law.library.in_force()),
             policies=policies,
+            rules=rules,
         )
         return Driver(channel, transcript, outfit)
 
@@ -181,8 +183,7 @@ class Stage:
         )
         return Toolbox(maker.tools_of(declared), self._script, self._cancellation.cancel)
 
-    def _loop(self, host: ChatHost, law: _Law, policies: FilePolicies) -> Loop:
-        rules = RuleSet(law.library.in_force())
+    def _loop(self, host: ChatHost, law: _Law, policies: FilePolicies, rules: RuleSet) -> Loop:
         texts = rules_with_texts(law.library.books)
         policies.put_in_force(rules, law.settings.command, law.trust, self._journal.redactor.text)
         return Loop(host, rules, texts, self._journal, self._scripts, policies)

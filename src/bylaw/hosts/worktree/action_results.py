@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import join
 from typing import TYPE_CHECKING
 
+from bylaw.dialects.file_policies.judging import INTERRUPTED
 from bylaw.engine.outcome import StepOutcome
 from bylaw.hosts.worktree.queue.entry_file import ActionResult, last_lines
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
@@ -40,18 +41,25 @@ def action_result(command: str, ran: Ran, redacted: Callable[[str], str]) -> Act
         stdout=stdout,
         stderr=stderr,
         reason=redacted(ran.summary),
-        runs=tuple(_in_short(ran, one, redacted) for one in _told(ran, failed)),
+        runs=tuple(_in_short(ran, one, redacted) for one in _listed_runs(ran, failed)),
         touched=ran.touched[:MAX_NAMED],
         limits=_limits(results[-1].as_json() if results else {}),
     )
 
 
-def _told(ran: Ran, failed: list[CommandRun]) -> Iterable[CommandRun]:
+def interrupted_result(command: str) -> ActionResult:
+    """Of commands whose process died: nothing is known of them."""
+    return ActionResult(
+        type="command", output=INTERRUPTED, exit_code=None, command=command, reason=INTERRUPTED
+    )
+
+
+def _listed_runs(ran: Ran, failed: list[CommandRun]) -> Iterable[CommandRun]:
     """All runs in their order; of too many, those that failed and then others."""
     if len(ran.runs) <= MAX_NAMED:
         return ran.runs
-    told = {*failed}
-    others = [step for step in ran.runs if step not in told]
+    named = {*failed}
+    others = [step for step in ran.runs if step not in named]
     return [*failed, *others[: max(MAX_NAMED - len(failed), 0)]]
 
 

@@ -15,10 +15,10 @@ from bylaw.tools.printers.policies import batched, how_to_answer, in_order, indi
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bylaw.engine.index import RuleSet
     from bylaw.hosts.worktree.policy_host import FilePolicies
     from bylaw.model.decision import Decision, Reason
 
-COMMAND = "command"
 # Of a policy that cannot be judged: nothing that an agent says helps.
 WAY_OUT = (
     "a person has to mend that; what lies in `.deepwork/tmp` and `.bylaw/state` may be moved away, "
@@ -35,14 +35,14 @@ class Demand(NamedTuple):
 
 
 def demands(
-    decision: Decision, shown: Sequence[PromptShow], policies: FilePolicies
+    decision: Decision, shown: Sequence[PromptShow], policies: FilePolicies, rules: RuleSet
 ) -> Iterator[Demand]:
     """Each text with the rules that it comes from; policies are told in their own words.
 
     What is shown of a policy that does not object any more is left out. How they are told is asked
     only if they say something: elsewhere there may be no repository.
     """
-    standing, others = unanswered(decision, shown, policies.titles)
+    standing, others = unanswered(decision, shown, rules)
     for reason in others:
         because = f"\n{policies.unknown}; {WAY_OUT}" if _is_of_policy(reason) else ""
         text = reason.text + (because if policies.unknown else "")
@@ -55,7 +55,7 @@ def demands(
 
 
 def unanswered(
-    decision: Decision, shown: Sequence[PromptShow], titles: Mapping[str, str]
+    decision: Decision, shown: Sequence[PromptShow], rules: RuleSet
 ) -> tuple[list[PromptShow], list[Reason]]:
     """What policies say that object by now, and the objections of others, or for other reasons."""
     objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
@@ -65,16 +65,18 @@ def unanswered(
     told = {one.policy for one in standing}
     not_judged = {one.uid for one in decision.trace if one.result is TraceResult.GUARD_ERROR}
     failed = [one for one in of_policies if one.rule not in told and one.uid not in not_judged]
-    standing += [_failed(one, titles) for one in failed]
+    if failed:
+        about = {rule.uid: rule.about for rule in rules.rules()}
+        standing += [_failed(one, about.get(one.uid, {})) for one in failed]
     told |= {one.rule for one in failed}
     others = [one for one in objecting if not (_is_of_policy(one) and one.rule in told)]
     return standing, others
 
 
-def _failed(reason: Reason, titles: Mapping[str, str]) -> PromptShow:
+def _failed(reason: Reason, about: Mapping[str, str]) -> PromptShow:
     """A denial that shows nothing by itself: of a command that failed."""
-    title = titles.get(reason.rule, reason.rule)
-    return PromptShow(policy=reason.rule, title=title, mode=COMMAND, text=reason.text)
+    title, mode = about.get("title", reason.rule), about.get("mode", "")
+    return PromptShow(policy=reason.rule, title=title, mode=mode, text=reason.text)
 
 
 def policy_texts(

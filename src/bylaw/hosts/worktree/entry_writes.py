@@ -38,9 +38,12 @@ def write_entry(queue: Queue, root: str, due: Due, event: Event, *, ran: bool) -
         return _as_it_is(queue, step)  # it was written when the commands had run
     # Where commands were interrupted, others may run them just now.
     with alone(root) if closes else nullcontext():
-        if _is_stale(root, queue, event, step):
+        current = queue.find(step.hash)
+        # One that was interrupted is seen to at the next stop, which knows what it holds by then.
+        interrupted = closes and current is not None and bool(current.begun_by)
+        if interrupted or _is_stale(root, event, step, current):
             return _as_it_is(queue, step)
-        result = _result(step, queue.find(step.hash), failed=closes)
+        result = _result(step, current)
         written = queue.write(step, result, event.at, _known(due, event, step))
     if written is None:
         return _as_it_is(queue, step)
@@ -66,22 +69,22 @@ def _closes_command(due: Due, step: EntryWrite) -> bool:
     return own is not None and own.hash == step.hash and closed
 
 
-def _is_stale(root: str, queue: Queue, event: Event, step: EntryWrite) -> bool:
+def _is_stale(root: str, event: Event, step: EntryWrite, current: QueueEntry | None) -> bool:
     """Whether a new life would begin with what the entry was closed on, see `present_digest`."""
-    current = queue.find(step.hash)
     if current is None or current.status is EntryStatus.QUEUED:
         return False
     is_new_life = bool(step.digest) and step.digest != current.content_digest
     return is_new_life and present_digest(root, event, step) == current.content_digest
 
 
-def _result(step: EntryWrite, current: QueueEntry | None, *, failed: bool) -> ActionResult:
+def _result(step: EntryWrite, current: QueueEntry | None) -> ActionResult:
     said = None if step.result is None else str(step.result)
     if current is not None and said == ACKNOWLEDGED:
         # What was run stays beside the word that it may be skipped.
         return replace(current.action_result, output=said)
     former = current.action_result.command if current else UNSET
     command = step.command or former or UNSET
+    failed = step.status is EntryStatus.FAILED
     return ActionResult(
         type="command" if command or failed else "prompt",
         output=said or None,

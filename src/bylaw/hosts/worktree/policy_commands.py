@@ -3,7 +3,8 @@
 The first step of a plan runs every command of it; each step is then answered from what was found.
 Only one process at a time runs commands in a work tree: two would take the changes of the other for
 their own. Whoever had to wait finds the entry closed, and runs nothing. So the entry is written
-while nobody else can begin, before the step that asks for it.
+while nobody else can begin, before the step that asks for it. Until then it says who runs its
+commands: if it still says so when we may begin, that process died over them.
 """
 
 from __future__ import annotations
@@ -15,22 +16,34 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bylaw.dialects.file_policies.judging import INTERRUPTED
 from bylaw.dialects.file_policies.names import NAME
 from bylaw.engine.outcome import StepOutcome
-from bylaw.hosts.worktree.action_results import action_result, outcome_by_another, outcome_of
+from bylaw.hosts.worktree.action_results import (
+    action_result,
+    interrupted_result,
+    outcome_by_another,
+    outcome_of,
+)
 from bylaw.hosts.worktree.present_digest import present_digest
 from bylaw.hosts.worktree.progress import no_words
 from bylaw.hosts.worktree.queue.entry_file import QueueEntry
-from bylaw.hosts.worktree.stable_runs import Ran, policy_words, run_and_check_stable
+from bylaw.hosts.worktree.stable_runs import (
+    Ran,
+    nothing_run,
+    policy_words,
+    run_and_check_stable,
+)
 from bylaw.model.effects import CommandRun, EntryWrite
 from bylaw.model.errors import BylawError
 from bylaw.model.vocabulary import EffectStatus, EntryStatus
+from bylaw.runtime.owner import this_process
 from bylaw.runtime.reading import in_plain_words
 from bylaw.runtime.run_command import Bounds
 from bylaw.runtime.state_folder import STATE, state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bylaw.engine.plan import Due
     from bylaw.hosts.worktree.queue.queue import Queue
@@ -122,9 +135,11 @@ class PolicyCommands(Struct):
                 if entry is not None and entry.status is not EntryStatus.QUEUED:
                     self.tree.forget()  # what another process has done, nobody here has seen
                     return entry
-                before = self._seen(state, event)
-                look = self.tree.look_around
-                ran = run_and_check_stable(steps, plan.uid, self.runner, look, self.show, before)
+                if wanted is not None and entry is not None and entry.begun_by:
+                    self.tree.forget()
+                    return self._interrupted(wanted, event)
+                refused = nothing_run(steps, plan.uid, self.runner)
+                ran = refused or self._begin(steps, plan, state, event)
                 # Nobody has evaluated what nobody trusts: it waits.
                 if wanted is not None and not ran.untrusted:
                     self._close(wanted, ran, event)
@@ -133,15 +148,32 @@ class PolicyCommands(Struct):
             self.tree.forget()  # commands may have run, and nobody has seen what they did
             return str(problem)
 
-    def _seen(self, state: StateFolder, event: Event) -> Mapping[str, str] | None:
-        """What was seen after the commands before, if that is still so: at this stop, by us."""
-        was_other_stop = self._key is not None and self._key[:2] != (event.session, event.seq)
-        if was_other_stop and self.tree.seen is not None:
-            self.tree.forget()
-        return self.tree.seen if self._is_still_our_turn(state) else None
+    def _begin(
+        self, steps: Sequence[CommandRun], plan: Plan, state: StateFolder, event: Event
+    ) -> Ran:
+        before = self._drift_still_true(state, event)
+        if wanted := own_entry(plan):
+            self.queue.begin(wanted.hash, this_process())
+        return run_and_check_stable(
+            steps, plan.uid, self.runner, self.tree.drift, self.show, before
+        )
 
-    def _is_still_our_turn(self, state: StateFolder) -> bool:
-        """Whether the last commands in the work tree were ours; from now on they are."""
+    def _interrupted(self, wanted: EntryWrite, event: Event) -> str:
+        """Write that nobody knows what became of it; that is the error, too."""
+        digest = present_digest(self.tree.root, event, wanted)
+        step = replace(wanted, status=EntryStatus.FAILED, digest=digest)
+        self.queue.write(step, interrupted_result(wanted.command), event.at)
+        return INTERRUPTED
+
+    def _drift_still_true(self, state: StateFolder, event: Event) -> Mapping[str, str] | None:
+        """What had drifted after the commands before, if that is still so: at this stop, by us."""
+        was_other_stop = self._key is not None and self._key[:2] != (event.session, event.seq)
+        if was_other_stop and self.tree.last_drift is not None:
+            self.tree.forget()
+        return self.tree.last_drift if self._take_turn(state) else None
+
+    def _take_turn(self, state: StateFolder) -> bool:
+        """From now on the last commands in the work tree are ours; True if they were already."""
         try:
             if state.read(_TURN, len(self._turn)) == self._turn:
                 return True

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
     from bylaw.engine.plan import Due
     from bylaw.hosts.worktree.policy_commands import PolicyCommands
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.hosts.worktree.queue.queue import Queue
     from bylaw.hosts.worktree.work_tree import WorkTree
     from bylaw.model.decision import Need
@@ -60,13 +61,16 @@ class FilePolicies:
         self.unknown = ""
         self._note = note
         self._show_progress = show
-        self._told: set[str] = set()
+        self._already_told: set[str] = set()
         self._wanted: frozenset[CompareTo] = frozenset()
         self.titles: dict[str, str] = {}
         self._policies: dict[str, str] = {}
         self._wants_abandoned = False
         self._may_run = False
         self._has_run = False
+        # Of the stop that is judged: the hashes for which commands ran, and what was changed first.
+        self._tried: set[str] = set()
+        self._first: Changes | None = None
         self._tree: WorkTree | None = None
         self._commands: PolicyCommands | None = None
 
@@ -107,7 +111,7 @@ class FilePolicies:
             Op.PROMPT_SHOW: self._show,
             Op.BASELINE_CAPTURE: self._capture,
         }
-        return {op: _told_plainly(method) for op, method in methods.items()}
+        return {op: _errors_as_outcomes(method) for op, method in methods.items()}
 
     def output_mode(self) -> OutputMode:
         """How an agent is told of policies here."""
@@ -186,13 +190,15 @@ class FilePolicies:
         if is_first and event.round <= 1:
             self.tree.forget()
             self.tree.may_run = self._may_run
+            self._tried, self._first = set(), None
         elif is_first and self._has_run:
-            self.tree.look_again()
+            self.tree.take_in_commands()
         self._has_run = self._has_run and not is_first
         wanted = self._wanted | {CompareTo(need.key)}
         found = self.tree.changes(wanted, event.session)
         for note in self.tree.notes:
             self._tell(note)
+        self._first = self._first or found
         return found
 
     def _gather_entries(self, event: Event, need: Need) -> Facts | None:
@@ -202,16 +208,28 @@ class FilePolicies:
         known = {} if facts.entries is UNSET else facts.entries
         try:
             is_open = need.key == OPEN_ENTRIES
-            found = self._open_entries(event, facts) if is_open else self._entry(need.key)
+            found = self._open_entries(event, facts) if is_open else self._entry(event, need.key)
             return replace(facts, entries={**known, **found})
         except BylawError as problem:
             self.unknown = str(problem)
             self._tell(self.unknown)
             return None
 
-    def _entry(self, hash_: str) -> dict[str, Entry | None]:
+    def _entry(self, event: Event, hash_: str) -> dict[str, Entry | None]:
         found = self.queue.find(hash_)
-        return {hash_: None if found is None else found.fact}
+        return {hash_: None if found is None else self._fact(event, found)}
+
+    def _fact(self, event: Event, entry: QueueEntry) -> Entry:
+        """What rules may know of an entry, also what became of it in the first round of a stop."""
+        if event.round <= 1 or self._first is None:
+            return entry.fact
+        from bylaw.hosts.worktree.present_digest import was_closed_on  # noqa: PLC0415 - see below
+
+        return replace(
+            entry.fact,
+            tried_now=entry.trigger_hash in self._tried,
+            stood_before=was_closed_on(entry, self._first),
+        )
 
     def _open_entries(self, event: Event, facts: WorkFacts) -> dict[str, Entry]:
         """Of all policies that are in force and not switched off, in one look at the queue.
@@ -227,7 +245,8 @@ class FilePolicies:
             if self._wants_abandoned or one.policy_name in asking
         ]
         theirs = self._prompts_of_others(event, {one.baseline_ref for one in found})
-        return {one.trigger_hash: one.fact for one in found if one.baseline_ref not in theirs}
+        kept = (one for one in found if one.baseline_ref not in theirs)
+        return {one.trigger_hash: self._fact(event, one) for one in kept}
 
     def _prompts_of_others(self, event: Event, refs: set[str]) -> frozenset[str]:
         if not refs or CompareTo.PROMPT not in self._wanted:
@@ -241,7 +260,11 @@ class FilePolicies:
         return write_entry(self.queue, self.tree.root, due, event, ran=ran)
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
+        from bylaw.hosts.worktree.policy_commands import own_entry  # noqa: PLC0415 - see above
+
         outcome = self._ready_commands().perform(due, event)
+        entry = own_entry(due.plan)
+        self._tried |= {entry.hash} if entry else set()
         self._has_run = self._has_run or outcome.status is not EffectStatus.REFUSED
         if outcome.status is EffectStatus.REFUSED:
             why = as_text(outcome.says(OutcomePart.ERROR))
@@ -260,8 +283,8 @@ class FilePolicies:
 
     def _tell(self, what: str) -> None:
         """What is so at every event is told once."""
-        if what not in self._told:
-            self._told.add(what)
+        if what not in self._already_told:
+            self._already_told.add(what)
             self._note(what)
 
 
@@ -269,7 +292,7 @@ def _is_of_policy(need: Need) -> bool:
     return need.name is NeedName.CHANGES
 
 
-def _told_plainly(perform: Performer) -> Performer:
+def _errors_as_outcomes(perform: Performer) -> Performer:
     def performed(due: Due, event: Event) -> StepOutcome:
         try:
             return perform(due, event)

@@ -87,7 +87,7 @@ def run_policies(
     hashes = sorted({hash_ for answer in answers for hash_ in _hashes(answer)})
     entries = [entry for hash_ in hashes if (entry := host.queue.find(hash_))]
     entries.sort(key=lambda entry: (entry.policy_name, entry.trigger_hash))
-    shown, _ = unanswered(answers[-1].deciding, host.shown, host.titles)
+    shown, _ = unanswered(answers[-1].deciding, host.shown, desk.rules)
     policies = tuple(sorted(host.titles))
     summarise(root, host.queue, lambda: policies, now_ms(), note)
     refused = tuple(sorted({one for answer in answers for one in _refused(answer)}))
@@ -127,7 +127,7 @@ class _Desk:
         configuration = read_configuration(root)
         off = read_switches(root).disabled
         books = _books(root, library, off, host.queue)
-        rules = RuleSet(one.book for one in books)
+        self.rules = RuleSet(one.book for one in books)
         journal = stack.enter_context(open_journal(root, configuration))
         scripts = stack.enter_context(ScriptRunner())
 
@@ -135,10 +135,10 @@ class _Desk:
             return Trust.for_one_run() if trust else trust_of(root, library, configuration)
 
         settings = trusted().in_force(configuration.settings)
-        host.put_in_force(rules, settings.command, trusted, journal.redactor.text)
+        host.put_in_force(self.rules, settings.command, trusted, journal.redactor.text)
         self._switches = Switchboard([one.book for one in books], off)
         self._host = host
-        self._loop = Loop(host, rules, rules_with_texts(books), journal, scripts)
+        self._loop = Loop(host, self.rules, rules_with_texts(books), journal, scripts)
 
     def submit(self, event: Event) -> Answer:
         (answer,) = self._loop.take([self._switches.stamp(event)])

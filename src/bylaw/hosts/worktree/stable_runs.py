@@ -137,30 +137,36 @@ class _Count:
             self._show(f"{self._words}: {self._begun:,} of {self._total:,}")
 
 
+def nothing_run(steps: Sequence[CommandRun], uid: str, runner: CommandRunner) -> Ran | None:
+    """Why none of the commands can be run, if so: nothing can change, so nobody has to look."""
+    steps = tuple(dict.fromkeys(steps))
+    if len(steps) > MAX_RUNS:
+        return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
+    if absent := _absent(steps, runner.root):
+        return Ran(dict.fromkeys(steps, ()), refused=NOT_THERE.format(min(absent)))
+    if refused := runner.refusals(steps, uid):
+        return Ran({step: (result,) for step, result in zip(steps, refused, strict=True)})
+    return None
+
+
 def run_and_check_stable(
     steps: Sequence[CommandRun],
     uid: str,
     runner: CommandRunner,
-    look: Callable[[], Mapping[str, str]],
+    drift: Callable[[], Mapping[str, str]],
     show: Callable[[str], None] = no_words,
     before: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run the commands of the rule with that uid once; if they changed files, a second time.
 
-    `look` gives digests of the work tree by path. `before` is what it gave last, if nothing can
-    have changed since.
+    `drift` gives digests of files of the work tree by path. `before` is what it gave last, if
+    nothing can have changed since.
     """
     steps, words = tuple(dict.fromkeys(steps)), policy_words(uid)
-    if len(steps) > MAX_RUNS:
-        return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
-    if absent := _absent(steps, runner.root):
-        return Ran(dict.fromkeys(steps, ()), refused=NOT_THERE.format(min(absent)))
-    if refused := runner.refusals(steps, uid):  # nothing can change, so nobody has to look
-        return Ran({step: (result,) for step, result in zip(steps, refused, strict=True)})
-    before = look() if before is None else before
+    before = drift() if before is None else before
     first = _side_by_side(steps, uid, runner, _Count(words, len(steps), show))
     show(f"{words}: looking at what it changed")
-    between = look()
+    between = drift()
     ran = Ran(
         {step: (result,) if result else () for step, result in zip(steps, first, strict=True)},
         changed=_differing(before, between),
@@ -175,7 +181,7 @@ def run_and_check_stable(
         step: tuple(result for result in results if result)
         for step, *results in zip(steps, first, second, strict=True)
     }
-    return replace(ran, runs=runs, changed_again=_differing(between, look()))
+    return replace(ran, runs=runs, changed_again=_differing(between, drift()))
 
 
 def _side_by_side(

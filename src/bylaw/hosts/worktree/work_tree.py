@@ -29,7 +29,8 @@ Git is asked once more, or twice (`docs/policies.md` tells users how often)
   `.git/info/exclude`: for what is ignored now, and then perhaps again for what comes;
 - each time that another process of Bylaw ran commands in the meantime, or something went wrong
   beside our own: nobody here has seen what they did;
-- where somebody comes to look around who has not said so, or does so again after `look_again`.
+- where somebody asks for the `drift` who has not said so, or does so again after
+  `take_in_commands`.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.worktree.baselines import write_baseline
 from bylaw.hosts.worktree.git.git import Git
-from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.path_text import fact_path_of
 from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.tree_state import TreeState
 from bylaw.hosts.worktree.git.tree_watch import TreeWatch
 from bylaw.model.facts import Changes
 from bylaw.runtime.root import absolute
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 class WorkTree:
     """The work tree of a folder, looked at once; after `forget` it is looked at again.
 
-    Whoever may come to `look_around` better says so by `may_run` before: else git is asked twice.
+    Whoever may ask for the `drift` better says so by `may_run` before: else git is asked twice.
     Everything here raises BylawError if git cannot tell.
     """
 
@@ -66,7 +67,7 @@ class WorkTree:
         # Each of them is made when it is first needed.
         self._git: Git | None = None
         self._repository: Repository | None = None
-        self._look: Look | None = None
+        self._state: TreeState | None = None
         self._watch: TreeWatch | None = None
 
     @property
@@ -82,37 +83,37 @@ class WorkTree:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was compared where it is not what one would expect."""
-        return () if self._look is None else tuple(self._look.notes)
+        return () if self._state is None else tuple(self._state.notes)
 
     def changes(self, wanted: Collection[CompareTo], session: str = "") -> Changes:
         """The files that differ from these baselines; `session` says whose prompt counts."""
-        return self._ready_look().changes(wanted, session) if wanted else Changes()
+        return self._ready_state().changes(wanted, session) if wanted else Changes()
 
     @property
-    def seen(self) -> Mapping[str, str] | None:
-        """What `look_around` gave last; None if nobody has asked since everything was forgotten."""
-        return None if self._watch is None else self._watch.seen
+    def last_drift(self) -> Mapping[str, str] | None:
+        """What `drift` gave last; None if nobody has asked since everything was forgotten."""
+        return None if self._watch is None else self._watch.last_drift
 
-    def look_around(self) -> Mapping[str, str]:
+    def drift(self) -> Mapping[str, str]:
         """Digests of all files that are not what they were when this was first asked, by path.
 
         The empty text for what is gone. Two of them tell what was done in between (DW-A22).
         """
         if self._watch is None:
             self._watch = self._new_watch()
-        return self._watch.look()
+        return self._watch.drift()
 
     def capture(self, now: float | None = None, session: str = "") -> str:
         """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
-        look = self._ready_look()
-        status = look.status
+        state = self._ready_state()
+        status = state.status
         return write_baseline(
             self.root,
             commit=status.commit,
             staged=map(fact_path_of, status.staged()),
             untracked=map(fact_path_of, status.untracked()),
-            digests=look.digests(),
-            staged_alone=look.staged(),
+            digests=state.digests(),
+            staged_alone=state.staged(),
             now=now,
             session=session,
         )
@@ -120,13 +121,13 @@ class WorkTree:
     def forget(self) -> None:
         """Something may have changed: look again, and at all of it."""
         self.hang_up()
-        self._watch = self._look = None
+        self._watch = self._state = None
 
-    def look_again(self) -> None:
-        """See what commands did; without a `look_around` none has done anything."""
+    def take_in_commands(self) -> None:
+        """See what commands did; if nobody asked for the `drift`, none has done anything."""
         watch, self._watch = self._watch, None
         if watch is not None:
-            self._look = self._ready_look().again(watch.status())
+            self._state = self._ready_state().taken_anew(watch.status())
 
     def hang_up(self) -> None:
         """Nobody will ask git for a while: what still runs of it ends."""
@@ -143,16 +144,16 @@ class WorkTree:
             self._repository = find_repository(self._ready_git(), self._start, compares=True)
         return self._repository
 
-    def _ready_look(self) -> Look:
-        if self._look is None:
-            self._look = self._new_look(lists_ignored=self.may_run)
-        return self._look
+    def _ready_state(self) -> TreeState:
+        if self._state is None:
+            self._state = self._new_state(lists_ignored=self.may_run)
+        return self._state
 
-    def _new_look(self, *, lists_ignored: bool) -> Look:
-        return Look(self._ready_git(), self._ready_repository(), lists_ignored=lists_ignored)
+    def _new_state(self, *, lists_ignored: bool) -> TreeState:
+        return TreeState(self._ready_git(), self._ready_repository(), lists_ignored=lists_ignored)
 
     def _new_watch(self) -> TreeWatch:
         # Nobody has said that commands may run, or the status was worked out after some that did.
-        if not self._ready_look().can_be_watched:
-            self._look = self._new_look(lists_ignored=True)
-        return TreeWatch(self._ready_git(), self._ready_repository(), self._ready_look())
+        if not self._ready_state().can_be_watched:
+            self._state = self._new_state(lists_ignored=True)
+        return TreeWatch(self._ready_git(), self._ready_repository(), self._ready_state())

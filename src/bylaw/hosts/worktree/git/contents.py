@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bylaw.runtime.file_digests import Hash
 
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
+# What digests begin with that are not those of a content.
+_REPOSITORY, _BARE_VERSION = "commit ", "blob "
 
 
 class Content(NamedTuple):
@@ -48,7 +50,7 @@ class Contents:
         return self._known[path]
 
     def _look(self, path: bytes) -> Content:
-        seen = _Seen(self._hash)
+        seen = _BlobHash(self._hash)
         digest = self._files.of(as_text(path), seen)
         if not digest or seen.found is None:
             return NOTHING
@@ -58,7 +60,7 @@ class Contents:
         return Content(digest, version, seen.found.st_size)
 
 
-class _Seen:
+class _BlobHash:
     """What git would call a file, found out while it is read."""
 
     def __init__(self, hash_name: str) -> None:
@@ -85,11 +87,21 @@ def _nested(location: str) -> Content:
     try:
         commit = head_commit(git_folder(location))
     except (OSError, ValueError):
-        return Content("commit none", None)
+        return Content(f"{_REPOSITORY}none", None)
     version = Version(GITLINK, commit)
     return Content(committed_digest(version), version)
 
 
 def committed_digest(version: Version) -> str:
     """The digest of what is not checked out, or is a repository of its own."""
-    return f"{'commit' if version.mode == GITLINK else 'blob'} {version.name}"
+    return f"{_REPOSITORY if version.mode == GITLINK else _BARE_VERSION}{version.name}"
+
+
+def is_repository(digest: str) -> bool:
+    """Whether a digest is that of a repository inside of this one."""
+    return digest.startswith(_REPOSITORY)
+
+
+def is_not_content(digest: str) -> bool:
+    """Whether it is that of more than one file, or of one that is not checked out."""
+    return digest.startswith((_REPOSITORY, _BARE_VERSION))

@@ -32,7 +32,8 @@ class Ignoring:
 
     def of(self, paths: Iterable[bytes]) -> set[bytes]:
         """Those that are ignored; a folder may end with a `/`."""
-        return {path for some in _parts(paths) for path in self._of(some)}
+        most = _MAX_QUESTION - len(self._end)
+        return {path for some in _parts(paths, most) for path in self._of(some)}
 
     def forget(self) -> None:
         """Patterns have changed."""
@@ -47,14 +48,16 @@ class Ignoring:
                 yield path
 
 
-def _parts(paths: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _parts(paths: Iterable[bytes], most: int) -> Iterator[list[bytes]]:
+    """Paths in parts whose questions are so long at most, or one path."""
     some: list[bytes] = []
     size = 0
     for path in paths:
-        size += len(path) + len(_HERE) + 1
-        if some and size > _MAX_QUESTION:
+        own = len(_HERE) + len(path) + 1
+        if some and size + own > most:
             yield some
-            some, size = [], len(path)
+            some, size = [], 0
         some.append(path)
+        size += own
     if some:
         yield some

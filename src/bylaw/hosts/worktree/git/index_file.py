@@ -48,6 +48,8 @@ class IndexFile:
         count = int.from_bytes(data[8:_HEADER], "big") if self.is_plain else 0
         for _ in range(count):
             end = data.find(b"\0", at + self._to_path)
+            if end < 0:
+                break  # it says that there are more than it holds
             size = data[at + _SIZE_AT : at + _SIZE_AT + 4]
             sizes[data[at + self._to_path : end]] = int.from_bytes(size, "big")
             at += (end - at + 8) & ~7  # filled up with one to eight NULs

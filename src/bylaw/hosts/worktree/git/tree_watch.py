@@ -5,7 +5,8 @@ only those that look different are read; of one that was as committed, the commi
 Git is asked again
 
 - which new files it ignores: one process answers that at all looks, see `ignoring`;
-- what HEAD holds, once, where a file looks different that was as committed, see `Look.committed`;
+- what HEAD holds, once, where a file looks different that was as committed, see
+  `TreeState.committed`;
 - for its status, where a `.gitignore` changed that may be about files that were there before, or
   `.git/info/exclude` did.
 """
@@ -27,29 +28,29 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.git.contents import Content
     from bylaw.hosts.worktree.git.git import Git
     from bylaw.hosts.worktree.git.git_output import GitStatus, Version
-    from bylaw.hosts.worktree.git.look import Look
     from bylaw.hosts.worktree.git.repository import Repository
+    from bylaw.hosts.worktree.git.tree_state import TreeState
     from bylaw.hosts.worktree.git.tree_walk import ClockReading, Stamp
 
 _PATTERNS = b".gitignore"
 
 
 class TreeWatch:
-    """Looks at the files of a repository; `look` is how git saw them before.
+    """Looks at the files of a repository; `state` is how git saw them before.
 
-    ValueError if that is none to watch from, see `Look.can_be_watched`.
-    `seen` is what the last look gave, None before the first.
+    ValueError if that is none to watch from, see `TreeState.can_be_watched`.
+    `last_drift` is what `drift` gave last, None before the first.
     """
 
-    def __init__(self, git: Git, repository: Repository, look: Look) -> None:
-        if not look.can_be_watched:
+    def __init__(self, git: Git, repository: Repository, state: TreeState) -> None:
+        if not state.can_be_watched:
             raise ValueError("this look has no status of git with what is ignored: look anew")
-        self.seen: dict[str, str] | None = None
+        self.last_drift: dict[str, str] | None = None
         self._repository = repository
-        self._look = look
+        self._state = state
         self._index = IndexFile(repository.folder, repository.hash)
         self._ignoring = Ignoring(git, repository.root)
-        self._ground = Ground(repository.root, look.status.ignored, self._is_repository)
+        self._ground = Ground(repository.root, state.status.ignored, self._is_repository)
         # At the first look: all files, and what those held that may not have been as committed.
         self._then: set[bytes] = set()
         self._held: dict[bytes, Content] = {}
@@ -58,37 +59,37 @@ class TreeWatch:
         self._stamps: dict[bytes, Stamp] = {}
         self._now: dict[bytes, Content] = {}
 
-    def look(self) -> dict[str, str]:
+    def drift(self) -> dict[str, str]:
         """Digests of all files that are not what they were at the first look; "" for what is gone.
 
         BylawError if git cannot tell.
         """
-        if self.seen is None:
+        if self.last_drift is None:
             self._begin()
         else:
             self._go_on()
-        self.seen = {fact_path_of(path): one.digest for path, one in self._now.items()}
-        return self.seen
+        self.last_drift = {fact_path_of(path): one.digest for path, one in self._now.items()}
+        return self.last_drift
 
     def status(self) -> GitStatus | None:
         """What git would say at the last look; None if only git can tell."""
-        is_same_index = self._look.told().index_stamp == self._repository.index_stamp()
+        is_same_index = self._state.status_answer().index_stamp == self._repository.index_stamp()
         if not is_same_index or not self._is_same_head():
             return None
         patch = Patch(self._repository.root, self._index, self._committed, self._then)
         try:
-            return patch.of(self._look.status, self._now)
+            return patch.of(self._state.status, self._now)
         except OnlyGitCanTellError:
             return None
 
     def _begin(self) -> None:
         """What there is; nobody has to know yet what it looks like, if it does not change."""
-        dirty = self._look.status.files
+        dirty = self._state.status.files
         self._ground.files.update(dirty)
         walk = Walk(self._ground, takes_new=True)
         self._moment, self._stamps = walk.moment, walk.stamps
         self._stamps |= dict.fromkeys(walk.repositories, 0)
-        since = self._ground.new_since(self._look.told().began)
+        since = self._ground.new_since(self._state.status_answer().began)
         new = [path for path in since if path not in dirty]
         for path in self._ignored_of(new):
             del self._stamps[path]
@@ -110,15 +111,15 @@ class TreeWatch:
         changed = self._compare(walk)
         # One in a folder that is new is only about what is new as well.
         patterns = (path.removesuffix(_PATTERNS) for path in changed if path.endswith(_PATTERNS))
-        if entered.intersection(patterns) or exclude != self._look.told().exclude_stamp:
+        if entered.intersection(patterns) or exclude != self._state.status_answer().exclude_stamp:
             self._ask_anew()
 
     def _ask_anew(self) -> None:
         """What is ignored is not what it was."""
         self._ignoring.forget()
-        self._look = self._look.again()
+        self._state = self._state.taken_anew()
         self._index = IndexFile(self._repository.folder, self._repository.hash)
-        self._ground.ignore(self._look.status.ignored)
+        self._ground.ignore(self._state.status.ignored)
         self._compare(Walk(self._ground, takes_new=True))
 
     def _compare(self, walk: Walk) -> set[bytes]:
@@ -149,7 +150,7 @@ class TreeWatch:
         return self._index.size(path) in (0, content.size)
 
     def _committed(self, path: bytes) -> Version | None:
-        return self._look.committed.version(path)
+        return self._state.committed.version(path)
 
     def _contents(self) -> Contents:
         return Contents(self._repository.root, self._repository.hash)
@@ -159,11 +160,11 @@ class TreeWatch:
         if not is_there(path):
             return False
         # Somebody may have made one around files that are committed in ours.
-        is_certain = not is_folder(path) or folder.removesuffix(b"/") in self._look.status.files
-        return is_certain or not self._look.committed.has_below(folder)
+        is_certain = not is_folder(path) or folder.removesuffix(b"/") in self._state.status.files
+        return is_certain or not self._state.committed.has_below(folder)
 
     def _is_same_head(self) -> bool:
         try:
-            return head_commit(self._repository.folder) == self._look.status.commit
+            return head_commit(self._repository.folder) == self._state.status.commit
         except (OSError, ValueError):
             return False

@@ -34,7 +34,7 @@ class UntoldFile(NamedTuple):
     stamp: str = ""
 
 
-class TooManyFilesError(Exception):
+class _PlaceTooLargeError(Exception):
     """A place holds more than can be looked at."""
 
 
@@ -62,7 +62,7 @@ class UntoldFiles:
             return
         try:
             seen = [each for place in places for each in self._walked(file_bytes(place))]
-        except TooManyFilesError:
+        except _PlaceTooLargeError:
             self._left = before
             self.skipped.append(name)
             return
@@ -94,7 +94,7 @@ class UntoldFiles:
     ) -> Iterator[tuple[bytes, os.stat_result]]:
         self._left -= 1
         if self._left < 0 or not depth:
-            raise TooManyFilesError
+            raise _PlaceTooLargeError
         try:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             inner = os.open(name, _FOLDER, dir_fd=folder) if S_ISDIR(found.st_mode) else None

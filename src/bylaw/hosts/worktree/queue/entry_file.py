@@ -2,8 +2,8 @@
 
     HASH.STATUS.json   {"policy_name": …, "trigger_hash": …, "status": …, …}
 
-`content_digest` and `shown` are ours, everything else is the document's. A file holds what its name
-says, or it is corrupt.
+`content_digest`, `shown` and `begun_by` are ours, everything else is the document's. A file holds
+what its name says, or it is corrupt.
 """
 
 import re
@@ -16,6 +16,7 @@ from bylaw.dialects.file_policies.trigger_hash import HASH_DIGITS, trigger_hash
 from bylaw.model.facts import Entry
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import EntryStatus
+from bylaw.runtime.owner import is_dead
 
 MAX_ENTRY_BYTES = 32 << 20
 LAST_LINES = 3
@@ -69,7 +70,11 @@ def last_lines(text: str) -> list[str]:
 
 
 class QueueEntry(Struct, frozen=True, kw_only=True):
-    """One entry; a time is a text in ISO 8601. Keys that are not known are passed over."""
+    """One entry; a time is a text in ISO 8601. Keys that are not known are passed over.
+
+    `begun_by` is the process that runs its command: whoever finds it there when that process is
+    dead, or in a work tree where nobody else runs commands, knows that it was interrupted.
+    """
 
     policy_name: Name
     trigger_hash: str
@@ -83,6 +88,7 @@ class QueueEntry(Struct, frozen=True, kw_only=True):
     action_result: ActionResult
     content_digest: str = ""
     shown: Count = 0
+    begun_by: str | UnsetType = UNSET
 
     @property
     def file_name(self) -> str:
@@ -98,6 +104,7 @@ class QueueEntry(Struct, frozen=True, kw_only=True):
             digest=self.content_digest,
             shown=self.shown,
             result=self.action_result.failure,
+            interrupted=is_dead(self.begun_by or ""),
         )
 
     @property

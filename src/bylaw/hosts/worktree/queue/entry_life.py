@@ -29,7 +29,8 @@ def next_entry(
     if not _may(current, step):
         return None
     # The life that goes on, if it is the same one.
-    life = None if current is None or _other_content(current, step) else current
+    is_other = current is not None and _other_content(current, step)
+    life = None if is_other and not _keeps_promise(current, step) else current
     lists = step if step.trigger_files or current is None else current
     return QueueEntry(
         policy_name=step.policy,
@@ -54,8 +55,14 @@ def _may(current: QueueEntry | None, step: EntryWrite) -> bool:
         # A command that is queued may be running: only to show it again is a change.
         return step.status is not EntryStatus.QUEUED or step.shown > current.shown
     if _other_content(current, step):
-        return step.status in _BEGINNINGS
+        return step.status in _BEGINNINGS or _keeps_promise(current, step)
     return current.status is EntryStatus.FAILED and step.status is EntryStatus.SKIPPED
+
+
+def _keeps_promise(current: QueueEntry | None, step: EntryWrite) -> bool:
+    """Whether what an agent promised goes on to count, for what commands made of the files."""
+    was_passed = current is not None and current.status is EntryStatus.PASSED
+    return was_passed and step.status is EntryStatus.PASSED and not step.command
 
 
 def _other_content(current: QueueEntry, step: EntryWrite) -> bool:

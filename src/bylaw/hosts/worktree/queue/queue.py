@@ -69,20 +69,20 @@ class Queue:
         """The entry of a hash; no file of another entry is looked at (DW-074)."""
         if not HASH.fullmatch(hash_):
             return None
-        return self._looking(lambda folder: self._find(folder, hash_), None)
+        return self._if_there(lambda folder: self._find(folder, hash_), None)
 
     def open_entries(self) -> list[QueueEntry]:
         """Everything that is queued or failed; files of other entries are not read."""
-        return self._looking(lambda folder: self._in_one_state(folder, OPEN_STATUSES), [])
+        return self._if_there(lambda folder: self._in_one_state(folder, OPEN_STATUSES), [])
 
     def all_entries(self) -> list[QueueEntry]:
         """Everything, by the names of the files."""
-        return self._looking(lambda folder: self._in_one_state(folder, [*EntryStatus]), [])
+        return self._if_there(lambda folder: self._in_one_state(folder, [*EntryStatus]), [])
 
     def counts(self) -> dict[EntryStatus, int]:
         """How many entries there are in each state, by the names of their files."""
         nothing: list[str] = []
-        names = self._looking(_names, nothing)
+        names = self._if_there(_names, nothing)
         states = [match[2] for name in names if (match := ENTRY_NAME.fullmatch(name))]
         return {status: states.count(status) for status in EntryStatus}
 
@@ -110,7 +110,17 @@ class Queue:
                 _put(folder, current.file_name if current else "", new)
             return new
 
-        return self._changing(change)
+        return self._made_if_missing(change)
+
+    def begin(self, hash_: str, process: str) -> None:
+        """Note that this process runs the command of an entry, until the entry is written."""
+
+        def change(folder: int) -> None:
+            current = self._find(folder, hash_)
+            if current is not None and current.status is EntryStatus.QUEUED:
+                _put(folder, current.file_name, replace(current, begun_by=process))
+
+        self._if_there(change, None)
 
     def take_back(self, step: EntryWrite) -> None:
         """Count one showing less, if the entry still is as the step left it."""
@@ -121,7 +131,7 @@ class Queue:
             if current and step.shown and current.state == as_shown:
                 _put(folder, current.file_name, replace(current, shown=step.shown - 1))
 
-        self._looking(change, None)
+        self._if_there(change, None)
 
     def remove(self, hash_: str) -> None:
         """Forget an entry, in whatever state."""
@@ -133,12 +143,12 @@ class Queue:
             for name in names:
                 remove(folder, name)
 
-        self._looking(forget, None)
+        self._if_there(forget, None)
 
-    def _looking(self, look: Callable[[int], _T], otherwise: _T) -> _T:
-        return self._using(lambda folder: otherwise if folder is None else look(folder), make=False)
+    def _if_there(self, use: Callable[[int], _T], otherwise: _T) -> _T:
+        return self._using(lambda folder: otherwise if folder is None else use(folder), make=False)
 
-    def _changing(self, change: Callable[[int], _T]) -> _T:
+    def _made_if_missing(self, change: Callable[[int], _T]) -> _T:
         def made(folder: int | None) -> _T:
             assert folder is not None
             return change(folder)

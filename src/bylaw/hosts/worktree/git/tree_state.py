@@ -2,7 +2,7 @@
 
 One status, and one process for the differences of all baselines (DW-130). How HEAD stands with the
 default branch is known from finding the repository, as a rule; for when git is asked once more, see
-`work_tree`. What is known of commits holds for the next look, too, if HEAD is the same.
+`work_tree`. What is known of commits holds for the next state, too, if HEAD is the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Anchors(NamedTuple):
     tip: str
 
 
-class Told(NamedTuple):
+class StatusAnswer(NamedTuple):
     """A status that git told, with what tells whether anything has changed since.
 
     `began` is a moment before git was asked. The stamps are what the index and `.git/info/exclude`
@@ -67,11 +67,11 @@ class Told(NamedTuple):
     exclude_stamp: FileStamp | None
 
 
-class Look:
-    """One look; `notes` say what was compared where it is not what one would expect.
+class TreeState:
+    """At one moment; `notes` say what was compared where it is not what one would expect.
 
-    Git tells the status when it is first needed, unless one is given: such a look cannot be watched
-    from, since nobody knows when that status was true.
+    Git tells the status when it is first needed, unless one was worked out: such a state cannot be
+    watched from, since nobody knows when that status was true.
     """
 
     def __init__(
@@ -83,51 +83,54 @@ class Look:
         status: GitStatus | None = None,
     ) -> None:
         self.notes: list[str] = []
-        self._given = status
-        self._told: Told | None = None
+        self._worked_out = status
+        self._answer: StatusAnswer | None = None
         self._known_anchors: _Anchors | None = None
         self._git = git
         self._repository = repository
         self.lists_ignored = lists_ignored
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
+        self._trees = {"": repository.empty_tree}  # that of no commit at all
+        if repository.compared is not None:
+            self._trees[repository.compared.head] = repository.compared.tree
         self._prompts: dict[str, Captured | None] = {}
 
     @property
     def status(self) -> GitStatus:
         """The work tree and the index against HEAD."""
-        return self.told().status if self._given is None else self._given
+        return self.status_answer().status if self._worked_out is None else self._worked_out
 
     @property
     def can_be_watched(self) -> bool:
         """Whether git tells the status here, and what it ignores with it."""
-        return self.lists_ignored and self._given is None
+        return self.lists_ignored and self._worked_out is None
 
-    def told(self) -> Told:
-        """What git says, asked once; ValueError if the status was given in place of that."""
-        if self._given is not None:
-            raise ValueError("the status of this look was given: git did not tell it")
-        if self._told is None:
+    def status_answer(self) -> StatusAnswer:
+        """What git says, asked once; ValueError if the status was worked out in place of that."""
+        if self._worked_out is not None:
+            raise ValueError("the status of this state was worked out: git did not tell it")
+        if self._answer is None:
             began = ClockReading()
             index, exclude = self._repository.index_stamp(), self._repository.exclude_stamp()
             question = _WITH_IGNORED if self.lists_ignored else _STATUS
             status = read_status(self._git.output(self._repository.root, *question))
-            self._told = Told(status, began, index, exclude)
-        return self._told
+            self._answer = StatusAnswer(status, began, index, exclude)
+        return self._answer
 
     def recorded_repositories(self) -> list[bytes]:
         """Repositories inside of this one that its index has."""
         return read_gitlinks(self._git.output(self._repository.root, "ls-files", "--stage", "-z"))
 
-    def again(self, status: GitStatus | None = None) -> Look:
-        """A look at the files as they are now; git is asked for their status if none is given."""
+    def taken_anew(self, status: GitStatus | None = None) -> TreeState:
+        """The files as they are now; git is asked for their status if none is given."""
         ignored = self.lists_ignored
-        look = Look(self._git, self._repository, lists_ignored=ignored, status=status)
-        has_status = self._given is not None or self._told is not None
-        if has_status and look.status.commit == self.status.commit:
-            look._known, look._prompts = self._known, self._prompts
-            look._known_anchors = self._known_anchors
-        return look
+        state = TreeState(self._git, self._repository, lists_ignored=ignored, status=status)
+        has_status = self._worked_out is not None or self._answer is not None
+        if has_status and state.status.commit == self.status.commit:
+            state._known, state._prompts = self._known, self._prompts
+            state._known_anchors = self._known_anchors
+        return state
 
     @cached_property
     def committed(self) -> Committed:
@@ -210,8 +213,8 @@ class Look:
 
     def _find_anchors(self) -> _Anchors:
         head, default = self.status.commit, self._repository.default
-        if not head:
-            self.notes.append("there is no commit yet: every file is new")
+        if not (head or default):
+            self.notes.append("HEAD has no commit yet: every file is new")
             return _Anchors("", "")
         if not default:
             self.notes.append("there is no default branch: compared with the first commit")
@@ -229,8 +232,17 @@ class Look:
         known = self._repository.compared_with(default, head)
         if known is not None:
             return known.tip, known.merge_bases
+        if not head:
+            return self._tip(default), ()
         output = self._git.output(self._repository.root, "rev-parse", f"{default}...{head}")
         return tip_and_merge_bases(output.decode().split())
+
+    def _tip(self, branch: str) -> str:
+        """Its commit; the tree is asked for, too, since HEAD is none to compare commits with."""
+        output = self._git.output(self._repository.root, "rev-parse", branch, f"{branch}^{{tree}}")
+        tip, tree = output.decode().split()
+        self._trees[tip] = tree
+        return tip
 
     def _first_commit(self, head: str) -> _Anchors:
         question = ("rev-list", "--first-parent", "--max-parents=0", head)
@@ -284,11 +296,8 @@ class Look:
         return f"{self._tree(head)} {self._tree(commit)}"
 
     def _tree(self, commit: str) -> str:
-        if not commit:
-            return self._repository.empty_tree
-        known = self._repository.compared
-        if known is not None and known.head == commit:
-            return known.tree
+        if commit in self._trees:
+            return self._trees[commit]
         written = self._git.run(self._repository.root, "rev-parse", f"{commit}^{{tree}}")
         return commit if written.exit_code else written.output.decode().strip()
 

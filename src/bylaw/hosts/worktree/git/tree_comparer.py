@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bylaw.hosts.worktree.git.contents import is_repository
 from bylaw.hosts.worktree.git.git import Git
 from bylaw.hosts.worktree.git.git_output import is_ours
-from bylaw.hosts.worktree.git.look import Look
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
 from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.tree_state import TreeState
 from bylaw.hosts.worktree.git.untold_files import UntoldFile, UntoldFiles, is_in
 from bylaw.model.errors import BylawError
 from bylaw.model.fact_paths import fact_path, file_path
@@ -37,14 +38,13 @@ MAX_IGNORED = 50_000
 IGNORE_FILE = ".gitignore"
 # Files that hold nothing are all the same: none of them is another one that was moved.
 _EMPTY = sha256().hexdigest()
-_COMMIT = "commit "  # what a repository inside of this one holds, as a digest
 
 
-class TooManyFilesError(BylawError):
+class TooDirtyError(BylawError):
     """There is a repository, and more has changed in it than anybody looks at."""
 
 
-class SeenTree(Struct, frozen=True, omit_defaults=True):
+class TreeMemory(Struct, frozen=True, omit_defaults=True):
     """HEAD, and the digests of all files that were not as in it; the empty text if one was gone.
 
     `ignored` is what git passed over at the first look, and `hiding` are the folders of ignore
@@ -61,14 +61,14 @@ class SeenTree(Struct, frozen=True, omit_defaults=True):
     skipped: list[str] = []
 
 
-class Seen(NamedTuple):
+class SinceThen(NamedTuple):
     """What a later look is compared with, and what differs from an earlier one, by path."""
 
-    tree: SeenTree
+    tree: TreeMemory
     changes: tuple[ChangedFile, ...]
 
 
-class LookBack:
+class TreeComparer:
     """The work tree of a folder now; BylawError if git cannot tell, or it is too much to keep.
 
     `matters` says of a path from that folder whether anybody wants to know of files there.
@@ -77,31 +77,31 @@ class LookBack:
     def __init__(self, start: str, matters: Callable[[str], bool] = lambda _: True) -> None:
         git = Git()
         self.repository = find_repository(git, start)
-        self._start, self._wanted = real_path(start), matters
-        self._look = Look(git, self.repository, lists_ignored=True)
-        if len(self._look.status.files) > MAX_DIRTY:
-            raise TooManyFilesError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
-        ignored = sorted(one for one in self._look.status.ignored if not is_ours(one))
+        self._start, self._matters_to_rules = real_path(start), matters
+        self._state = TreeState(git, self.repository, lists_ignored=True)
+        if len(self._state.status.files) > MAX_DIRTY:
+            raise TooDirtyError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
+        ignored = sorted(one for one in self._state.status.ignored if not is_ours(one))
         self._ignored = [fact_path_of(path.removesuffix(b"/")) for path in ignored]
 
-    def seen(self, earlier: SeenTree | None) -> Seen:
+    def since(self, earlier: TreeMemory | None) -> SinceThen:
         """What is there, and what differs from an earlier look; None if this is the first one."""
-        then = earlier or SeenTree(self.commit)
+        then = earlier or TreeMemory(self.commit)
         by_git = [] if earlier is None else self._by_git(earlier)
-        files = UntoldFiles(self.repository.root, self._look.digest_now, then.untold)
+        files = UntoldFiles(self.repository.root, self._state.digest_now, then.untold)
         files.skipped += then.skipped
         inside = sorted(self._repositories(then, by_git))
         for place in filter(self._matters, inside):
             files.look(place, [place])
-        files.look(IGNORE_FILE, self._told_before(then, by_git))
+        files.look(IGNORE_FILE, self._known_before(then, by_git))
         files.look(IGNORE_FILE, self._ignore_files())
         hiding = set() if earlier is None else self._hiding(earlier, by_git, files.found)
         for folder in sorted(hiding):
             new = self._newly_ignored(folder, then.ignored)
-            files.look(_below(folder, IGNORE_FILE), new, frozenset(then.ignored))
-        tree = SeenTree(
+            files.look(_joined(folder, IGNORE_FILE), new, frozenset(then.ignored))
+        tree = TreeMemory(
             self.commit,
-            self._look.digests(),
+            self._state.digests(),
             ignored=self._ignored[:MAX_IGNORED] if earlier is None else earlier.ignored,
             hiding=sorted(hiding),
             repositories=inside,
@@ -109,30 +109,30 @@ class LookBack:
             skipped=files.skipped,
         )
         changes = [] if earlier is None else self._merged(by_git, earlier, tree)
-        return Seen(tree, tuple(self._with_moves(changes, then)))
+        return SinceThen(tree, tuple(self._with_moves(changes, then)))
 
     def _matters(self, place: str) -> bool:
         path = name_from(self._start, f"{self.repository.root.rstrip('/')}/{file_path(place)}")
-        return bool(path) and self._wanted(fact_path(path))
+        return bool(path) and self._matters_to_rules(fact_path(path))
 
     @property
     def commit(self) -> str:
         """HEAD; empty if there is none yet."""
-        return self._look.status.commit
+        return self._state.status.commit
 
-    def _by_git(self, earlier: SeenTree) -> list[ChangedFile]:
+    def _by_git(self, earlier: TreeMemory) -> list[ChangedFile]:
         """What git tells; if the commit of then is gone, HEAD counts."""
         then = {file_bytes(path): digest for path, digest in earlier.digests.items()}
-        return self._look.since(earlier.commit, then)
+        return self._state.since(earlier.commit, then)
 
-    def _repositories(self, earlier: SeenTree, by_git: Iterable[ChangedFile]) -> set[str]:
-        found = {fact_path_of(path) for path in self._look.status.repositories()}
-        found.update(one.path for one in by_git if one.digest.startswith(_COMMIT))
+    def _repositories(self, earlier: TreeMemory, by_git: Iterable[ChangedFile]) -> set[str]:
+        found = {fact_path_of(path) for path in self._state.status.repositories()}
+        found.update(one.path for one in by_git if is_repository(one.digest))
         if earlier.repositories is None:
-            found.update(map(fact_path_of, self._look.recorded_repositories()))
+            found.update(map(fact_path_of, self._state.recorded_repositories()))
         return found.union(earlier.repositories or ())
 
-    def _told_before(self, earlier: SeenTree, by_git: Iterable[ChangedFile]) -> list[str]:
+    def _known_before(self, earlier: TreeMemory, by_git: Iterable[ChangedFile]) -> list[str]:
         """Files of which git told before, or we did, and which it passes over now."""
         ignored = frozenset(self._ignored)
         gone = [one.path for one in by_git if one.status is FileStatus.DELETED]
@@ -144,7 +144,7 @@ class LookBack:
         return [path for path in self._ignored if _name(path) == IGNORE_FILE]
 
     def _hiding(
-        self, earlier: SeenTree, by_git: Iterable[ChangedFile], found: Mapping[str, UntoldFile]
+        self, earlier: TreeMemory, by_git: Iterable[ChangedFile], found: Mapping[str, UntoldFile]
     ) -> set[str]:
         """The folders of ignore files that changed since the first look."""
         changed = [one.path for one in by_git if _name(one.path) == IGNORE_FILE]
@@ -162,7 +162,7 @@ class LookBack:
         return [path for path in new if self._matters(path)]
 
     def _merged(
-        self, by_git: Iterable[ChangedFile], earlier: SeenTree, now: SeenTree
+        self, by_git: Iterable[ChangedFile], earlier: TreeMemory, now: TreeMemory
     ) -> list[ChangedFile]:
         """What git tells and what we saw ourselves, each file once, by path."""
         found = {one.path: one for one in by_git}
@@ -174,12 +174,12 @@ class LookBack:
                 found[path] = _change(path, then, digest)
         return [found[path] for path in sorted(found)]
 
-    def _digest(self, path: str, now: SeenTree) -> str:
+    def _digest(self, path: str, now: TreeMemory) -> str:
         if path in now.untold:
             return now.untold[path].digest
-        return self._look.digest_now(file_bytes(path))
+        return self._state.digest_now(file_bytes(path))
 
-    def _with_moves(self, changes: list[ChangedFile], earlier: SeenTree) -> Iterator[ChangedFile]:
+    def _with_moves(self, changes: list[ChangedFile], earlier: TreeMemory) -> Iterator[ChangedFile]:
         """A file that came and holds what one that went held is that one."""
         gone = defaultdict(list)
         for one in changes:
@@ -192,25 +192,25 @@ class LookBack:
             elif one.path not in moved.values():
                 yield one
 
-    def _held(self, path: str, earlier: SeenTree) -> str:
+    def _held(self, path: str, earlier: TreeMemory) -> str:
         """What a file that is gone held: its digest, or what git calls its content."""
         known = _was(path, earlier)
         if known:
             return known
-        version = self._look.version_in(earlier.commit, file_bytes(path))
+        version = self._state.version_in(earlier.commit, file_bytes(path))
         return version.name if version else ""
 
     def _from(self, change: ChangedFile, gone: dict[str, list[str]]) -> str:
         if change.status is not FileStatus.ADDED or change.digest == _EMPTY:
             return ""
-        version = self._look.version_now(file_bytes(change.path))
+        version = self._state.version_now(file_bytes(change.path))
         for name in (change.digest, version.name if version else ""):
             if name and gone.get(name):
                 return gone[name].pop(0)
         return ""
 
 
-def _was(path: str, earlier: SeenTree) -> str:
+def _was(path: str, earlier: TreeMemory) -> str:
     """The digest that a file had; empty if it was not there, or nobody had looked."""
     if path in earlier.untold:
         return earlier.untold[path].digest
@@ -230,5 +230,5 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _below(folder: str, name: str) -> str:
+def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
