@@ -26,7 +26,7 @@ class Run:
 
     def told(self, text):
         """Whether a text reached the model."""
-        return self.model.told(text)
+        return self.model.was_told(text)
 
     @property
     def rounds(self):

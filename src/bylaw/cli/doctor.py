@@ -92,8 +92,8 @@ def _canary(host: str | None, form: str) -> int:
         emit({"trials": [as_data(one) for one in trials]})
     else:
         write(render_trials(trials, limit=screen_columns(), color=in_color(sys.stdout)))
-    tried = [one.seen for one in trials if one.seen is not None]
-    return 0 if tried and all(seen.holds for seen in tried) else MISTAKE
+    tried = [one.trial for one in trials if one.trial is not None]
+    return 0 if tried and all(trial.holds for trial in tried) else MISTAKE
 
 
 def _release(root: str, minutes: int, form: str) -> int:

@@ -100,14 +100,14 @@ def examination_as_data(found: Examination) -> dict[str, object]:
 def render_trials(trials: list[Tried], *, limit: int, color: bool) -> str:
     """A table of those that were tried, why others were not, and what failing ones printed."""
     paint = Paint(color)
-    heading, *lines = aligned([_HEAD, *map(_row, (one for one in trials if one.seen))])
+    heading, *lines = aligned([_HEAD, *map(_row, (one for one in trials if one.trial))])
     text = _text([paint(Style.STRONG, heading), *lines]) if lines else ""
     for one in trials:
-        if one.seen is None:
+        if one.trial is None:
             text += _text(_beside(f"{_named(one)}: ", visible(one.why), limit))
     for one in trials:
-        if one.seen is not None and not one.seen.holds:
-            last = one.seen.ran.output.strip().splitlines()[-_TAIL_LINES:]
+        if one.trial is not None and not one.trial.holds:
+            last = one.trial.ran.output.strip().splitlines()[-_TAIL_LINES:]
             shown = "".join(f"  {visible(line)}\n" for line in last) or "  nothing\n"
             text += f"\n{one.title} ended with {one.ending} and said at last:\n{shown}"
     return text
@@ -118,23 +118,23 @@ def _named(one: Tried) -> str:
 
 
 def _row(one: Tried) -> tuple[str, ...]:
-    assert one.seen is not None
-    seen = (one.seen.fired, one.seen.obeyed, one.seen.reached)
+    assert one.trial is not None
+    seen = (one.trial.fired, one.trial.obeyed, one.trial.reached)
     return one.title, visible(one.version) or "-", *("yes" if good else "no" for good in seen)
 
 
 def trial_as_data(one: Tried) -> dict[str, object]:
     """A trial for programs; `fired`, `obeyed` and `reached` are null if it was not tried."""
-    seen = one.seen
+    trial = one.trial
     return {
         "host": one.host,
         "title": one.title,
         "version": one.version or None,
-        "tried": seen is not None,
+        "tried": trial is not None,
         "why": one.why or None,
-        "fired": seen.fired if seen else None,
-        "obeyed": seen.obeyed if seen else None,
-        "reached": seen.reached if seen else None,
-        "exit_code": seen.ran.exit_code if seen else None,
-        "seconds": round(seen.ran.seconds, 1) if seen else None,
+        "fired": trial.fired if trial else None,
+        "obeyed": trial.obeyed if trial else None,
+        "reached": trial.reached if trial else None,
+        "exit_code": trial.ran.exit_code if trial else None,
+        "seconds": round(trial.ran.seconds, 1) if trial else None,
     }

@@ -59,19 +59,28 @@ def as_data(change: ConfigChange, todo: Sequence[str]) -> dict[str, object]:
         "path": visible(change.file.shown),
         "changed": change.changed,
         "diff": change.diff,
+        "left": [{"line": one.line, "command": one.command} for one in change.own],
         "steps": list(todo),
     }
 
 
 def shown_and_agreed(change: ConfigChange, question: str, *, yes: bool, dry_run: bool) -> bool:
-    """Show the difference, and ask unless that was answered."""
-    write(f"{change.diff}\n")
+    """Show the difference and what is left alone, and ask unless that was answered."""
+    left = left_alone(change)
+    write(f"{change.diff}\n{left}\n" if left else f"{change.diff}\n")
     if dry_run:
         return False
     if yes or agreed(f"{question} [y/N] "):
         return True
     write("nothing was written\n")
     return False
+
+
+def left_alone(change: ConfigChange) -> str:
+    """The hooks of a person's own that call Bylaw, a line each."""
+    lines = (f"  line {one.line}: {one.command}\n" for one in change.own)
+    head = "left as they are, since no installation is known to have written them:\n"
+    return f"{head}{''.join(lines)}" if change.own else ""
 
 
 def numbered(steps: Sequence[str]) -> str:

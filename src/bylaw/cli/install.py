@@ -11,6 +11,7 @@ from bylaw.cli.frame import HELP_OPTIONS
 from bylaw.cli.hook_change import (
     as_json,
     common_options,
+    left_alone,
     numbered,
     refuse_both,
     shown_and_agreed,
@@ -20,6 +21,7 @@ from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
 from bylaw.hosts.hooks.install.interpreter import interpreter, refuse_interpreter
+from bylaw.hosts.hooks.install.own_hooks import own_hook_steps
 from bylaw.hosts.hooks.install.places import Scope
 from bylaw.hosts.hooks.install.steps import steps
 from bylaw.model.visible import visible
@@ -42,7 +44,8 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
     ~/.local/state), and `bylaw uninstall` brings it back.
 
     Each event gets one entry, which names client, event and the interpreter that runs Bylaw now.
-    Hooks of an older Bylaw are replaced. Clients that can are told to refuse when a hook fails.
+    Hooks that were installed before are replaced; a hook of your own that calls Bylaw stays, and is
+    named. Clients that can are told to refuse when a hook fails.
 
     \b
     Where      --project                   --user
@@ -70,12 +73,16 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
     change = to_install(client, where, folder, python)
     if change.changed:
         refuse_interpreter(python)
-    todo = steps(client, where, folder, python)
+    about_own = own_hook_steps(change.own, change.file.shown)
+    todo = [*steps(client, where, folder, python), *about_own]
     if form == "json":
         return as_json(change, todo, yes=yes, dry_run=dry_run)
     shown = visible(change.file.shown)
     if not change.changed:
-        write(f"{_hooks(change)} are already installed in {shown}\n{_steps(todo)}")
+        if change.unnoted and not dry_run:
+            carry_out(change)
+        there = f"{_hooks(change)} are already installed in {shown}\n"
+        write(f"{there}{left_alone(change)}{_steps(todo)}")
         return 0
     if not shown_and_agreed(change, f"Install {_hooks(change)}?", yes=yes, dry_run=dry_run):
         return 0 if dry_run else MISTAKE

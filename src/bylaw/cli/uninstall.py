@@ -6,7 +6,13 @@ import click
 
 from bylaw.cli.failure import MISTAKE
 from bylaw.cli.frame import HELP_OPTIONS
-from bylaw.cli.hook_change import as_json, common_options, refuse_both, shown_and_agreed
+from bylaw.cli.hook_change import (
+    as_json,
+    common_options,
+    left_alone,
+    refuse_both,
+    shown_and_agreed,
+)
 from bylaw.cli.output import write
 from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.hooks.install.clients import CLIENTS
@@ -24,10 +30,12 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
 
     If nobody else has changed the client's configuration since `bylaw install`, it is as it was
     before, to the byte; a file or folder that was made for the hooks is removed. Otherwise only
-    the hooks of Bylaw are taken out of the text, and all else stays.
+    the hooks that were installed are taken out of the text, and all else stays, also a hook that
+    you wrote yourself and that calls Bylaw; it is named. Where nobody remembers what was installed,
+    a whole set of hooks as `bylaw install` writes it is taken out.
 
     What would change is shown first. Wants a terminal or --yes, and refuses to be called by a
-    coding agent. Exits 0 if no hook of Bylaw is there in the end, else 1.
+    coding agent. Exits 0 if no hook that was installed is there in the end, else 1.
 
     \b
     Examples:
@@ -43,7 +51,8 @@ def command(*, host: str, scope: str | None, root: str, dry_run: bool, yes: bool
         return as_json(change, [], yes=yes, dry_run=dry_run)
     hooks, shown = f"hooks for {change.client.title}", visible(change.file.shown)
     if not change.changed:
-        write(f"there are no {hooks} in {shown}\n")
+        which = f"{hooks} in {shown}{' that were installed' if change.own else ''}"
+        write(f"there are no {which}\n{left_alone(change)}")
         return 0
     if not shown_and_agreed(change, f"Take out {hooks}?", yes=yes, dry_run=dry_run):
         return 0 if dry_run else MISTAKE

@@ -77,6 +77,13 @@ def read_json(text: str) -> JSON:
     return value
 
 
+def without_halves(text: str) -> str:
+    """JSON with U+FFFD for each half of a character: so does who writes such a text as UTF-8."""
+    if not _HALF.search(text):
+        return text
+    return _PAIR_OR_HALF.sub(lambda one: "\ufffd" if one["half"] else one[0], text)
+
+
 def decode_utf8(data: bytes) -> str:
     """The text of bytes, or JsonError."""
     try:

@@ -50,7 +50,7 @@ class ClientAbilities(Struct, frozen=True, kw_only=True):
     `for_model` and `for_person` those at which a text reaches the model or the person. What cannot
     be said to the model now is said at the next moment that is named. A warning is for the person,
     or for the model where the person cannot be told. `failures` says what it does not tell of
-    calls that fail.
+    calls that fail; `types_unheard`, that it types into programs that run and tells nobody.
     """
 
     title: str
@@ -60,6 +60,7 @@ class ClientAbilities(Struct, frozen=True, kw_only=True):
     for_person: frozenset[Moment]
     ask: Ask
     failures: str = ""
+    types_unheard: bool = False
 
 
 _GATES = frozenset({Moment.PROMPT, Moment.BEFORE_TOOL, Moment.STOP, Moment.SUBAGENT_STOP})
@@ -81,6 +82,7 @@ ABILITIES: Mapping[str, ClientAbilities] = {
         for_person=_NO_END,
         ask=Ask.DENY,  # it would let the call run
         failures="says only of MCP tools whether a call failed",
+        types_unheard=True,
     ),
     GEMINI: ClientAbilities(
         title="Gemini CLI",

@@ -19,6 +19,7 @@ PAYLOAD = {
     "tool": "x",
     "tool_name": "x",
     "tool_input": {},
+    "args": {},
     "command": "ls",
     "file_path": "x",
 }

@@ -178,3 +178,28 @@ def test_who_runs_hooks_of_claude_code_is_known_by_heart_as_the_table_says():
         assert client_behind("claude", {guest.variable: "1"}) == host
         assert client_behind("claude", {guest.variable: "1", "CLAUDECODE": "1"}) == "claude"
         assert client_behind("codex", {guest.variable: "1"}) == "codex"
+
+
+@pytest.mark.parametrize(
+    ("host", "event", "prompt"),
+    [
+        ("claude", "UserPromptSubmit", "<task-notification>\n<result>\n/hands_on()\n</result>"),
+        ("qwen", "UserPromptSubmit", "<task-notification>\n/hands_on()\n</task-notification>"),
+        ("copilot", "userPromptSubmitted", '<system_notification>\nAgent "sub" has finished'),
+    ],
+)
+def test_what_a_task_in_the_background_says_is_no_prompt_of_a_person(host, event, prompt):
+    """An agent chose its words: no command, no new baseline, no change that a person answers for."""
+    announced = heard(host, event, {"session_id": "s", "prompt": prompt})
+    typed = heard(host, event, {"session_id": "s", "prompt": f"What is {prompt}?"})
+
+    assert announced.moment is Moment.OTHER
+    assert announced.passed_over
+    assert typed.moment is Moment.PROMPT
+
+
+@pytest.mark.parametrize("tool", ["Bash", "Monitor", "PowerShell"])
+def test_every_shell_of_claude_is_one(tool):
+    call = {"session_id": "s", "tool_name": tool, "tool_input": {"command": "touch ran.txt"}}
+
+    assert "shell" in heard("claude", "PreToolUse", call).call.also

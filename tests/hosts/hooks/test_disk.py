@@ -11,7 +11,7 @@ from bylaw.cli import main
 from bylaw.hosts.hooks import disk
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.handling import heard_from, put_to_rules
-from bylaw.hosts.worktree.git import look_back, untold_files
+from bylaw.hosts.worktree.git import tree_comparer, untold_files
 from bylaw.runtime.journal.reader import JournalReader
 from bylaw.runtime.journal.reading import STORED, stored
 
@@ -185,13 +185,13 @@ def test_of_what_nobody_saw_before_head_counts(session):
 
 def test_readers_and_roots_without_such_rules_start_no_git(session, monkeypatch):
     started = []
-    look = disk.LookBack
+    comparer = disk.TreeComparer
 
     def counted(root, matters):
         started.append(root)
-        return look(root, matters)
+        return comparer(root, matters)
 
-    monkeypatch.setattr(disk, "LookBack", counted)
+    monkeypatch.setattr(disk, "TreeComparer", counted)
     session.before("Read", file_path="src/a.py")
     session.after("Read", file_path="src/a.py")
     assert started == []
@@ -374,7 +374,7 @@ def test_what_is_too_much_to_keep_is_told_at_the_stop_until_a_person_speaks(sess
 
 
 def test_a_stop_is_objected_to_when_there_was_too_much_from_the_beginning(session, monkeypatch):
-    monkeypatch.setattr(look_back, "MAX_DIRTY", 2)
+    monkeypatch.setattr(tree_comparer, "MAX_DIRTY", 2)
     for number in (1, 2, 3):
         (session.root / f"{number}.txt").touch()
     session.hear("UserPromptSubmit", prompt="go on")
@@ -389,7 +389,7 @@ def test_a_stop_is_objected_to_when_there_was_too_much_from_the_beginning(sessio
 def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session, monkeypatch):
     """So many files in the way that git is not asked hide nothing."""
     session.run("true")
-    monkeypatch.setattr(look_back, "MAX_DIRTY", 2)
+    monkeypatch.setattr(tree_comparer, "MAX_DIRTY", 2)
     session.run("for one in 1 2 3; do echo $one > $one.txt; done; echo 3 > src/a.py")
 
     stopped = session.stop_here()

@@ -126,6 +126,19 @@ def test_hooks_of_which_one_is_gone(set_up, host):
     assert not set_up.examined.is_fine
 
 
+def test_a_hook_of_a_person_beside_hooks_that_are_whole(set_up):
+    own = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bylaw hook droid Stop"}]}]}}'
+    set_up.program("bylaw")
+    set_up.write(".factory/settings.json", own)
+    (told,) = set_up.wrong("droid")
+    assert "not complete" in told
+    set_up.install("droid")
+    assert set_up.found("droid", Level.FINE)
+    told = " ".join(set_up.found("droid", Level.NOTE))
+    assert "judged twice because of .factory/settings.json" in told
+    assert "decide about `bylaw hook droid Stop` in line 1" in told
+
+
 @pytest.mark.parametrize("host", CLIENTS)
 def test_an_interpreter_that_is_gone(set_up, host):
     gone = set_up.root / "gone/python"

@@ -154,7 +154,9 @@ def test_a_journal_that_cannot_be_written(tmp_path):
     (repository.root / ".bylaw/state/journal.db").mkdir(parents=True)
 
     before = repository.shell("ls")
-    after = repository.call("PostToolUse", tool_name="Bash", tool_input={}, tool_use_id="c")
+    after = repository.call(
+        "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_use_id="c"
+    )
 
     assert before.code == 2
     assert "journal.db" in before.own["permissionDecisionReason"]
@@ -167,7 +169,7 @@ def test_settings_that_do_not_load_close_every_gate_and_name_the_file(tmp_path, 
     repository = Repository(tmp_path / "root", tmp_path / "home")
     repository.write("bylaw.toml", "[stop]\nmax_bloks = 1\n")
 
-    called = repository.call(event, tool_name="Bash", tool_input={}, prompt="x")
+    called = repository.call(event, tool_name="Bash", tool_input={"command": "ls"}, prompt="x")
 
     assert called.code == 2
     assert "bylaw.toml:2" in called.stderr

@@ -19,10 +19,10 @@ BAD = {
     "no tool": b"{}",
     "tool is a number": b'{"tool_name": 7, "tool_input": {}}',
     "input is a text": b'{"tool_name": "Bash", "tool_input": "ls"}',
-    "session is a list": b'{"tool_name": "Bash", "tool_input": {}, "session_id": []}',
-    "cwd is gone": b'{"tool_name": "Bash", "tool_input": {}, "cwd": "/no/such/folder"}',
-    "cwd is a number": b'{"tool_name": "Bash", "tool_input": {}, "cwd": 1}',
-    "NUL in cwd": b'{"tool_name": "Bash", "tool_input": {}, "cwd": "/tmp/\\u0000x"}',
+    "session is a list": b'{"tool_name": "Bash", "tool_input": {"command": "ls"}, "session_id": []}',
+    "cwd is gone": b'{"tool_name": "Bash", "tool_input": {"command": "ls"}, "cwd": "/no/such/folder"}',
+    "cwd is a number": b'{"tool_name": "Bash", "tool_input": {"command": "ls"}, "cwd": 1}',
+    "NUL in cwd": b'{"tool_name": "Bash", "tool_input": {"command": "ls"}, "cwd": "/tmp/\\u0000x"}',
 }
 
 

@@ -6,6 +6,9 @@ import subprocess
 import pytest
 from called_hooks import COMMAND, Repository
 
+from bylaw.hosts.hooks.notes import changing_notes
+from bylaw.runtime.stop_gate import MAX_IN_A_ROW
+
 BYLAW = COMMAND[:-1]
 POLICY = """---
 name: Tests beside sources
@@ -164,6 +167,22 @@ def test_a_subagents_stop_is_blocked_too_and_named(repository):
 
     assert blocked.code == 2
     assert "Write a test" in blocked.answer["reason"]
+
+
+def test_blocks_of_subagents_are_theirs(repository):
+    """However many of them were blocked, the main agent is not let go for that."""
+    with changing_notes(str(repository.root), "claude:s") as notes:
+        notes.of_agent("a1").in_a_row = notes.of_agent("").in_a_row = MAX_IN_A_ROW - 1
+    about = {**SUBAGENT, "stop_hook_active": True, "last_assistant_message": "Done."}
+
+    assert repository.call("SubagentStop", **about).code == 2
+    assert repository.call("SubagentStop", **about).code == 0
+    assert repository.stop(again=True).code == 2
+
+
+def test_a_block_that_the_client_alone_knows_of_counts_as_one_before(repository):
+    """Another hook may have blocked, or the client gave the session another name."""
+    assert [repository.stop(again=True).code for _ in range(3)] == [2, 2, 0]
 
 
 ALONE = "[hooks]\nsubagents = false\n"
@@ -346,6 +365,28 @@ def test_why_a_policy_cannot_be_judged_is_told_with_a_way_out(repository):
     assert "`bylaw doctor --release 10` opens gates" in reason
 
 
+def test_words_that_were_judged_are_not_judged_again_while_new_ones_are_not_written(tmp_path):
+    """Copilot CLI says nothing of them with a stop, and may write them down late."""
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    transcript = tmp_path / "events.jsonl"
+    about = {"sessionId": "s", "cwd": str(repository.root), "stopReason": "end_turn"}
+    payload = json.dumps({**about, "transcriptPath": str(transcript)}).encode()
+
+    def stop(*kinds_and_texts):
+        with transcript.open("a") as file:
+            for kind, text in kinds_and_texts:
+                file.write(json.dumps({"type": kind, "data": {"content": text}}) + "\n")
+        assert repository.raw("copilot", "agentStop", data=payload).code == 0
+
+    stop(("user.message", "go"), ("assistant.message", "First."))
+    stop(("hook.end", ""))
+    stop(("assistant.message", "Second."), ("hook.end", ""), ("assistant.message", "Third."))
+
+    log = repository.raw("log", "--format", "json", command=BYLAW)
+    events = [json.loads(line)["event"] for line in log.stdout.splitlines()]
+    assert [one["text"] for one in events if one.get("role")] == ["First.", "Third."]
+
+
 class TestEarlierMessages:
     """DW-A20: a promise counts in any message after the instructions were shown"""
 
@@ -374,12 +415,16 @@ class TestEarlierMessages:
         self.say(repository, "I stop again.")
         assert self.stop(repository, "I stop again.", again=True) == 2
 
-    def test_one_that_the_client_writes_down_later_is_heard_once(self, repository):
+    @pytest.mark.parametrize("between", [(), ("SubagentStop",)])
+    def test_one_that_the_client_writes_down_later_is_heard_once(self, repository, between):
         """It settled what was shown before it, not what was shown with the answer to it."""
         assert self.stop(repository, "Hm.") == 2
         repository.write("src/other.py", "print(2)\n")
         promise = "Done. <promise>tests</promise>"
         assert self.stop(repository, promise, again=True) == 2
         self.say(repository, promise)
+        for event in between:
+            about = {**SUBAGENT, "stop_hook_active": False, "last_assistant_message": "I looked."}
+            assert repository.call(event, **about).code == 2
         self.say(repository, "I stop.")
         assert self.stop(repository, "I stop.", again=True) == 2

@@ -77,7 +77,7 @@ def test_a_call_does_not_wait_for_a_stop_that_runs_commands(repository, monkeypa
 def test_a_text_that_waits_is_told_once(repository):
     with changing_notes(str(repository.root), "claude:s") as notes:
         notes.wait(["remember this"])
-    about = {"tool_name": "Bash", "tool_input": {}, "tool_response": {}}
+    about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {}}
 
     running = [begun(repository, "PostToolUse", tool_use_id=f"c{n}", **about) for n in range(6)]
 
@@ -90,7 +90,7 @@ def test_no_text_is_lost(repository):
         '<rules><on id="h" event="pre_tool_call"><insert role="developer">hint</insert></on>'
         '<on id="n" event="pre_tool_call" tool="shell"><deny reason="no"/></on></rules>'
     )
-    about = {"tool_name": "Bash", "tool_input": {}}
+    about = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
     running = [begun(repository, "PreToolUse", tool_use_id=f"c{n}", **about) for n in range(6)]
     assert [ended(one)[0] for one in running] == [2] * 6
 
@@ -108,4 +108,4 @@ def test_stops_at_once_are_counted_one_after_the_other(repository):
     codes = sorted(ended(one)[0] for one in running)
     assert codes == [0, 2, 2, 2]
     name = next(repository.root.glob(".bylaw/state/hook-*.json"))
-    assert json.loads(name.read_bytes())["in_a_row"] == 3
+    assert json.loads(name.read_bytes())["agents"]["subagent"]["in_a_row"] == 3

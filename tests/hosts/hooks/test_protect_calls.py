@@ -1,5 +1,7 @@
 """File tools, MCP tools and tools that nobody knows, against protected files."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,6 +95,14 @@ def test_a_tool_of_others_may_move_files_or_be_a_shell(root):
     assert found(root, {"cmd": ["rm", "a.toml"], "cwd": "rules"}, ()) == ["rules/a.toml"]
     assert found(root, {"command": "cat bylaw.toml"}, MCP) == []
     assert found(root, {"script": "it's about bylaw.toml"}, MCP) == ["bylaw.toml"]
+
+
+def test_a_path_of_megabytes_is_shortened_before_anybody_looks(root):
+    """A client may do so; a path that stays that long leads nowhere, and costs next to nothing."""
+    begun = time.monotonic()
+    assert found(root, {"paths": ["x/../" * 1_000_000 + "bylaw.toml"]}) == ["bylaw.toml"]
+    assert found(root, {"paths": ["x/" * 4_000_000 + "bylaw.toml"]}) == []
+    assert time.monotonic() - begun < 20  # it took minutes, and the patience of a hook is 45 s
 
 
 def test_more_files_than_are_looked_at_are_too_many(root):

@@ -203,7 +203,7 @@ def test_many_at_once_are_all_judged(repository):
         for _ in range(12)
     ]
     for number, process in enumerate(running):
-        given = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": f"p{number}"}
+        given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": f"p{number}"}
         process.stdin.write(repository.payload("PreToolUse", "many", **given))
         process.stdin.close()
     for process in running:
@@ -251,7 +251,7 @@ def test_a_second_installation_has_a_resident_of_its_own(repository, tmp_path):
     theirs = socket_of(repository).with_name(done.stdout.decode().strip())
     assert theirs != socket_of(repository)
     call = [other, *COMMAND[1:], "claude", "PreToolUse"]
-    given = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "c"}
+    given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
     until = time.monotonic() + 60
     while not theirs.exists() and time.monotonic() < until:
         called = repository.raw(data=repository.payload("PreToolUse", **given), command=call)
@@ -321,7 +321,7 @@ def test_nobody_waits_for_a_pipe_that_the_resident_holds(repository):
     """Clients wait until all pipes of a hook are closed."""
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
-    given = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "c"}
+    given = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "c"}
     subprocess.run(
         [sys.executable, "-I", "-m", "bylaw", "hook", "claude", "PreToolUse"],
         input=repository.payload("PreToolUse", **given),

@@ -91,6 +91,43 @@ def test_words_that_are_written_a_moment_later_are_waited_for(sample, tmp_path):
         timer.join()
 
 
+def test_words_beside_a_call_of_copilot_are_not_the_last_ones(tmp_path):
+    """They were recorded with an empty text; a model may say something there."""
+    lines = (DATA / "hooks/transcripts/copilot.jsonl").read_text(encoding="utf-8").splitlines()
+    asked = next(at for at, line in enumerate(lines) if '"toolRequests":[{' in line)
+    lines[asked] = lines[asked].replace('"content":""', '"content":"I begin."')
+    file = tmp_path / "transcript.jsonl"
+    file.write_text("\n".join(lines[: asked + 1]) + "\n", encoding="utf-8")
+
+    def write():
+        with file.open("a", encoding="utf-8") as transcript:
+            transcript.write("\n".join(lines[asked + 1 :]) + "\n")
+
+    timer = threading.Timer(0.15, write)
+    timer.start()
+    try:
+        assert last_text(str(file), 10) == "All done."
+    finally:
+        timer.join()
+
+
+def test_old_words_are_not_the_last_ones_where_something_came_behind_them(tmp_path):
+    file = tmp_path / "transcript.jsonl"
+    said, behind = (
+        json.dumps({"type": kind, "data": {"content": "Old."}}) + "\n"
+        for kind in ("assistant.message", "hook.end")
+    )
+    file.write_text(said)
+    known = file.stat().st_size
+    assert last_text(str(file), 0, known) == "Old."
+
+    file.write_text(said + behind)
+    assert last_text(str(file), 0, known) is None
+    assert last_text(str(file), 0) == "Old."
+    file.write_text(said + behind + said + behind)
+    assert last_text(str(file), 0, known) == "Old."
+
+
 def test_only_the_end_of_a_long_file_is_read(tmp_path):
     file = tmp_path / "transcript.jsonl"
     filler = json.dumps({"type": "system", "text": "x" * 1000}) + "\n"

@@ -4,6 +4,7 @@ Nobody writes this language: its one text is empty, and it stands in no listing.
 book beside the others and stamps the facts that these rules read.
 
     protect    a call would change a file that is protected              deny
+    waits      a shell would wait for what is typed, which nobody sees    deny
     changed    a protected file was changed during a call, or since      warn
     unjudged   not all changes of files could be judged                  deny (of the stop)
     output     the output of the turn should have been withheld          deny (of the stop)
@@ -48,6 +49,17 @@ def _protected(view: View) -> str:
     if not isinstance(event, ToolBefore) or not event.facts.protected:
         return ""
     return f"protected from agents: {_named(event.facts.protected)}; a person can change it"
+
+
+def _waits(view: View) -> str:
+    event = view.event
+    if not isinstance(event, ToolBefore) or not event.facts.waits:
+        return ""
+    return (
+        f"`{visible(event.facts.waits)}` would wait for what is typed, and this client tells no "
+        "hook of that: give it what it is to run with the call, as in `bash -c '…'`, "
+        "`python3 FILE` or `python3 - <<'END'`"
+    )
 
 
 def _changed(view: View) -> str:
@@ -98,6 +110,7 @@ _PROCEDURE = Procedure(
 )
 _RULES = (
     _rule("protect", (Kind.TOOL_BEFORE,), _protected),
+    _rule("waits", (Kind.TOOL_BEFORE,), _waits),
     _rule("changed", (Kind.TOOL_BEFORE, Kind.TOOL_AFTER, Kind.AGENT_STOP), _changed, Verdict.WARN),
     _rule("unjudged", (Kind.AGENT_STOP,), _unjudged),
     _rule("output", (Kind.AGENT_STOP,), _withheld),

@@ -50,10 +50,13 @@ class Call(Struct, frozen=True, kw_only=True):
 class Heard(Struct, frozen=True, kw_only=True):
     """One event of a client.
 
-    `name` is what the client calls it, `session` its own id, `agent` a subagent's. `cwd` is where
-    the agent is, `project` the folder that it was started for, empty if the payload does not say.
+    `name` is what the client calls it, `session` its own id, `agent` a subagent's. `parent` is the
+    session that has started this one, if the client says so. `cwd` is where the agent is, `project`
+    the folder that it was started for, empty if the payload does not say.
     `text` is the prompt, or what the agent said last, None if the client does not say; then it
-    stands in the file `transcript`. `again` says that the agent goes on because a stop was blocked.
+    stands in the file `transcript`. `grows` says that the text is all that was said since the
+    prompt; `judged` is the part of it that was cut off, as it is not new. `again` says that the
+    agent goes on because a stop was blocked.
     `unknown` are fields that we do not know; `passed_over` says that we know the event, and that
     nothing is judged there with intent.
     """
@@ -61,10 +64,13 @@ class Heard(Struct, frozen=True, kw_only=True):
     name: str
     moment: Moment
     session: str = ""
+    parent: str = ""
     cwd: str = ""
     project: str = ""
     agent: str = ""
     text: str | None = None
+    grows: bool = False
+    judged: str = ""
     call: Call | None = None
     transcript: str = ""
     again: bool = False
@@ -95,11 +101,13 @@ class Adapter(Struct, frozen=True, kw_only=True):
     """One client: `moments` are the events that we install for, `sorts` its tools, by their names.
 
     `project_variable` is set by the client for its hooks, to the folder that it was started for.
+    `own_sessions` says that subagents have sessions of their own, whose start names the other one.
     """
 
     name: str
     moments: Mapping[str, Moment]
     sorts: Mapping[str, Sort]
     project_variable: str = ""
+    own_sessions: bool = False
     read: Callable[[str, Payload], Heard]
     answer: Callable[[Heard, Told], Output]

@@ -22,7 +22,9 @@ from bylaw.hosts.hooks.base import STOPS, Told
 from bylaw.hosts.hooks.built_in_rules import built_in_book
 from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.events import GATE_EVENTS, events_of
+from bylaw.hosts.hooks.growing_text import note_judged, only_new
 from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
+from bylaw.hosts.hooks.named_files import with_paths_from_root
 from bylaw.hosts.hooks.notes import (
     changing_notes,
     digest_of,
@@ -30,6 +32,7 @@ from bylaw.hosts.hooks.notes import (
     read_notes,
 )
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
+from bylaw.hosts.hooks.protect.calls import waiting_in
 from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.hooks.transcripts import NOTHING_SAID, Said, said_since
@@ -45,7 +48,7 @@ from bylaw.runtime.loading import load_root
 from bylaw.runtime.model_facts import with_model_facts
 from bylaw.runtime.root import read_configuration
 from bylaw.runtime.scripts import ScriptRunner
-from bylaw.runtime.stop_gate import judged_stop
+from bylaw.runtime.stop_gate import BlocksBefore, judged_stop
 from bylaw.runtime.switches import read_switches
 from bylaw.runtime.switching import Switchboard
 from bylaw.runtime.trust import trust_of
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.hooks.base import Heard
     from bylaw.hosts.hooks.disk import Disk
-    from bylaw.hosts.hooks.notes import SessionNotes
+    from bylaw.hosts.hooks.notes import AgentNotes, SessionNotes
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.configuration import Configuration
@@ -75,13 +78,14 @@ class Desk:
         self.settings = trust().in_force(configuration.settings)
         self._host = HookHost(host)
         self._abilities = ABILITIES[host]
-        self._noted = list(_unheard_of(library, host))
-        self._protected = ProtectedFiles(root, library, self.settings.protect, self._noted.append)
-        self._policies = FilePolicies(root, self._noted.append)
+        self._for_person_once = list(_unheard_of(library, host))
+        tell = self._for_person_once.append
+        self._protected = ProtectedFiles(root, library, self.settings.protect, tell)
+        self._policies = FilePolicies(root, tell)
         self._switches = Switchboard(books, read_switches(root).disabled)
         journal = stack.enter_context(open_journal(root, configuration))
         scripts = stack.enter_context(ScriptRunner())
-        rules = RuleSet(books)
+        self._rules = rules = RuleSet(books)
         self._policies.put_in_force(rules, self.settings.command, trust, journal.redactor.text)
         texts = rules_with_texts((*library.governing, own))
         offer = NotForFiles(self._policies)
@@ -99,7 +103,9 @@ class Desk:
             heard = _without_echo(heard, before)
             self._before(heard, session)
             said = _read_on(heard, before)
-            judged = self._judged(heard, session, before.in_a_row, said.texts)
+            own = before.of_agent(heard.agent)
+            blocks, heard = _blocks_before(heard, own), only_new(heard, own)
+            judged = self._judged(heard, session, blocks, said.texts)
             return self._after(heard, session, judged, said)
 
     def _before(self, heard: Heard, session: str) -> None:
@@ -108,27 +114,29 @@ class Desk:
             self._protected.changed(session)  # by the person who speaks, so nobody is told
         if self._approvals:
             # Also of a call that is refused later: what fails in between may let it run.
-            self._noted += self._approvals.hear(heard, session)
+            self._for_person_once += self._approvals.hear(heard, session)
 
     def _after(self, heard: Heard, session: str, judged: Told, said: Said) -> Told:
         """What of the judgement the client is told now; the rest stands in the notes."""
         # Read anew: hooks of one session run side by side, and others may have changed them.
         with changing_notes(self._root, session) as notes:
-            now = self._told(heard, judged, notes)
+            now = self._fitted(heard, judged, notes)
             if said.end:
                 notes.has_read(heard.transcript, said.end)
         if self._approvals and now.refused:
             self._approvals.denied(heard, session)
         return now
 
-    def _told(self, heard: Heard, told: Told, notes: SessionNotes) -> Told:
+    def _fitted(self, heard: Heard, told: Told, notes: SessionNotes) -> Told:
         if heard.moment is Moment.PROMPT and heard.text:
-            notes.in_a_row = 0
-        if heard.moment in STOPS and told.refused:
-            notes.in_a_row += 1
+            notes.forget_blocks()
         if heard.moment in STOPS:
-            notes.heard = digest_of(heard.text) if heard.text else ""
-        self._host.for_person += notes.once(self._noted)
+            own = notes.of_agent(heard.agent)
+            own.of_others = _blocks_before(heard, own).of_others
+            own.in_a_row += told.refused
+            own.last_text = digest_of(heard.text) if heard.text else ""
+            note_judged(heard, own, blocked=told.refused)
+        self._host.for_person += notes.once(self._for_person_once)
         now = delivered(heard, told, self._host, self._abilities, notes)
         if heard.moment is Moment.STOP:
             notes.blocked_with = digest_of(now.reason) if now.refused else ""
@@ -146,7 +154,7 @@ class Desk:
         from bylaw.hosts.hooks.disk import Disk  # noqa: PLC0415 - few roots have such rules
 
         host, law = self._host.name, self.settings.law
-        return Disk(root, host, rules, configuration, law, self._noted.append)
+        return Disk(root, host, rules, configuration, law, self._for_person_once.append)
 
     def _leaves_alone(self, heard: Heard) -> bool:
         return bool(heard.agent) and not self.settings.hooks.subagents
@@ -158,18 +166,20 @@ class Desk:
             against = objections(answer.deciding.reasons)
             self._host.for_model += [against] if against else []
 
-    def _judged(self, heard: Heard, session: str, in_a_row: int, said: Sequence[str]) -> Told:
+    def _judged(
+        self, heard: Heard, session: str, blocks: BlocksBefore, said: Sequence[str]
+    ) -> Told:
         withheld = ""
         alone = self._leaves_alone(heard)
         if not alone:
             self._judge_files(heard, session)
         promised = [Message(role=Role.ASSISTANT, text=text) for text in said if promises(text)]
-        for event in (*promised, *events_of(heard)):
+        for event in (*promised, *events_of(with_paths_from_root(heard, self._root))):
             stamped = self._stamped(event, session, heard)
             if alone and not _touches_protected(stamped):
                 continue
             if isinstance(stamped, AgentStop):
-                return self._stopped(stamped, withheld, in_a_row, heard)
+                return self._stopped(stamped, withheld, blocks, heard)
             answer = self._submit(stamped)
             if isinstance(stamped, ToolBefore | ToolAfter) and stamped.facts.changed:
                 self._host.for_model += warnings(answer.deciding.reasons)
@@ -186,25 +196,24 @@ class Desk:
             return Told(asked=True, reason=reason)
         return Told(refused=True, reason=f"{reason}\n{ASKED}" if asks else reason)
 
-    def _stopped(self, event: AgentStop, withheld: str, in_a_row: int, heard: Heard) -> Told:
+    def _stopped(self, event: AgentStop, withheld: str, blocks: BlocksBefore, heard: Heard) -> Told:
         """A stop goes through, is blocked, or is let through with a warning to the person."""
         unjudged = self._disk.unjudged if self._disk else ""
         facts = replace(event.facts, withheld=withheld, unjudged=unjudged)
         answer = self._submit(replace(event, facts=facts))
         if facts.changed:
             self._host.for_model += warnings(answer.deciding.reasons)
-        before = max(in_a_row, int(heard.again))
-        stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, before)
+        stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, blocks)
         prompts = self._policies.take_shown()
-        if stop.released:
+        if stop.release_records:
             self._policies.take_back(answer, stop.let_through)
-            self._loop.take(stop.released)
+            self._loop.take(stop.release_records)
             self._host.for_person += stop.warnings
         if not stop.blocks:
             return Told()
         from bylaw.hosts.worktree.demands import demands  # noqa: PLC0415 - few stops are blocked
 
-        texts = demands(stop.decision, prompts, self._policies)
+        texts = demands(stop.decision, prompts, self._policies, self._rules)
         reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
         # The agent goes on, so a turn begins; notices for it wait until the client has a place.
         self._submit(self._stamped(TurnStart(), event.session, heard))
@@ -231,8 +240,10 @@ class Desk:
         if call is not None and not may_change_files(call):
             return event
         if isinstance(event, ToolBefore) and call is not None:
-            found = self._protected.before(call, heard.cwd or ".")
-            event = replace(event, facts=replace(event.facts, protected=found))
+            folder = heard.cwd or "."
+            found = self._protected.before(call, folder)
+            waits = waiting_in(call, folder, self._root) if self._abilities.types_unheard else ""
+            event = replace(event, facts=replace(event.facts, protected=found, waits=waits))
         if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
             self._protected.look_first(session)
             return event  # whoever comes next is told of changes
@@ -251,10 +262,16 @@ def _unheard_of(library: Library, host: str) -> Iterator[str]:
 def _touches_protected(event: Event) -> bool:
     match event:
         case ToolBefore():
-            return bool(event.facts.protected)
+            return bool(event.facts.protected or event.facts.waits)
         case ToolAfter():
             return bool(event.facts.changed)
     return False
+
+
+def _blocks_before(heard: Heard, own: AgentNotes) -> BlocksBefore:
+    """Of an agent; a client may tell of a block of which nothing was noted here."""
+    is_of_another = heard.again and not own.in_a_row
+    return BlocksBefore(own.in_a_row, max(own.of_others, int(is_of_another)))
 
 
 def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
@@ -267,17 +284,18 @@ def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
 def _read_on(heard: Heard, notes: SessionNotes) -> Said:
     """What the agent said since it was last judged, before the last that it said.
 
-    A new prompt begins anew. What a client told us at once and wrote down later is not new.
+    A new prompt begins anew. What a client told us at once and wrote down later is not new. A text
+    that grows holds everything.
     """
     if not heard.transcript or (heard.moment is Moment.PROMPT and not heard.text):
         return NOTHING_SAID
     if heard.moment is Moment.PROMPT:
         return Said((), said_since(heard.transcript, None).end)
-    if heard.moment not in STOPS:
+    if heard.moment not in STOPS or heard.grows:
         return NOTHING_SAID
     said = said_since(heard.transcript, notes.read_until.get(digest_of(heard.transcript)))
     texts = said.texts
-    if texts and notes.heard == digest_of(texts[0]):
+    if texts and notes.of_agent(heard.agent).last_text == digest_of(texts[0]):
         texts = texts[1:]
     last = (heard.text or "").strip()
     return Said(tuple(text for text in texts if text.strip() != last), said.end)

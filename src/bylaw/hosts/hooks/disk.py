@@ -1,9 +1,9 @@
 """What changed on disk since a session last looked → `file` events, whoever changed it.
 
 A shell can do anything, and so can a tool that nobody knows. So git is asked what differs: after
-every call that may change files, at a prompt and at a stop. Of what git does not tell, `LookBack`
-finds some; files that are ignored as ever count where a tool names them. Where no rule is about
-changes of files nobody looks, and git is not started.
+every call that may change files, at a prompt and at a stop. Of what git does not tell,
+`TreeComparer` finds some; files that are ignored as ever count where a tool names them. Where no
+rule is about changes of files nobody looks, and git is not started.
 
 Of very many changes the first are judged and the others wait for the next look; a stop that would
 leave some behind is objected to.
@@ -13,7 +13,6 @@ These events are judged and recorded; what rules want done about them does the w
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -23,11 +22,12 @@ from bylaw.expr.paths import normalise_named
 from bylaw.hosts.bus.bus_host import LOCKS
 from bylaw.hosts.bus.events import by_its_name, leads_out
 from bylaw.hosts.hooks.base import STOPS
-from bylaw.hosts.hooks.last_look import Changed, LastLook, last_look, too_many_at
+from bylaw.hosts.hooks.disk_memory import Changed, DiskMemory, read_memory, too_many_at
+from bylaw.hosts.hooks.named_files import path_below
 from bylaw.hosts.hooks.notes import notes_file
 from bylaw.hosts.hooks.protect.calls import named_paths
 from bylaw.hosts.hooks.protect.protected_files import may_change_files
-from bylaw.hosts.worktree.git.look_back import LookBack, SeenTree, TooManyFilesError
+from bylaw.hosts.worktree.git.tree_comparer import TooDirtyError, TreeComparer, TreeMemory
 from bylaw.model.errors import BylawError
 from bylaw.model.event import File
 from bylaw.model.fact_paths import fact_path, file_path
@@ -96,9 +96,9 @@ class Disk:
         self._excluded = (law.bus, LOCKS, STATE)
         self._beginnings = frozenset(_beginnings(rules))
         self._blind = ""  # why git could tell before, and cannot now
-        self._left: LastLook | None = None
+        self._left: DiskMemory | None = None
         # At this look: changes of files that no pattern can name, places that hold too many files.
-        self._unnamed = 0
+        self._unmatchable = 0
         self._overfull: list[str] = []
 
     @property
@@ -113,75 +113,81 @@ class Disk:
         name = notes_file("hook-disk", session)
         # What one call changed must not be told by two that end at the same time.
         with state_folder(self._root) as folder, folder.locked(name, LOOK_PATIENCE_S):
-            before = last_look(folder.read(name, MAX_KEPT_BYTES))
-            look, changes = self._looked(heard, before)
-            wanted = self._wanted([*look.waiting, *changes])
+            before = read_memory(folder.read(name, MAX_KEPT_BYTES))
+            memory, changes = self._compared(heard, before)
+            wanted = self._events_for_rules([*memory.waiting, *changes])
             most = MAX_AT_STOP if heard.moment in STOPS else MAX_EVENTS
             yield from wanted[:most]
-            now = self._left = self._leaving(look, wanted[most:], heard)
+            now = self._left = self._leaving(memory, wanted[most:], heard)
             if now != before:
                 folder.write(name, msgspec.json.encode(now), lasting=False)
 
-    def _leaving(self, look: LastLook, left: list[File], heard: Heard) -> LastLook:
+    def _leaving(self, memory: DiskMemory, left: list[File], heard: Heard) -> DiskMemory:
         """With what is still to be judged."""
         if left:
             self._note(f"{number_of(len(left), 'change')} of files wait to be judged")
         if heard.moment is Moment.PROMPT and heard.text:
-            look = msgspec.structs.replace(look, lost=0, unnamed=0, overfull=[])
+            memory = msgspec.structs.replace(memory, lost=0, unmatchable=0, overfull=[])
         waiting = [
             Changed(one.change, one.path, one.old_path, one.actor) for one in left[:MAX_WAITING]
         ]
         return msgspec.structs.replace(
-            look,
+            memory,
             waiting=waiting,
-            lost=look.lost + len(left[MAX_WAITING:]),
-            unnamed=look.unnamed + self._unnamed,
-            overfull=[*look.overfull, *self._overfull],
+            lost=memory.lost + len(left[MAX_WAITING:]),
+            unmatchable=memory.unmatchable + self._unmatchable,
+            overfull=[*memory.overfull, *self._overfull],
         )
 
-    def _looked(self, heard: Heard, before: LastLook | None) -> tuple[LastLook, list[Changed]]:
+    def _compared(
+        self, heard: Heard, before: DiskMemory | None
+    ) -> tuple[DiskMemory, list[Changed]]:
         named = list(self._named(heard))
         if heard.moment is Moment.BEFORE_TOOL and before is not None:
-            return self._noted(before, named), []
-        kept = before or LastLook()
+            return self._with_named(before, named), []
+        kept = before or DiskMemory()
         # If nobody looked before the agent began, what differs from HEAD counts as its work.
         begins = before is None and heard.moment not in _AT_WORK
         tree, by_git, known = self._by_git(kept.tree, begins=begins)
-        others = [path for path in dict.fromkeys([*kept.named, *named]) if path not in known]
+        others = [path for path in dict.fromkeys([*kept.by_tools, *named]) if path not in known]
         by_name = [] if begins else list(self._by_name(kept, others, heard))
         actor = self._actor if heard.moment in _AT_WORK else ActorHint.UNKNOWN
         found = sorted((*by_git, *by_name), key=lambda one: one.path)
-        look = msgspec.structs.replace(kept, tree=tree, named={})
-        now = self._noted(look, [*kept.named, *named])
+        memory = msgspec.structs.replace(kept, tree=tree, by_tools={})
+        now = self._with_named(memory, [*kept.by_tools, *named])
         return now, [one._replace(actor=actor) for one in found]
 
     def _by_git(
-        self, earlier: SeenTree | None, *, begins: bool
-    ) -> tuple[SeenTree | None, list[Changed], set[str]]:
+        self, earlier: TreeMemory | None, *, begins: bool
+    ) -> tuple[TreeMemory | None, list[Changed], set[str]]:
         """What is now, what happened, and all files that git has told of; nothing if it cannot."""
         try:
-            look = LookBack(self._root, self._matters)
-            then = earlier or (None if begins else SeenTree(look.commit))
-            now, changes = look.seen(then)
+            comparer = TreeComparer(self._root, self._matters)
+            then = earlier or (None if begins else TreeMemory(comparer.commit))
+            now, changes = comparer.since(then)
         except BylawError as problem:
             self._note(f"{problem}: changes of files are judged only where a tool names them")
             # Without a repository there is nothing to compare with, and a person was told so.
-            if earlier is not None or isinstance(problem, TooManyFilesError):
+            if earlier is not None or isinstance(problem, TooDirtyError):
                 self._blind = f"{problem}: nobody can tell which files changed since"
             return earlier, [], set()
         self._tell_skipped(now, then)
-        below = fact_path(name_from(look.repository.root, self._top))
+        below = fact_path(name_from(comparer.repository.root, self._top))
         inside = [
-            Changed(_CHANGES[one.status], _below(below, one.path), _below(below, one.old_path))
+            Changed(
+                _CHANGES[one.status],
+                _from_folder(below, one.path),
+                _from_folder(below, one.old_path),
+            )
             for one in changes
         ]
         trees = [tree for tree in (now, then) if tree is not None]
         files = [path for tree in trees for path in (*tree.digests, *tree.untold)]
-        known = {_below(below, path) for path in files}
-        told = [one for either in inside for one in _at_home(either)]
-        return now, told, known.union(*((one.path, one.old_path) for one in told))
+        known = {_from_folder(below, path) for path in files}
+        inside_root = [one for either in inside for one in _at_home(either)]
+        return now, inside_root, known.union(*((one.path, one.old_path) for one in inside_root))
 
-    def _tell_skipped(self, now: SeenTree, then: SeenTree | None) -> None:
+    def _tell_skipped(self, now: TreeMemory, then: TreeMemory | None) -> None:
         """Whatever was too much before the agent began is none of its doing."""
         new = [one for one in now.skipped if then is None or one not in then.skipped]
         for one in new:
@@ -194,38 +200,36 @@ class Disk:
         found = any(inside.startswith(one) or one.startswith(inside) for one in self._beginnings)
         return found and not self._is_ours(path)
 
-    def _by_name(self, kept: LastLook, paths: Iterable[str], heard: Heard) -> Iterator[Changed]:
+    def _by_name(self, kept: DiskMemory, paths: Iterable[str], heard: Heard) -> Iterator[Changed]:
         digests = FileDigests(self._root)
         for path in paths:
             now = digests.of(file_path(path))
             # Of a file that nobody looked at before, one has to believe the tool.
-            then = kept.named.get(path, "?" if heard.moment is Moment.AFTER_TOOL else now)
+            then = kept.by_tools.get(path, "?" if heard.moment is Moment.AFTER_TOOL else now)
             if now != then:
                 change = Change.MODIFIED if now and then else Change.CREATED
                 yield Changed(change if now else Change.DELETED, path)
 
-    def _noted(self, kept: LastLook, paths: list[str]) -> LastLook:
+    def _with_named(self, kept: DiskMemory, paths: list[str]) -> DiskMemory:
         """With the files as they are now; what was noted before stands until the next look."""
         digests = FileDigests(self._root)
-        new = [path for path in dict.fromkeys(paths) if path not in kept.named][-MAX_NAMED:]
-        named = {**kept.named, **{path: digests.of(file_path(path)) for path in new}}
-        return msgspec.structs.replace(kept, named=dict(list(named.items())[-MAX_NAMED:]))
+        new = [path for path in dict.fromkeys(paths) if path not in kept.by_tools][-MAX_NAMED:]
+        named = {**kept.by_tools, **{path: digests.of(file_path(path)) for path in new}}
+        return msgspec.structs.replace(kept, by_tools=dict(list(named.items())[-MAX_NAMED:]))
 
     def _named(self, heard: Heard) -> Iterator[str]:
         """The files below the root that a file tool names."""
         for path in named_paths(heard.call) if heard.call else ():
-            location = os.path.join(heard.cwd or self._root, os.path.expanduser(path))  # noqa: PTH111, PTH118 - texts
-            folder, _, name = location.rpartition("/")
-            inside = name_from(self._top, f"{real_path(folder or '/')}/{name}")
-            if inside and name not in {"", ".", ".."} and "\0" not in inside:
+            inside = path_below(self._top, path, heard.cwd or self._root)
+            if inside:
                 yield fact_path(inside)
 
-    def _wanted(self, changes: list[Changed]) -> list[File]:
+    def _events_for_rules(self, changes: list[Changed]) -> list[File]:
         """The events that concern a rule."""
         facts = self._facts() if changes else LawFacts()
         each = dict.fromkeys(changes)
         events = [self._event(one, facts) for one in each if not self._is_ours(one.path)]
-        self._unnamed = sum(_has_no_name(one) for one in events)
+        self._unmatchable = sum(_is_unmatchable(one) for one in events)
         return [one for one in events if one.facts.outside or self._concerns_a_rule(one)]
 
     def _event(self, changed: Changed, facts: LawFacts) -> File:
@@ -263,11 +267,11 @@ def _beginnings(rules: RuleSet) -> Iterator[str]:
             yield from (_WILDCARD.split(one, maxsplit=1)[0] for one in rule.filter.paths or ("",))
 
 
-def _has_no_name(event: File) -> bool:
+def _is_unmatchable(event: File) -> bool:
     return normalise_named(event.path, literal=event.facts.literal) is None
 
 
-def _below(folder: str, path: str) -> str:
+def _from_folder(folder: str, path: str) -> str:
     """A path of the work tree as one of a folder in it; the empty text if it lies elsewhere."""
     return name_from(folder, path) if folder else path
 

@@ -232,7 +232,7 @@ def _count_failed_stop(host: str, name: str, data: bytes) -> bool:
     """
     payload = _top_of(data)
     rounds = payload.get("loop_count")
-    again = payload.get("stop_hook_active") is True or (isinstance(rounds, int) and rounds > 0)
+    again = payload.get("stop_hook_active") is True or (type(rounds) is int and rounds > 0)
     try:
         return count_one_more(host, name, payload) > MAX_BLOCKS or again
     except Exception:  # noqa: BLE001 - what fails here must not open a gate either

@@ -6,6 +6,7 @@ found out by the `Desk`.
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
@@ -14,12 +15,16 @@ from msgspec.structs import replace
 
 from bylaw.hosts.hooks.base import STOPS, Heard, PayloadError, Told
 from bylaw.hosts.hooks.desk import Desk
+from bylaw.hosts.hooks.fields import text
+from bylaw.hosts.hooks.notes import digest_of, read_notes
 from bylaw.hosts.hooks.reasons import shown
+from bylaw.hosts.hooks.subagent_sessions import in_session_of_parent
+from bylaw.hosts.hooks.tool_names import refuse_lacking
 from bylaw.hosts.hooks.transcripts import last_text
 from bylaw.hosts.hooks.unknown_fields import note_unknown
 from bylaw.model.errors import BylawError
 from bylaw.model.event import DEFAULT_SESSION
-from bylaw.model.strict_json import JsonError, decode_utf8, read_json
+from bylaw.model.strict_json import JsonError, decode_utf8, read_json, without_halves
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.loading import load_root
@@ -31,14 +36,20 @@ from bylaw.runtime.trust import trust_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bylaw.hosts.hooks.base import Adapter, Output, Payload
+    from bylaw.hosts.hooks.base import Adapter, Call, Output, Payload
 
 
 def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
     """What a client says; PayloadError if that cannot be read."""
-    payload = _payload(data)
+    written = _text(data)
+    read = without_halves(written)
+    payload = _payload(read)
     event = name or _named(payload)
     heard = adapter.read(event, payload)
+    if read != written and heard.moment is Moment.BEFORE_TOOL:
+        _refuse_halves(adapter.read(event, json.loads(written)).call, heard.call)
+    if heard.call is not None and heard.moment is Moment.BEFORE_TOOL:
+        refuse_lacking(heard.call.tool, heard.call.args, adapter.sorts)
     if heard.cwd and not os.path.isdir(as_bytes(heard.cwd)):  # noqa: PTH112 - a Path takes no bytes
         raise PayloadError(f"the folder `{heard.cwd}` is not there")
     return heard
@@ -62,22 +73,24 @@ def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Outp
     It is sent when everything is recorded and before everything is closed: nobody has to wait for
     that.
     """
+    if adapter.own_sessions:
+        heard = in_session_of_parent(root, adapter.name, heard)
     if heard.moment is Moment.OTHER:
         unknown = _unknown(adapter, heard)
         send(replace(adapter.answer(heard, Told()), stderr=unknown))
         event = [f"event {heard.name}"] if unknown else []
-        _note(root, adapter, [*event, *heard.unknown])
+        _keep_unknown(root, adapter, [*event, *heard.unknown])
         return
     session = f"{adapter.name}:{heard.session or DEFAULT_SESSION}"
-    heard = _with_last_text(heard)
+    heard = _with_last_text(heard, root, session)
     with ExitStack() as stack:
         desk = Desk(root, adapter.name, stack)
         told = desk.hear(heard, session)
         send(_with_log(adapter.answer(heard, told), desk.logged))
-    _note(root, adapter, heard.unknown)
+    _keep_unknown(root, adapter, heard.unknown)
 
 
-def _note(root: str, adapter: Adapter, unknown: Sequence[str]) -> None:
+def _keep_unknown(root: str, adapter: Adapter, unknown: Sequence[str]) -> None:
     if unknown:
         with suppress(BylawError, OSError):  # a list for people, of which no rule knows
             note_unknown(root, adapter.name, unknown)
@@ -89,11 +102,12 @@ def _with_log(output: Output, lines: list[str]) -> Output:
     return replace(output, stderr=output.stderr + logged)
 
 
-def _with_last_text(heard: Heard) -> Heard:
+def _with_last_text(heard: Heard, root: str, session: str) -> Heard:
     """With what the agent said last, where the client only writes it down."""
     if heard.moment not in STOPS or heard.text is not None or not heard.transcript:
         return heard
-    return replace(heard, text=last_text(heard.transcript))
+    judged_until = read_notes(root, session).read_until.get(digest_of(heard.transcript))
+    return replace(heard, text=last_text(heard.transcript, judged_until=judged_until))
 
 
 def _unknown(adapter: Adapter, heard: Heard) -> str:
@@ -103,9 +117,23 @@ def _unknown(adapter: Adapter, heard: Heard) -> str:
     return f"bylaw: nothing is checked at `{visible(heard.name)}`; it knows {known}\n"
 
 
-def _payload(data: bytes) -> Payload:
+def _refuse_halves(sent: Call | None, read: Call | None) -> None:
+    """What has happened is judged as it can be read; what is to happen must be read as it is."""
+    if sent != read:
+        tool = visible(read.tool) if read else ""
+        raise PayloadError(f"the call of `{tool}` holds half of a character, so nobody can read it")
+
+
+def _text(data: bytes) -> str:
     try:
-        value = read_json(decode_utf8(data))
+        return decode_utf8(data)
+    except JsonError as flaw:
+        raise PayloadError(f"the payload is not JSON: {flaw}") from None
+
+
+def _payload(written: str) -> Payload:
+    try:
+        value = read_json(written)
     except JsonError as flaw:
         raise PayloadError(f"the payload is not JSON: {flaw}") from None
     if not isinstance(value, dict):
@@ -114,7 +142,7 @@ def _payload(data: bytes) -> Payload:
 
 
 def _named(payload: Payload) -> str:
-    name = payload.get("hook_event_name")
-    if not isinstance(name, str) or not name:
+    name = text(payload, "hook_event_name")
+    if not name:
         raise PayloadError("no event is named")
     return name

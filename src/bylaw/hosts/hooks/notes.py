@@ -27,23 +27,49 @@ MAX_NOTES_BYTES = 4 << 20
 MAX_WAITING = 100
 MAX_TOLD = 100
 MAX_TRANSCRIPTS = 20  # subagents have their own
+MAX_AGENTS = 100
 MAX_WAITING_CHARS = 200_000
 
 
-class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`in_a_row`: stops that were blocked since a person last spoke; `waiting`: texts.
+class AgentNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Of the main agent or a subagent: stops that were blocked since a person last spoke.
 
-    `blocked_with` is the digest of what the last stop was blocked with, empty if it was not; `told`
-    is what the person need not hear again. `read_until` says how far each transcript was read, and
-    `heard` is the digest of what was heard last: a client may write it down later.
+    `in_a_row` counts ours, `of_others` those that the client says were blocked before. `last_text`
+    is the digest of what the agent said at its last stop: a client may write it down later.
+    `judged` and `judged_chars` are about what was judged at a blocked stop, of a text that grows.
     """
 
     in_a_row: int = 0
+    of_others: int = 0
+    last_text: str = ""
+    judged: str = ""
+    judged_chars: int = 0
+
+
+class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`agents` by their ids, the main one by the empty text; `waiting`: texts for the model.
+
+    `blocked_with` is the digest of what the last stop was blocked with, empty if it was not; `told`
+    is what the person need not hear again. `read_until` says how far each transcript was read.
+    """
+
+    agents: dict[str, AgentNotes] = {}
     blocked_with: str = ""
     waiting: list[str] = []
     told: list[str] = []
     read_until: dict[str, int] = {}
-    heard: str = ""
+
+    def of_agent(self, agent: str) -> AgentNotes:
+        """What is noted of an agent, to be changed; of too many the newest."""
+        found = self.agents.pop(agent, None) or AgentNotes()
+        self.agents = dict([*self.agents.items(), (agent, found)][-MAX_AGENTS:])
+        return found
+
+    def forget_blocks(self) -> None:
+        """A person speaks: whatever was blocked before is over."""
+        for one in self.agents.values():
+            one.in_a_row = one.of_others = one.judged_chars = 0
+            one.judged = ""
 
     def has_read(self, transcript: str, until: int) -> None:
         """What comes from now on is new."""

@@ -28,9 +28,9 @@ MAX_REMEMBERED = 2_000  # sessions; the oldest go
 
 def root_of(adapter: Adapter, heard: Heard) -> str:
     """The root of an event; LoadError if there is none."""
-    told = _told(adapter, heard)
-    if told:
-        return find_root(told)
+    project = _named_project(adapter, heard)
+    if project:
+        return find_root(project)
     here = heard.cwd or "."
     found = find_root(here)
     folder = named_place(STATE)
@@ -40,7 +40,7 @@ def root_of(adapter: Adapter, heard: Heard) -> str:
     return _remembered(f"{folder}/{FOLDER}", session.hexdigest()[:32], here, found)
 
 
-def _told(adapter: Adapter, heard: Heard) -> str:
+def _named_project(adapter: Adapter, heard: Heard) -> str:
     """The folder of the project, if the client names one that is there; else the empty text."""
     named = os.environb.get(adapter.project_variable.encode(), b"")
     for folder in (as_text(named), heard.project):

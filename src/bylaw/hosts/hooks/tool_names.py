@@ -2,6 +2,9 @@
 
 Rules that are written once hold in every client: `shell`, `file.write`, `file.read`, `web.fetch`,
 `web.search`, `web.run`, `agent.run`, `mcp:SERVER/TOOL`. The client's own name stays beside them.
+
+What we read of a call that we have a name for must be of a type that clients send. Arguments of
+any other tool are its own business.
 """
 
 from __future__ import annotations
@@ -9,29 +12,60 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bylaw.hosts.hooks.base import PayloadError
+from bylaw.hosts.hooks.fields import OBJECTS, TEXT, TEXT_OR_TEXTS, refuse_other
 from bylaw.hosts.hooks.patch import patched_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bylaw.hosts.hooks.fields import Shape
     from bylaw.model.values import JSON
 
 MAX_READINGS = 8  # of one name that may be that of a server and a tool
 
 
 class Sort(NamedTuple):
-    """What a tool does: our names for it, and which arguments name files or hold a patch."""
+    """What a tool does: our names for it, which arguments name files or hold a patch.
+
+    `arguments` are all that we read, with what they may be, `needs` those of which there is one in
+    every call.
+    """
 
     also: tuple[str, ...]
     paths: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
+    arguments: Mapping[str, Shape] = {}
+    needs: tuple[str, ...] = ()
 
 
-_PATHS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "dir_path")
-SHELL = Sort(("shell", "container.exec"))
-WRITE = Sort(("file.write",), (*_PATHS, "paths"))
-PATCH = Sort(("file.write",), _PATHS, ("command", "patch", "patchText", "input"))
-READ = Sort(("file.read",), (*_PATHS, "paths"))
+# What a shell is told to run, and where; some of it by one client, some by another.
+COMMANDS = ("command", "cmd", "script", "code", "input", "chars")
+FOLDERS = ("cwd", "workdir", "working_directory", "directory", "dir_path")
+_PATH = (
+    *("file_path", "filePath", "path", "notebook_path", "target_notebook", "absolute_path"),
+    "dir_path",
+)
+_PATHS = (*_PATH, "paths")
+_PATCHES = ("command", "patch", "patchText", "input")
+_NAMED: Mapping[str, Shape] = {**dict.fromkeys(_PATH, TEXT), "paths": TEXT_OR_TEXTS}
+
+SHELL = Sort(
+    ("shell", "container.exec"),
+    arguments=dict.fromkeys((*COMMANDS, *FOLDERS), TEXT),
+    needs=COMMANDS,
+)
+# A shell that may be given its command as words, too.
+SHELL_OF_WORDS = SHELL._replace(arguments={**SHELL.arguments, "command": TEXT_OR_TEXTS})
+WRITE = Sort(("file.write",), _PATHS, arguments={**_NAMED, "edits": OBJECTS}, needs=_PATHS)
+PATCH = Sort(
+    ("file.write",),
+    _PATH,
+    _PATCHES,
+    {**_NAMED, **dict.fromkeys(_PATCHES, TEXT)},
+    (*_PATCHES, *_PATH),
+)
+READ = Sort(("file.read",), _PATHS, arguments=_NAMED)
 FETCH = Sort(("web.fetch", "web.run"))
 SEARCH = Sort(("web.search", "web.run"))
 AGENT = Sort(("agent.run",))
@@ -46,17 +80,34 @@ def our_names(
     """Our names for a call, and its arguments with the files that it names as `paths`.
 
     `servers` are the ways to read it as `SERVER/TOOL`, where the client has one of its own.
+    PayloadError if an argument that we read is what no client sends.
     """
     sort = sorts.get(tool)
     if sort is None:
         found = _MCP.fullmatch(tool)
         readings = (f"{found['server']}/{found['tool']}",) if found else servers
         return tuple(f"mcp:{one}" for one in readings), dict(args)
+    for key, shape in sort.arguments.items():
+        if key in args:
+            refuse_other(f"the argument `{key}` of `{tool}`", args[key], shape)
     if not sort.paths and not sort.patches:
         return sort.also, dict(args)
     # All of them, however many: what a rule does not see, it cannot forbid.
     paths = dict.fromkeys(_named(args, sort))
     return sort.also, {**args, "paths": [*paths]}
+
+
+def refuse_lacking(tool: str, args: Mapping[str, JSON], sorts: Mapping[str, Sort]) -> None:
+    """PayloadError if a call that is to be made does not say what it is about."""
+    sort = sorts.get(tool)
+    if sort is None or not sort.needs:
+        return
+    is_about_files = sort.paths or sort.patches
+    if args["paths"] if is_about_files else any(key in args for key in sort.needs):
+        return
+    found = "names no file" if is_about_files else "has no command"
+    known = ", ".join(f"`{key}`" for key in sort.needs)
+    raise PayloadError(f"the call of `{tool}` {found}; it would be an argument: {known}")
 
 
 def server_and_tool(name: str, separator: str) -> tuple[str, ...]:

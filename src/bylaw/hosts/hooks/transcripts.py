@@ -17,7 +17,7 @@ import time
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.model.strict_json import JsonError, read_json
+from bylaw.model.strict_json import JsonError, read_json, without_halves
 from bylaw.runtime.reading import open_regular, read_at_most
 
 if TYPE_CHECKING:
@@ -59,16 +59,22 @@ class _Line(NamedTuple):
     calls: bool = False
 
 
-def last_text(path: str, patience_s: float = PATIENCE_S) -> str | None:
+def last_text(
+    path: str, patience_s: float = PATIENCE_S, judged_until: int | None = None
+) -> str | None:
     """What the agent said last; None if the file does not tell.
 
-    Where the newest is not what an agent said, it is looked at again for a while.
+    Where the newest is not what an agent said, it is looked at again for a while. If that does not
+    help, what stands before the place up to which all was judged is not what the agent said last.
     """
     until = time.monotonic() + patience_s
     while True:
         found, is_newest = _looked_up(path)
-        if is_newest or time.monotonic() >= until:
+        if is_newest:
             return found
+        if time.monotonic() >= until:
+            is_old = judged_until is not None and found not in said_since(path, judged_until).texts
+            return None if is_old else found
         time.sleep(_PAUSE_S)
 
 
@@ -131,7 +137,7 @@ def _newest_first(data: bytes) -> Iterator[_Line]:
 
 def _value(raw: bytes) -> JSON:
     try:
-        return read_json(raw.decode())
+        return read_json(without_halves(raw.decode()))
     except (JsonError, UnicodeDecodeError):
         return None
 
@@ -149,7 +155,8 @@ def _line(value: JSON) -> _Line | None:
     text = _text(parts)
     # Lines of a user without a text are about hooks, but in one client they are what we said.
     is_one = speaker and (text or speaker != _PERSON or kind in _COPILOT)
-    return _Line(speaker, text, _has_call(parts)) if is_one else None
+    calls = _has_call(parts) or bool(inner.get("toolRequests"))
+    return _Line(speaker, text, calls) if is_one else None
 
 
 def _kind(value: dict[str, JSON]) -> str:

@@ -9,9 +9,16 @@ from settings_texts import OTHER_PYTHON, PYTHON, plain, settings_of, source, wit
 
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.install.clients import CLIENTS
-from bylaw.hosts.hooks.install.entries import has_ours, is_installed, with_entries, without_entries
+from bylaw.hosts.hooks.install.entries import (
+    calls_us,
+    has_set,
+    is_installed,
+    with_entries,
+    without_entries,
+)
 from bylaw.hosts.hooks.install.json_edit import put_in, take_out
 from bylaw.hosts.hooks.install.json_text import read_text
+from bylaw.hosts.hooks.install.our_entries import Known
 from bylaw.model.errors import LoadError
 
 every_client = pytest.mark.parametrize("host", CLIENTS)
@@ -31,7 +38,7 @@ def test_what_is_installed_leaves_no_trace(host, data):
     assert is_installed(source(after), wanted)
     value, old = plain(after, wanted.form), plain(before, wanted.form)
     assert without(value, wanted, old) == old
-    assert without_entries(source(after), wanted, before) == before
+    assert without_entries(source(after), wanted, Known(wanted.entries), before) == before
 
 
 @every_form
@@ -43,8 +50,9 @@ def test_another_interpreter_replaces_ours(host, data):
     installed = with_entries(source(before), old)
 
     assert not is_installed(source(installed), new)
-    assert has_ours(source(installed), new)
-    assert without_entries(source(installed), new, before) == before
+    assert has_set(source(installed), new)
+    for known in (Known(), Known(old.entries), Known(old.entries, None)):
+        assert without_entries(source(installed), new, known, before) == before
 
 
 @every_form
@@ -55,9 +63,9 @@ def test_without_a_memory_only_ours_go(host, data):
     before = data.draw(settings_of(host))
     wanted = CLIENTS[host].wanted_entries(PYTHON)
     after = with_entries(source(before), wanted)
-    left = without_entries(source(after), wanted)
+    left = without_entries(source(after), wanted, Known())
 
-    assert not has_ours(source(left), wanted)
+    assert not calls_us(source(left), wanted)
     kept = plain(left, wanted.form)
     for key in wanted.top:
         kept.pop(key, None)
@@ -80,9 +88,9 @@ def test_what_a_person_changed_since_stays(host, data):
     wanted = CLIENTS[host].wanted_entries(PYTHON)
     after = with_entries(source(before), wanted)
     edited = data.draw(edits(after, wanted))
-    left = without_entries(source(edited), wanted, before)
+    left = without_entries(source(edited), wanted, Known(wanted.entries), before)
 
-    assert not has_ours(source(left), wanted)
+    assert not calls_us(source(left), wanted)
     old = plain(before, wanted.form)
     assert plain(left, wanted.form) == without(plain(edited, wanted.form), wanted, old)
 
@@ -110,13 +118,13 @@ def test_a_hook_that_a_person_put_into_our_group_stays(host):
     list_ = wanted.entries[0].list
     group = document.at((*list_, 0, "hooks"))
     edited = put_in(document, group, {"type": "command", "command": "mine"})
-    left = without_entries(source(edited), wanted, "{}")
+    left = without_entries(source(edited), wanted, Known(wanted.entries), "{}")
 
     mine = {list_[1]: [{"hooks": [{"type": "command", "command": "mine"}]}]}
     assert plain(left, wanted.form) == {"hooks": mine}
 
 
-NOT_OURS = [
+NO_CALLS = [
     "logger starting bylaw hook claude now",
     "timeout 10 bylaw hook claude Stop",
     "bylaw hook claude Stop && notify-send done",
@@ -131,7 +139,7 @@ NOT_OURS = [
     "bylaw hook claudette Stop",
     "mybylaw hook claude Stop",
 ]
-OURS = [
+CALLS = [
     "bylaw hook claude",
     "bylaw hook claude Stop",
     "/opt/bin/bylaw hook claude Stop",
@@ -143,15 +151,34 @@ OURS = [
 
 
 @pytest.mark.parametrize(
-    ("command", "is_ours"), [(one, True) for one in OURS] + [(one, False) for one in NOT_OURS]
+    ("command", "calls"), [(one, True) for one in CALLS] + [(one, False) for one in NO_CALLS]
 )
-def test_ours_is_what_calls_us_and_nothing_else(command, is_ours):
+def test_a_call_is_known_and_stays_whoever_wrote_it(command, calls):
     wanted = CLIENTS["claude"].wanted_entries(PYTHON)
     hook = {"type": "command", "command": command}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}})
 
-    assert has_ours(source(text), wanted) is is_ours
-    assert without_entries(source(text), wanted) == ("{}" if is_ours else text)
+    assert calls_us(source(text), wanted) is calls
+    assert without_entries(source(text), wanted, Known()) == text
+
+
+@every_client
+def test_a_set_that_is_not_whole_is_nobodys_that_is_known(host):
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    text = with_entries(source("{}"), wanted, wanted.entries[1:])
+
+    assert without_entries(source(text), wanted, Known()) == text
+    assert without_entries(source(text), wanted, Known(wanted.entries), "{}") == "{}"
+
+
+@every_client
+def test_of_two_that_are_equal_one_was_written(host):
+    wanted = CLIENTS[host].wanted_entries(PYTHON)
+    one = with_entries(source("{}"), wanted, wanted.entries[:1])
+    two = with_entries(source(one), wanted)
+
+    assert without_entries(source(two), wanted, Known(wanted.entries), one) == one
+    assert without_entries(source(two), wanted, Known(), one) == one
 
 
 @every_client

@@ -10,7 +10,7 @@ from bylaw.runtime.effects import ABILITIES, CLAUDE
 _FORM = ClaudeForm(
     moments=MOMENTS,
     sorts={
-        "Bash": tools.SHELL,
+        **dict.fromkeys(("Bash", "PowerShell", "Monitor"), tools.SHELL),
         **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), tools.WRITE),
         **dict.fromkeys(("Read", "Glob", "Grep", "LS", "NotebookRead"), tools.READ),
         "WebFetch": tools.FETCH,

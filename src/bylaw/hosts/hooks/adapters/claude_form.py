@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.hosts.hooks.base import Call, Heard, Output
-from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown, whole
+from bylaw.hosts.hooks.fields import arguments, flag, needed, prompted, said, text, unknown, whole
 from bylaw.hosts.hooks.saying import context, in_json, refusal
 from bylaw.hosts.hooks.tool_names import our_names, server_and_tool
 from bylaw.model.vocabulary import CallStatus, Moment
@@ -49,7 +49,10 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     """How one client differs: its events, tools, further fields, and where context is taken.
 
     `separator` stands between server and tool in names of MCP tools, `tokens` is the field that
-    says how large the context is.
+    says how large the context is. `result` is the field with what a subagent said last, of a
+    client that names the transcript of the main agent there, `parent` that with the session of the
+    agent that started a subagent. A prompt that begins with one of `announces` is the client's own,
+    such as what a task in the background says.
     """
 
     moments: Mapping[str, Moment]
@@ -58,13 +61,15 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     known: frozenset[str] = KNOWN
     separator: str = ""
     tokens: str = ""
+    result: str = ""
+    parent: str = ""
+    announces: tuple[str, ...] = ("<task-notification>",)
 
     def read(self, name: str, payload: Payload) -> Heard:
         """One event of the client."""
         agent = text(payload, "agent_id")
         moment = self.moments.get(name, Moment.OTHER)
-        if moment is Moment.OTHER or (moment is Moment.PROMPT and agent):
-            # What an agent is asked by another one is no prompt of a person.
+        if moment is Moment.OTHER or (moment is Moment.PROMPT and self._is_no_persons(payload)):
             return Heard(
                 name=name,
                 moment=Moment.OTHER,
@@ -73,30 +78,42 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
                 passed_over=name in self.moments,
             )
         is_sub = moment is Moment.SUBAGENT_STOP
-        transcript = text(payload, "agent_transcript_path") if is_sub else ""
         return Heard(
             name=name,
             moment=moment,
             session=text(payload, "session_id"),
+            parent=text(payload, self.parent) if self.parent else "",
             cwd=text(payload, "cwd"),
             agent=agent or ("subagent" if is_sub else ""),
             text=self._text(moment, payload),
             call=self._call(name, moment, payload),
-            transcript=transcript or text(payload, "transcript_path"),
+            transcript=self._transcript(moment, payload),
             again=flag(payload, "stop_hook_active"),
             tokens=whole(payload, self.tokens) if self.tokens else None,
             unknown=unknown(payload, self.known),
         )
 
+    def _is_no_persons(self, payload: Payload) -> bool:
+        """Whether a prompt comes from another agent, or holds what an agent made the client say."""
+        prompt = text(payload, "prompt").lstrip()
+        return bool(text(payload, "agent_id")) or prompt.startswith(self.announces)
+
     def _text(self, moment: Moment, payload: Payload) -> str | None:
         if moment is Moment.PROMPT:
-            return text(payload, "prompt")
-        return said(payload, "last_assistant_message")
+            return prompted(payload, "prompt")
+        is_result = self.result and moment is Moment.SUBAGENT_STOP
+        return said(payload, self.result if is_result else "last_assistant_message")
+
+    def _transcript(self, moment: Moment, payload: Payload) -> str:
+        if moment is not Moment.SUBAGENT_STOP:
+            return text(payload, "transcript_path")
+        own = text(payload, "agent_transcript_path")
+        return own if own or self.result else text(payload, "transcript_path")
 
     def _call(self, name: str, moment: Moment, payload: Payload) -> Call | None:
         if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
             return None
-        tool, given = needed(payload, "tool_name"), mapping(payload, "tool_input")
+        tool, given = needed(payload, "tool_name"), arguments(payload, "tool_input", moment)
         servers = server_and_tool(tool, self.separator) if self.separator else ()
         also, args = our_names(tool, given, self.sorts, servers)
         return Call(

@@ -15,7 +15,10 @@ from bylaw.runtime.effects import ABILITIES, CODEX
 _FORM = ClaudeForm(
     moments=WITHOUT_FAILURES,
     sorts={
-        **dict.fromkeys(("Bash", "shell", "exec_command", "local_shell"), tools.SHELL),
+        "Bash": tools.SHELL,
+        "shell": tools.SHELL_OF_WORDS,
+        "exec_command": tools.SHELL,
+        "local_shell": tools.SHELL_OF_WORDS,
         "apply_patch": tools.PATCH,
         "view_image": tools.READ,
         "web_search": tools.SEARCH,

@@ -19,10 +19,18 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
-from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output, PayloadError
-from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text
+from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
+from bylaw.hosts.hooks.fields import (
+    arguments_or_json,
+    flag,
+    mapping,
+    needed,
+    prompted,
+    said,
+    text,
+    text_or_object,
+)
 from bylaw.hosts.hooks.saying import context, in_json, refusal
-from bylaw.model.strict_json import JsonError, read_json
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Moment
 from bylaw.runtime.effects import ABILITIES, COPILOT
@@ -64,6 +72,8 @@ _KNOWN = frozenset(
         *("agent_id", "agent_type", "agent_name", "parent_agent_id", "last_assistant_message"),
     }
 )
+# What a task in the background says is announced as a prompt; no person has written it.
+_ANNOUNCES = "<system_notification>"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])[A-Z]")
 _EXIT = re.compile(r"<shellId: \S+ completed with exit code (?P<code>-?\d+)>\s*\Z")
 _ENDS: Mapping[str, CallStatus] = {
@@ -78,7 +88,8 @@ def read(name: str, payload: Payload) -> Heard:
     """One event of the client."""
     fields = {_snake(key): value for key, value in payload.items()}
     agent, moment = text(fields, "agent_id"), _BY_EITHER_NAME.get(name, Moment.OTHER)
-    if moment is Moment.OTHER or (agent and moment in _NOT_IN_SUBAGENTS):
+    is_no_persons = moment is Moment.PROMPT and text(fields, "prompt").startswith(_ANNOUNCES)
+    if moment is Moment.OTHER or is_no_persons or (agent and moment in _NOT_IN_SUBAGENTS):
         return Heard(
             name=name,
             moment=Moment.OTHER,
@@ -127,7 +138,7 @@ def _snake(key: str) -> str:
 
 def _text(moment: Moment, fields: Payload) -> str | None:
     if moment is Moment.PROMPT:
-        return text(fields, "prompt")
+        return prompted(fields, "prompt")
     told = said(fields, "last_assistant_message")
     return said(fields, "response") if told is None else told
 
@@ -136,33 +147,24 @@ def _call(name: str, moment: Moment, fields: Payload) -> Call | None:
     if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
         return None
     tool = needed(fields, "tool_name")
-    also, args = tools.our_names(tool, _given(fields), _SORTS, tools.server_and_tool(tool, "-"))
+    # They were JSON in a text once.
+    key = "tool_args" if "tool_args" in fields else "tool_input"
+    given = arguments_or_json(fields, key, moment)
+    also, args = tools.our_names(tool, given, _SORTS, tools.server_and_tool(tool, "-"))
     if moment is Moment.BEFORE_TOOL:
         return Call(tool=tool, also=also, args=args)
     if name in (_FAILED, claude_form.FAILED):
-        told, status = _message(fields.get("error")), CallStatus.ERROR
+        told, status = _message(text_or_object(fields, "error")), CallStatus.ERROR
         return Call(tool=tool, also=also, args=args, status=status, error=told)
     # What is inside is named as the fields are.
     result = {_snake(key): value for key, value in mapping(fields, "tool_result").items()}
-    said_to_model = text(result, "text_result_for_llm")
-    status = _status(also, text(result, "result_type"), said_to_model)
+    said_to_model = text(result, "text_result_for_llm", "tool_result")
+    status = _status(also, text(result, "result_type", "tool_result"), said_to_model)
     return Call(tool=tool, also=also, args=args, status=status, result=said_to_model)
 
 
-def _given(fields: Payload) -> dict[str, JSON]:
-    """The arguments, which were JSON in a text once."""
-    key = "tool_args" if "tool_args" in fields else "tool_input"
-    value = fields.get(key)
-    if not isinstance(value, str):
-        return mapping(fields, key)
-    try:
-        return mapping({key: read_json(value)}, key)
-    except JsonError as flaw:
-        raise PayloadError(f"`{key}` is not JSON: {flaw}") from None
-
-
 def _message(error: JSON) -> str:
-    return text(error, "message") if isinstance(error, dict) else as_text(error)
+    return text(error, "message", "error") if isinstance(error, dict) else as_text(error)
 
 
 def _status(also: tuple[str, ...], kind: str, said_to_model: str) -> CallStatus:

@@ -28,7 +28,7 @@ from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
 from bylaw.hosts.hooks.adapters.cursor_calls import SORTS, call_of
 from bylaw.hosts.hooks.base import STOPS, Adapter, Heard, Output
-from bylaw.hosts.hooks.fields import said, text, unknown, whole
+from bylaw.hosts.hooks.fields import prompted, said, text, texts, unknown, whole
 from bylaw.hosts.hooks.saying import NOTHING, context, in_json, refusal
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import ABILITIES, CURSOR
@@ -130,14 +130,12 @@ def _moment(name: str, payload: Payload) -> Moment:
 
 
 def _project(payload: Payload) -> str:
-    roots = payload.get("workspace_roots")
-    first = roots[0] if isinstance(roots, list) and roots else ""
-    return first if isinstance(first, str) else ""
+    return next(iter(texts(payload, "workspace_roots")), "")
 
 
 def _text(moment: Moment, payload: Payload) -> str | None:
     if moment is Moment.PROMPT:
-        return text(payload, "prompt")
+        return prompted(payload, "prompt")
     return said(payload, "summary") if moment is Moment.SUBAGENT_STOP else None
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
-from bylaw.hosts.hooks.base import Call, PayloadError
-from bylaw.hosts.hooks.fields import flag, mapping, needed, text, whole
+from bylaw.hosts.hooks.base import Call
+from bylaw.hosts.hooks.fields import arguments, arguments_or_json, flag, needed, said, text, whole
 from bylaw.hosts.hooks.tool_names import CURSOR_MCP
-from bylaw.model.strict_json import JsonError, read_json
+from bylaw.model.strict_json import JsonError, read_json, without_halves
 from bylaw.model.vocabulary import CallStatus, Moment
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
     """The call that an event is about; None if it is about none."""
     if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
         return None
-    tool, given = _called(name, payload)
+    tool, given = _called(name, moment, payload)
     is_mcp = tool.startswith(CURSOR_MCP)
     server = text(payload, "mcp_server_name")
     servers = (f"{server}/{tool.removeprefix(CURSOR_MCP)}",) if is_mcp else ()
@@ -70,36 +70,26 @@ def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
     )
 
 
-def _called(name: str, payload: Payload) -> tuple[str, dict[str, JSON]]:
+def _called(name: str, moment: Moment, payload: Payload) -> tuple[str, dict[str, JSON]]:
     if name in _OF_ONE_TOOL:
         tool, keys = _OF_ONE_TOOL[name]
         needed(payload, keys[0])
         return tool, {key: payload[key] for key in keys if key in payload}
-    tool, given = needed(payload, "tool_name"), payload.get("tool_input")
-    if name in _OF_MCP:
-        tool = CURSOR_MCP + tool
-        given = _json(given, "tool_input") if isinstance(given, str) else given
-    return tool, mapping({"tool_input": given}, "tool_input")
-
-
-def _json(value: str, key: str) -> JSON:
-    try:
-        return read_json(value)
-    except JsonError as flaw:
-        raise PayloadError(f"`{key}` is not JSON: {flaw}") from None
+    tool = needed(payload, "tool_name")
+    if name not in _OF_MCP:
+        return tool, arguments(payload, "tool_input", moment)
+    return CURSOR_MCP + tool, arguments_or_json(payload, "tool_input", moment)
 
 
 def _result(payload: Payload) -> JSON:
     """What the tool gave: JSON in a text, or a text."""
     for key in ("tool_output", "result_json", "output"):
-        value = payload.get(key)
-        if isinstance(value, str):
+        value = said(payload, key)
+        if value is not None:
             try:
-                return read_json(value)
+                return read_json(without_halves(value))
             except JsonError:
                 return value
-        if value is not None:
-            return value
     return None
 
 

@@ -1,7 +1,8 @@
 """Gemini CLI: payloads in, answers out.
 
 It does not know the words of Claude Code for a refusal; its own is `decision` with `deny`. Calls
-have no ids. A blocked stop is announced as a prompt with the reason as its text.
+have no ids. A blocked stop is announced as a prompt with the reason as its text, and what the agent
+says then is told behind what it had said before.
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters.claude_form import result_for_model
 from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
-from bylaw.hosts.hooks.fields import flag, mapping, needed, said, text, unknown
+from bylaw.hosts.hooks.fields import (
+    arguments,
+    flag,
+    mapping,
+    needed,
+    prompted,
+    said,
+    text,
+    text_or_object,
+    unknown,
+)
 from bylaw.hosts.hooks.saying import context, in_json, refusal
 from bylaw.model.values import as_text
 from bylaw.model.vocabulary import CallStatus, Moment
@@ -60,14 +71,14 @@ def read(name: str, payload: Payload) -> Heard:
     if moment is Moment.OTHER:
         cwd, fields = text(payload, "cwd"), unknown(payload, _KNOWN)
         return Heard(name=name, moment=moment, cwd=cwd, unknown=fields)
+    response = said(payload, "prompt_response")
     return Heard(
         name=name,
         moment=moment,
         session=text(payload, "session_id"),
         cwd=text(payload, "cwd"),
-        text=text(payload, "prompt")
-        if moment is Moment.PROMPT
-        else said(payload, "prompt_response"),
+        text=prompted(payload, "prompt") if moment is Moment.PROMPT else response,
+        grows=moment is Moment.STOP and response is not None,
         call=_call(moment, payload),
         transcript=text(payload, "transcript_path"),
         again=flag(payload, "stop_hook_active"),
@@ -91,7 +102,7 @@ def answer(heard: Heard, told: Told) -> Output:
 def _call(moment: Moment, payload: Payload) -> Call | None:
     if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
         return None
-    tool, given = needed(payload, "tool_name"), mapping(payload, "tool_input")
+    tool, given = needed(payload, "tool_name"), arguments(payload, "tool_input", moment)
     also, args = tools.our_names(tool, given, _SORTS, _servers(payload))
     if moment is Moment.BEFORE_TOOL:
         return Call(tool=tool, also=also, args=args)
@@ -103,14 +114,15 @@ def _call(moment: Moment, payload: Payload) -> Call | None:
 
 def _servers(payload: Payload) -> tuple[str, ...]:
     found = mapping(payload, "mcp_context")
-    server, tool = text(found, "server_name"), text(found, "tool_name")
+    server, tool = (text(found, key, "mcp_context") for key in ("server_name", "tool_name"))
     return (f"{server}/{tool}",) if server and tool else ()
 
 
 def _error(tool: str, response: Payload) -> str:
-    told = response.get("error")
+    told = text_or_object(response, "error")
     if told:
-        return text(told, "message") or as_text(told) if isinstance(told, dict) else as_text(told)
+        named = text(told, "message", "error") if isinstance(told, dict) else ""
+        return named or as_text(told)
     found = _EXIT.search(as_text(response.get("llmContent"))) if tool == _SHELL else None
     return found[0] if found else ""
 

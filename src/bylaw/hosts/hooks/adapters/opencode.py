@@ -28,7 +28,16 @@ from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
-from bylaw.hosts.hooks.fields import mapping, needed, said, text, unknown
+from bylaw.hosts.hooks.fields import (
+    arguments,
+    mapping,
+    needed,
+    number,
+    prompted,
+    said,
+    text,
+    unknown,
+)
 from bylaw.hosts.hooks.saying import NOTHING, in_json, refusal
 from bylaw.model.vocabulary import CallStatus, Moment
 from bylaw.runtime.effects import ABILITIES, OPENCODE
@@ -75,7 +84,7 @@ def read(name: str, payload: Payload) -> Heard:
         cwd=text(payload, "cwd"),
         project=text(payload, "cwd"),
         agent=agent,
-        text=said(payload, "text"),
+        text=prompted(payload, "text") if moment is Moment.PROMPT else said(payload, "text"),
         call=_call(moment, payload),
         unknown=unknown(payload, _KNOWN),
         passed_over=moment is Moment.OTHER and name in _MOMENTS,
@@ -96,12 +105,12 @@ def _call(moment: Moment, payload: Payload) -> Call | None:
         return None
     tool = needed(payload, "tool")
     servers = tools.server_and_tool(tool, "_")
-    also, args = tools.our_names(tool, mapping(payload, "args"), _SORTS, servers)
+    also, args = tools.our_names(tool, arguments(payload, "args", moment), _SORTS, servers)
     call = text(payload, "call_id")
     if moment is Moment.BEFORE_TOOL:
         return Call(tool=tool, also=also, args=args, id=call)
     error = text(payload, "error")
-    failed = error or mapping(payload, "metadata").get("exit")
+    failed = error or number(mapping(payload, "metadata"), "exit", "metadata")
     return Call(
         tool=tool,
         also=also,

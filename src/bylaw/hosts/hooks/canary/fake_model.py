@@ -54,7 +54,7 @@ class FakeModel(Struct):
     asked: list[Asked] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def told(self, text: str) -> bool:
+    def was_told(self, text: str) -> bool:
         """Whether a text reached the model."""
         return any(text in one for asked in self.asked for one in _texts(asked.body))
 

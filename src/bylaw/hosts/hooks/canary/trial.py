@@ -75,7 +75,7 @@ def try_client(client: TrialClient) -> Trial:
         flown = Path(root, _FLOWN).exists()
         # A client that never had the call run it did not obey anybody.
         obeyed = not flown and not model.turns
-        return Trial(_has_denied(root), obeyed, model.told(REASON), ran)
+        return Trial(_has_denied(root), obeyed, model.was_told(REASON), ran)
 
 
 def lay_hooks(host: str, root: str) -> None:

@@ -24,7 +24,7 @@ class Tried(Struct, frozen=True):
 
     host: str
     version: str = ""
-    seen: Trial | None = None
+    trial: Trial | None = None
     why: str = ""
 
     @property
@@ -35,7 +35,7 @@ class Tried(Struct, frozen=True):
     @property
     def ending(self) -> str:
         """How the client ended, in words."""
-        code = self.seen.ran.exit_code if self.seen else None
+        code = self.trial.ran.exit_code if self.trial else None
         return "no exit code in time" if code is None else f"exit code {code}"
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from bylaw.hosts.hooks.doctor.finding import fine, note, wrong
 from bylaw.hosts.hooks.install.entries import is_installed, read
 from bylaw.hosts.hooks.install.forms import COMMAND_KEYS, PLUGIN_PYTHON
+from bylaw.hosts.hooks.install.own_hooks import own_hook_steps, own_hooks
 from bylaw.hosts.hooks.install.places import file_of
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 
-class HooksThere:
-    """Our hooks of a client in one scope.
+_UNLESS_OWN = ", unless it is a hook of your own: then you do"
 
-    `ours` are the entries with their paths in the file, and `found` says whether there are any.
+
+class HooksThere:
+    """Hooks of a client in one scope that call us.
+
+    `callers` are those, with their paths in the file, and `found` says whether there are any.
     """
 
     def __init__(self, client: Client, scope: Scope, root: str, python: str) -> None:
@@ -41,13 +45,13 @@ class HooksThere:
         self._python = python
         self.shown = ""
         self.location = ""
-        self.ours: list[tuple[Path, JSON]] = []
+        self.callers: list[tuple[Path, JSON]] = []
         self.findings = list(self._looked(root))
 
     @property
     def found(self) -> bool:
         """Whether any is there."""
-        return bool(self.ours)
+        return bool(self.callers)
 
     def _looked(self, root: str) -> Iterator[Finding]:
         about = self._client.host
@@ -66,24 +70,28 @@ class HooksThere:
         client, about = self._client, self._client.host
         document = read(source, client.form)
         wanted = client.wanted_entries(self._python)
-        found = ((path, document.at(path)) for path in wanted.ours(document))
-        self.ours = [(path, document.plain(node)) for path, node in found if node is not None]
-        if not self.ours:
+        found = ((path, document.at(path)) for path, _ in wanted.callers(document))
+        self.callers = [(path, document.plain(node)) for path, node in found if node is not None]
+        if not self.callers:
             return
         again = f"`bylaw install {about} --{self._scope}` mends that"
-        named = {one for _, value in self.ours for one in _interpreters(value)}
+        named = {one for _, value in self.callers for one in _interpreters(value)}
+        whole = {one for one in named if is_installed(source, client.wanted_entries(one))}
         gone = sorted(one for one in named if not _is_program(one))
         if gone:
             text = f"hooks in {self.shown} name `{visible(gone[0])}`, which is not there"
-            yield wrong(about, text, again)
-        elif not any(is_installed(source, client.wanted_entries(one)) for one in named):
+            yield wrong(about, text, again if gone[0] in whole else f"{again}{_UNLESS_OWN}")
+        elif not whole:
             text = f"hooks in {self.shown} are not complete, or of another version of Bylaw"
             yield wrong(about, text, again)
-        elif self._python not in named:
-            text = f"hooks in {self.shown} are run by `{visible(min(named))}`, not by this Bylaw"
+        elif self._python not in whole:
+            text = f"hooks in {self.shown} are run by `{visible(min(whole))}`, not by this Bylaw"
             yield note(about, text)
         else:
             yield fine(about, f"hooks in {self.shown}")
+        entries = [one for python in sorted(whole)[:1] for one in client.entries(about, python)]
+        for step in own_hook_steps(own_hooks(source, client, entries), self.shown):
+            yield note(about, f"events are judged twice because of {self.shown}", step)
 
 
 def _interpreters(value: JSON) -> Iterator[str]:

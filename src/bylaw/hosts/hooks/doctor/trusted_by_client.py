@@ -77,7 +77,7 @@ def _hooks_of_codex(
     client: Client, scope: Scope, there: HooksThere, step: str
 ) -> Iterator[Finding]:
     state = _member(_member(_codex_settings(client), "hooks"), "state")
-    trust = trust_of_codex(_known_to_codex(scope, there.location), there.ours, state)
+    trust = trust_of_codex(_known_to_codex(scope, there.location), there.callers, state)
     silently = "so it silently does not run them"
     if trust.untrusted:
         which = _named(trust.untrusted)

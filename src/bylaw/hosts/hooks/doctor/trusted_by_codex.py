@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from bylaw.hosts.hooks.install.forms import HOOKS
+from bylaw.hosts.hooks.install.our_entries import HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -40,11 +40,11 @@ class CodexTrust(Struct, frozen=True):
 
 
 def trust_of_codex(
-    file: str, ours: Iterable[tuple[Path, JSON]], state: Mapping[str, object]
+    file: str, callers: Iterable[tuple[Path, JSON]], state: Mapping[str, object]
 ) -> CodexTrust:
-    """What Codex thinks of the entries of ours in a file; `state` is `[hooks.state]`."""
+    """What Codex thinks of the hooks in a file that call us; `state` is `[hooks.state]`."""
     untrusted, changed, switched_off = [], [], []
-    for event, place, hook in _hooks(ours):
+    for event, place, hook in _hooks(callers):
         label = _HUMP.sub("_", event).lower()
         said = state.get(f"{file}:{label}:{place}")
         found = said if isinstance(said, dict) else {}
@@ -65,12 +65,8 @@ def codex_hash(label: str, hook: Mapping[str, JSON]) -> str:
     return f"sha256:{sha256(data).hexdigest()}"
 
 
-def _hooks(ours: Iterable[tuple[Path, JSON]]) -> Iterator[tuple[str, str, Mapping[str, JSON]]]:
+def _hooks(callers: Iterable[tuple[Path, JSON]]) -> Iterator[tuple[str, str, Mapping[str, JSON]]]:
     """Each hook: its event, where it stands there, and what it is."""
-    for path, value in ours:
-        _, event, group, *inside = path
-        hooks = value.get(HOOKS) if isinstance(value, dict) and not inside else [value]
-        first = inside[-1] if inside else 0
-        for index, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            if isinstance(hook, dict):
-                yield str(event), f"{group}:{int(first) + index}", hook
+    for (_, event, group, _, index), hook in callers:
+        if isinstance(hook, dict):
+            yield str(event), f"{group}:{index}", hook

@@ -17,10 +17,9 @@ from bylaw.runtime.client_places import PLACES
 from bylaw.runtime.effects import ABILITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from bylaw.hosts.hooks.install.entries import HookEntry
-    from bylaw.hosts.hooks.install.json_text import Document, Path
+    from bylaw.hosts.hooks.install.forms import Entries, Finder, Sets
     from bylaw.model.values import JSON
     from bylaw.runtime.client_places import ClientPlaces
 
@@ -44,21 +43,25 @@ class Guest(Struct, frozen=True, kw_only=True):
 class Client(Struct, frozen=True, kw_only=True):
     """One client.
 
-    `entries` make our hooks and `ours` finds them. `traces` in a root tell that the client is used
-    there, as do `programs` on the path. `steps` are for a person; those `in_project` only there.
-    `node` is the version of node that the client needs, 0 if it brings its own or takes any.
+    `entries` make our hooks, `callers` finds hooks that call us, and `sets` what they would be a
+    part of if they were ours. `traces` in a root tell that the client is used there, as do
+    `programs` on the path. `steps` are for a person; those `in_project` only there. `node` is the
+    version of node that the client needs, 0 if it brings its own or takes any. `equal_once` says
+    that of equal commands at an event it runs one.
     """
 
     host: str
-    entries: Callable[[str, str], Sequence[HookEntry]]
-    ours: Callable[[str], Callable[[Document], list[Path]]]
+    entries: Entries
+    callers: Callable[[str], Finder]
     traces: tuple[str, ...]
     programs: tuple[str, ...]
+    sets: Callable[[str, Entries, Finder], Sets] = forms.hook_sets
     form: Form = STRICT
     top: tuple[tuple[str, JSON], ...] = ()
     steps: tuple[str, ...] = ()
     in_project: tuple[str, ...] = ()
     node: int = 0
+    equal_once: bool = False
     guest: Guest | None = None
 
     @property
@@ -73,8 +76,14 @@ class Client(Struct, frozen=True, kw_only=True):
 
     def wanted_entries(self, python: str) -> WantedEntries:
         """What its file looks like with hooks that this interpreter runs."""
-        entries = self.entries(self.host, python)
-        return WantedEntries(self.form, entries, self.ours(self.host), dict(self.top))
+        callers = self.callers(self.host)
+        return WantedEntries(
+            form=self.form,
+            entries=self.entries(self.host, python),
+            callers=callers,
+            sets=self.sets(self.host, self.entries, callers),
+            top=dict(self.top),
+        )
 
 
 CLIENTS: Mapping[str, Client] = {
@@ -84,7 +93,8 @@ CLIENTS: Mapping[str, Client] = {
             host=effects.CLAUDE,
             form=MARKED,
             entries=forms.grouped,
-            ours=forms.in_groups,
+            callers=forms.in_groups,
+            equal_once=True,
             traces=(".claude", "CLAUDE.md"),
             programs=("claude",),
             in_project=(
@@ -97,7 +107,7 @@ CLIENTS: Mapping[str, Client] = {
         Client(
             host=effects.CODEX,
             entries=forms.grouped,
-            ours=forms.in_groups,
+            callers=forms.in_groups,
             traces=(".codex",),
             programs=("codex",),
             steps=(
@@ -112,7 +122,8 @@ CLIENTS: Mapping[str, Client] = {
             host=effects.GEMINI,
             form=COMMENTS,
             entries=forms.grouped_ms,
-            ours=forms.in_groups,
+            callers=forms.in_groups,
+            equal_once=True,
             traces=(".gemini", "GEMINI.md"),
             programs=("gemini",),
             in_project=(
@@ -126,7 +137,7 @@ CLIENTS: Mapping[str, Client] = {
             host=effects.QWEN,
             form=Form(comments=True, mark=True),
             entries=forms.grouped_ms,
-            ours=forms.in_groups,
+            callers=forms.in_groups,
             traces=(".qwen", "QWEN.md"),
             programs=("qwen",),
             node=22,
@@ -134,7 +145,7 @@ CLIENTS: Mapping[str, Client] = {
         Client(
             host=effects.COPILOT,
             entries=forms.for_copilot,
-            ours=forms.by_event,
+            callers=forms.by_event,
             traces=(".github/hooks", ".github/copilot", ".github/copilot-instructions.md"),
             programs=("copilot",),
             guest=Guest(
@@ -155,7 +166,7 @@ CLIENTS: Mapping[str, Client] = {
             host=effects.DROID,
             form=COMMENTS,
             entries=forms.grouped,
-            ours=forms.in_groups,
+            callers=forms.in_groups,
             traces=(".factory",),
             programs=("droid",),
         ),
@@ -163,14 +174,15 @@ CLIENTS: Mapping[str, Client] = {
             host=effects.OPENCODE,
             form=Form(comments=True, last_commas=True, mark=True),
             entries=forms.for_opencode,
-            ours=forms.as_plugin,
+            callers=forms.as_plugin,
+            sets=forms.plugin_sets,
             traces=("opencode.json", "opencode.jsonc", ".opencode"),
             programs=("opencode",),
         ),
         Client(
             host=effects.CURSOR,
             entries=forms.for_cursor,
-            ours=forms.by_event,
+            callers=forms.by_event,
             traces=(".cursor", ".cursorrules"),
             programs=("cursor", "cursor-agent"),
             guest=Guest(

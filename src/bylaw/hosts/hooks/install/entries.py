@@ -7,12 +7,13 @@ were there `before`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from bylaw.hosts.hooks.install.json_edit import put_in, take_out
 from bylaw.hosts.hooks.install.json_text import Document, Form, read_text
+from bylaw.hosts.hooks.install.our_entries import Known, is_whole, our_entries
 from bylaw.model.codes.install import CLIENT_SETTINGS
 from bylaw.model.errors import BylawError, load_error
 from bylaw.model.source import SourceFile
@@ -23,40 +24,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bylaw.hosts.hooks.install.json_text import Path
+    from bylaw.hosts.hooks.install.our_entries import HookEntry
     from bylaw.model.values import JSON
 
 
-class HookEntry(NamedTuple):
-    """A value of ours and the list that holds it."""
-
-    list: tuple[str, ...]
-    value: JSON
-
-
 class WantedEntries(Struct, frozen=True):
-    """A client's file: which entries are wanted, and how those of ours are found in any version.
+    """A client's file: which entries are wanted, and what there is of that kind already.
 
-    `top` are members that the file must have beside them.
+    `callers` finds every hook that calls us, with its command, whoever wrote it; `sets` are the
+    entries that interpreters named there would have been installed with. `top` are members that
+    the file must have beside them.
     """
 
     form: Form
     entries: Sequence[HookEntry]
-    ours: Callable[[Document], list[Path]]
+    callers: Callable[[Document], list[tuple[Path, str]]]
+    sets: Callable[[Document], list[Sequence[HookEntry]]]
     top: Mapping[str, JSON]
 
 
 def is_installed(source: SourceFile, wanted: WantedEntries) -> bool:
-    """Whether exactly the wanted entries are there."""
+    """Whether all of the wanted entries are there."""
     document = read(source, wanted.form)
-    found = [_entry(document, path) for path in wanted.ours(document)]
-    complete = all(one in found for one in wanted.entries)
     topped = all(document.root.child(key) is not None for key in wanted.top)
-    return complete and topped and len(found) == len(wanted.entries)
+    return topped and is_whole(document, wanted.entries)
 
 
-def has_ours(source: SourceFile, wanted: WantedEntries) -> bool:
-    """Whether an entry of ours is there, also an old one."""
-    return bool(wanted.ours(read(source, wanted.form)))
+def calls_us(source: SourceFile, wanted: WantedEntries) -> bool:
+    """Whether a hook is there that calls us, whoever wrote it."""
+    return bool(wanted.callers(read(source, wanted.form)))
+
+
+def has_set(source: SourceFile, wanted: WantedEntries) -> bool:
+    """Whether a whole set of hooks is there, of whatever interpreter."""
+    document = read(source, wanted.form)
+    return any(is_whole(document, entries) for entries in wanted.sets(document))
 
 
 def is_bare(source: SourceFile, wanted: WantedEntries) -> bool:
@@ -66,27 +68,36 @@ def is_bare(source: SourceFile, wanted: WantedEntries) -> bool:
     return isinstance(rest, dict) and all(wanted.top.get(key) == one for key, one in rest.items())
 
 
-def with_entries(source: SourceFile, wanted: WantedEntries) -> str:
-    """The text with the wanted entries at the ends of their lists; LoadError if it has no room."""
+def with_entries(
+    source: SourceFile, wanted: WantedEntries, entries: Sequence[HookEntry] | None = None
+) -> str:
+    """The text with entries at the ends of their lists, all if nothing is said about which.
+
+    LoadError if it has no room.
+    """
+    written = wanted.entries if entries is None else entries
     document = read(source, wanted.form)
     for entry in wanted.entries:
         _refuse_shape(source, document, entry.list)
     for key, value in wanted.top.items():
         if document.root.child(key) is None:
             document = read_text(put_in(document, document.root, value, key), wanted.form)
-    for entry in wanted.entries:
+    for entry in written:
         document = read_text(_with_entry(document, entry), wanted.form)
-    left = without_entries(SourceFile(source.path, document.text), wanted, source.text)
+    after, known = SourceFile(source.path, document.text), Known(written, None)
+    left = without_entries(after, wanted, known, source.text)
     if left != source.text:
         raise BylawError(f"`{visible(source.path)}` cannot be edited without losing something")
     return document.text
 
 
-def without_entries(source: SourceFile, wanted: WantedEntries, before: str | None = None) -> str:
+def without_entries(
+    source: SourceFile, wanted: WantedEntries, known: Known, before: str | None = None
+) -> str:
     """The text without entries of ours, and without what we made for them."""
     document = read(source, wanted.form)
     old = None if before is None else read_text(before, wanted.form)
-    for path in reversed(wanted.ours(document)):
+    for path, _ in reversed(our_entries(document, wanted, known)):
         document = _without(document, path, wanted.form, old)
     for key, value in reversed(list(wanted.top.items())):
         made = old is not None and old.root.child(key) is None
@@ -150,10 +161,3 @@ def _blank_inside(before: Document | None, path: Path) -> str:
         return ""
     inside = before.text[node.start + 1 : node.end - 1]
     return inside if inside.isspace() else ""
-
-
-def _entry(document: Document, path: Path) -> HookEntry:
-    node = document.at(path)
-    assert node is not None, "the path was found in this document"
-    keys = tuple(str(step) for step in path[:-1])
-    return HookEntry(keys, document.plain(node))

@@ -1,4 +1,4 @@
-"""A client, an interpreter → our entries in that client's form, and how they are known again."""
+"""A client, an interpreter → our entries in that client's form, and hooks there that call us."""
 
 from __future__ import annotations
 
@@ -10,29 +10,35 @@ from urllib.parse import quote
 
 from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.closing import ENDS, is_gate, patience_s
-from bylaw.hosts.hooks.install.entries import HookEntry
+from bylaw.hosts.hooks.install.our_entries import HOOKS, HookEntry
 from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from bylaw.hosts.hooks.install.json_text import Document, Node, Path
     from bylaw.model.values import JSON
 
-HOOKS = "hooks"
+    Entries: TypeAlias = Callable[[str, str], Sequence[HookEntry]]
+    Finder: TypeAlias = Callable[[Document], list[tuple[Path, str]]]
+    Sets: TypeAlias = Callable[[Document], list[Sequence[HookEntry]]]
+
 PLUGIN = "plugin"
 PLUGIN_FILE = "opencode_plugin.js"
 PLUGIN_PYTHON = "python"
+_PLUGIN_END = f"/bylaw/hosts/hooks/install/{PLUGIN_FILE}"
 COMMAND_KEYS = ("command", "bash")
 _MS = 1000
 # The client waits longer than we do, so that it is we who say what a failure means.
 _LONGER_S = 15
 _END_S = 3  # more is not granted
 # What we write: our interpreter, as one word of a shell in which nothing has a meaning; people may
-# have written `bylaw` in its place.
+# write `bylaw` in its place.
 _PLAIN, _SINGLE, _DOUBLE = r"[\w@%+=:,./-]", r"'[^']*'", r'"[^"$`\\]*"'
 _PYTHON = rf"(?:{_PLAIN}|{_SINGLE}|{_DOUBLE})+"
 _PROGRAM = r"""(?:(?:[\w@%+=:,./-]*/)?bylaw|'(?:[^']*/)?bylaw'|"(?:[^"$`\\]*/)?bylaw")"""
+_INSTALLED = re.compile(rf"(?P<python>{_PYTHON}) -I -m bylaw hook .*", re.ASCII)
 
 
 def command(host: str, event: str, python: str) -> str:
@@ -94,44 +100,68 @@ def _wait_s(event: str) -> int:
     return _END_S if event in ENDS else int(patience_s(event)) + _LONGER_S
 
 
-def in_groups(host: str) -> Callable[[Document], list[Path]]:
-    """Finds our hooks in groups: the whole group where it holds nothing else."""
+def in_groups(host: str) -> Finder:
+    """Finds hooks in groups that call us, each with its command."""
 
-    def found(document: Document) -> Iterator[Path]:
+    def found(document: Document) -> Iterator[tuple[Path, str]]:
         for path, group in _listed(document):
             hooks = group.child(HOOKS)
-            if hooks is None or not hooks.is_list or not hooks.children:
-                continue
-            ours = [i for i, hook in enumerate(hooks.children) if _is_ours(host, document, hook)]
-            if len(ours) == len(hooks.children):
-                yield path
-            else:
-                yield from ((*path, HOOKS, index) for index in ours)
+            for index, hook in enumerate(hooks.children if hooks and hooks.is_list else ()):
+                line = _call(host, document, hook)
+                if line:
+                    yield (*path, HOOKS, index), line
 
     return lambda document: list(found(document))
 
 
-def by_event(host: str) -> Callable[[Document], list[Path]]:
-    """Finds our hooks where they stand in no group."""
+def by_event(host: str) -> Finder:
+    """Finds hooks that call us where they stand in no group."""
     return lambda document: [
-        path for path, hook in _listed(document) if _is_ours(host, document, hook)
+        (path, line) for path, hook in _listed(document) if (line := _call(host, document, hook))
     ]
 
 
-def as_plugin(_host: str) -> Callable[[Document], list[Path]]:
+def as_plugin(_host: str) -> Finder:
     """Finds our plugin, with and without options."""
 
-    def is_ours(value: JSON) -> bool:
-        name = value[0] if isinstance(value, list) and value else value
-        return isinstance(name, str) and name.endswith(f"/bylaw/hosts/hooks/install/{PLUGIN_FILE}")
-
-    def found(document: Document) -> Iterator[Path]:
+    def found(document: Document) -> Iterator[tuple[Path, str]]:
         plugins = document.root.child(PLUGIN)
         for index, one in enumerate(plugins.children if plugins and plugins.is_list else ()):
-            if is_ours(document.plain(one)):
-                yield (PLUGIN, index)
+            value = document.plain(one)
+            name = value[0] if isinstance(value, list) and value else value
+            if isinstance(name, str) and name.endswith(_PLUGIN_END):
+                yield (PLUGIN, index), name
 
     return lambda document: list(found(document))
+
+
+def hook_sets(host: str, entries: Entries, callers: Finder) -> Sets:
+    """What each interpreter that is called as ours is would have been installed with."""
+
+    def sets(document: Document) -> list[Sequence[HookEntry]]:
+        named = (_INSTALLED.fullmatch(line) for _, line in callers(document))
+        pythons = dict.fromkeys(shlex.split(one["python"])[0] for one in named if one)
+        return [entries(host, python) for python in pythons]
+
+    return sets
+
+
+def plugin_sets(_host: str, _entries: Entries, callers: Finder) -> Sets:
+    """Our plugin as it is installed, wherever Bylaw lies: one entry is all."""
+
+    def sets(document: Document) -> list[Sequence[HookEntry]]:
+        nodes = (document.at(path) for path, _ in callers(document))
+        values = [document.plain(node) for node in nodes if node is not None]
+        different = [one for at, one in enumerate(values) if one not in values[:at]]
+        return [[HookEntry((PLUGIN,), one)] for one in different if _is_told_python(one)]
+
+    return sets
+
+
+def _is_told_python(plugin: JSON) -> bool:
+    """Whether a plugin has the options that we write, and no others."""
+    options = plugin[1] if isinstance(plugin, list) and len(plugin) == 2 else None  # noqa: PLR2004 - a pair
+    return isinstance(options, dict) and options.keys() == {PLUGIN_PYTHON}
 
 
 def _listed(document: Document) -> Iterator[tuple[Path, Node]]:
@@ -142,9 +172,10 @@ def _listed(document: Document) -> Iterator[tuple[Path, Node]]:
             yield (HOOKS, event.key, index), one
 
 
-def _is_ours(host: str, document: Document, hook: Node) -> bool:
-    """Whether it is a call of `bylaw hook` and nothing else; one with more to it is theirs."""
+def _call(host: str, document: Document, hook: Node) -> str:
+    """The command of a hook if it is a call of `bylaw hook` and nothing else; else empty."""
     line = next((one for key in COMMAND_KEYS if (one := hook.child(key))), None)
     said = "" if line is None else document.plain(line)
     ours = rf"(?:{_PYTHON} -I -m bylaw|{_PROGRAM}) hook {re.escape(host)}(?: [A-Za-z.]+)?\s*"
-    return isinstance(said, str) and re.fullmatch(ours, said, re.ASCII) is not None
+    is_call = isinstance(said, str) and re.fullmatch(ours, said, re.ASCII)
+    return str(said) if is_call else ""

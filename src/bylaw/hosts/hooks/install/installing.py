@@ -12,13 +12,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.hosts.hooks.install.entries import (
-    has_ours,
+    has_set,
     is_bare,
     is_installed,
+    read,
     with_entries,
     without_entries,
 )
 from bylaw.hosts.hooks.install.memory import Memory, digest
+from bylaw.hosts.hooks.install.our_entries import (
+    Known,
+    entries_of,
+    holds,
+    our_entries,
+)
+from bylaw.hosts.hooks.install.own_hooks import own_hooks
 from bylaw.hosts.hooks.install.places import Scope, file_of
 from bylaw.model.errors import BylawError
 from bylaw.model.source import SourceFile
@@ -27,10 +35,14 @@ from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.paths import folder_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bylaw.hosts.hooks.install.clients import Client
     from bylaw.hosts.hooks.install.config_file import ConfigFile
     from bylaw.hosts.hooks.install.entries import WantedEntries
     from bylaw.hosts.hooks.install.memory import Record
+    from bylaw.hosts.hooks.install.our_entries import HookEntry
+    from bylaw.hosts.hooks.install.own_hooks import OwnHook
 
 _NEW = b"{}\n"
 
@@ -39,7 +51,9 @@ class ConfigChange(Struct, frozen=True, kw_only=True):
     """What becomes of a file; None is no file.
 
     `restored` is what the file is without hooks of ours, `folders` those that we make or made for
-    it. `is_removal` and `replaces` say that hooks of ours go, or become others.
+    it, `entries` the hooks that are put in, `own` those of a person. `is_removal` and `replaces`
+    say that hooks of ours go, or become others; `unnoted`, that a whole set of hooks stays that is
+    a person's own: that has to be remembered, since it looks like ours.
     """
 
     client: Client
@@ -50,8 +64,11 @@ class ConfigChange(Struct, frozen=True, kw_only=True):
     after: bytes | None
     restored: bytes | None
     folders: tuple[str, ...] = ()
+    entries: tuple[HookEntry, ...] = ()
+    own: tuple[OwnHook, ...] = ()
     is_removal: bool = False
     replaces: bool = False
+    unnoted: bool = False
 
     @property
     def changed(self) -> bool:
@@ -69,21 +86,31 @@ class ConfigChange(Struct, frozen=True, kw_only=True):
 
 
 def to_install(client: Client, scope: Scope, root: str, python: str) -> ConfigChange:
-    """Hooks that this interpreter runs, in the place of those of any other; LoadError."""
+    """Hooks that this interpreter runs, in the place of those of any other; LoadError.
+
+    A hook that a person wrote stays. If it is what we would write, to the letter, it is enough.
+    """
     found = _found(client, scope, root, python)
-    if found.before is not None and is_installed(found.source(found.before), found.wanted):
-        return found.change(after=found.before)
-    restored = found.restored()
-    started = _NEW if restored is None else restored
-    after = with_entries(found.source(started), found.wanted).encode()
-    return found.change(after=after, restored=restored, replaces=restored != found.before)
+    # What nobody remembers, and what we would write, is left to whoever wrote it.
+    known = found.known(unnoted=found.wanted.entries)
+    if found.before is not None and found.is_installed(known):
+        change = found.change(found.before, found.before, known.written)
+        return replace(change, unnoted=found.record is None)
+    restored = found.restored(known)
+    started = found.source(_NEW if restored is None else restored)
+    there = read(started, client.form)
+    entries = [one for one in found.wanted.entries if not holds(there, one)]
+    after = with_entries(started, found.wanted, entries).encode()
+    change = found.change(after, restored, entries)
+    return replace(change, replaces=restored != found.before)
 
 
 def to_remove(client: Client, scope: Scope, root: str, python: str) -> ConfigChange:
     """The file as it was, or without hooks of ours if somebody else changed it since; LoadError."""
     found = _found(client, scope, root, python)
-    restored = found.restored()
-    return replace(found.change(after=restored, restored=restored), is_removal=True)
+    restored = found.restored(found.known())
+    stays = restored is not None and has_set(found.source(restored), found.wanted)
+    return replace(found.change(restored, restored, ()), is_removal=True, unnoted=stays)
 
 
 def carry_out(change: ConfigChange) -> None:
@@ -93,6 +120,8 @@ def carry_out(change: ConfigChange) -> None:
     with change.memory.alone():
         now = change.file.content()
         if now == change.after:
+            if change.unnoted and change.memory.record() is None:
+                _keep(change)
             return
         if now != change.before:
             shown = visible(change.file.shown)
@@ -101,17 +130,24 @@ def carry_out(change: ConfigChange) -> None:
 
 
 def _carry_out(change: ConfigChange) -> None:
-    folders = list(change.folders)
     if change.after is None:
         assert change.before is not None, "there is something to do"
-        change.file.remove(change.before, folders)
+        change.file.remove(change.before, list(change.folders))
     elif change.is_removal:
         change.file.write(change.after, change.before)
     else:
-        change.memory.keep(change.restored, change.after, folders)
+        _keep(change)
         change.file.write(change.after, change.before)
-    if change.is_removal:
+    if change.is_removal and change.unnoted:
+        _keep(change)
+    elif change.is_removal:
         change.memory.forget()
+
+
+def _keep(change: ConfigChange) -> None:
+    assert change.after is not None, "hooks are there"
+    entries = () if change.unnoted else change.entries
+    change.memory.keep(change.restored, change.after, list(change.folders), entries)
 
 
 class _Found(Struct, frozen=True):
@@ -129,8 +165,27 @@ class _Found(Struct, frozen=True):
         """Its text; a file without any is as good as a new one."""
         return self.file.source(data if data.strip() else _NEW)
 
+    def known(self, unnoted: Sequence[HookEntry] = ()) -> Known:
+        """Which entries we wrote and which were there; `unnoted` are theirs if nobody remembers."""
+        if self.record is None:
+            return Known((), unnoted)
+        written, was = self.record.entries, self.memory.before(self.record)
+        if self.record.before is None:
+            return Known(written, ())
+        if was is None:
+            return Known(written, None)
+        return Known(written, entries_of(read(self.source(was), self.client.form), self.wanted))
+
+    def is_installed(self, known: Known) -> bool:
+        """Whether all wanted entries are there, and none of ours that is not wanted."""
+        assert self.before is not None, "there is a file"
+        source = self.source(self.before)
+        ours = our_entries(read(source, self.client.form), self.wanted, known)
+        is_stale = any(entry not in self.wanted.entries for _, entry in ours)
+        return is_installed(source, self.wanted) and not is_stale
+
     def change(
-        self, *, after: bytes | None, restored: bytes | None = None, replaces: bool = False
+        self, after: bytes | None, restored: bytes | None, entries: Sequence[HookEntry]
     ) -> ConfigChange:
         return ConfigChange(
             client=self.client,
@@ -141,8 +196,16 @@ class _Found(Struct, frozen=True):
             after=after,
             restored=restored,
             folders=self.folders(restored),
-            replaces=replaces,
+            entries=tuple(entries),
+            own=() if after is None else self.own(after, entries),
         )
+
+    def own(self, after: bytes, entries: Sequence[HookEntry]) -> tuple[OwnHook, ...]:
+        """Hooks of a person that call us, once these entries are there.
+
+        Of all others that could be ours it was just found out that they are not.
+        """
+        return tuple(own_hooks(self.source(after), self.client, entries))
 
     def folders(self, restored: bytes | None) -> tuple[str, ...]:
         """Those that were made for the file, or have to be; only if it is ours alone."""
@@ -152,7 +215,7 @@ class _Found(Struct, frozen=True):
             return tuple(self.file.missing_folders())
         return tuple(self.record.folders) if self.record else ()
 
-    def restored(self) -> bytes | None:
+    def restored(self, known: Known) -> bytes | None:
         """The file without hooks of ours; LoadError if that is nothing that can be edited."""
         if self.before is None:
             return None
@@ -161,11 +224,11 @@ class _Found(Struct, frozen=True):
         if self.record and digest(self.before) == self.record.after and (is_new or was is not None):
             return was
         source = self.source(self.before)
-        if not has_ours(source, self.wanted):
+        if not our_entries(read(source, self.client.form), self.wanted, known):
             return self.before
         old = _NEW if is_new else was
         before = None if old is None else self.source(old).text
-        left = without_entries(source, self.wanted, before)
+        left = without_entries(source, self.wanted, known, before)
         is_empty = is_new and is_bare(SourceFile(source.path, left), self.wanted)
         return None if is_empty else left.encode()
 

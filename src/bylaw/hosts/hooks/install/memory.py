@@ -1,10 +1,11 @@
 """What was installed where: one small record in the user's state folder, and a backup beside it.
 
-    installed-X.json    {"version": 1, "path": …, "after": DIGEST, "before": DIGEST, "folders": […]}
+    installed-X.json    {"version": 1, "path": …, "after": DIGEST, "before": DIGEST, "folders": […],
+                         "entries": [[["hooks", "Stop"], {…}], …]}
     installed-X.before  what the file held before, to the byte
 
 Both are written before the file itself. Whatever is torn or does not fit is not believed: then only
-our entries are taken out.
+a whole set of entries as we write them is taken out.
 """
 
 from __future__ import annotations
@@ -15,25 +16,30 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import MsgspecError, Struct, json
 
+from bylaw.hosts.hooks.install.our_entries import HookEntry  # noqa: TC001 - msgspec asks for it
 from bylaw.model.errors import BylawError
 from bylaw.runtime.own_folder import locked_folder, read_own, remove_own, user_state, write_lasting
 from bylaw.runtime.paths import as_bytes, real_path
 from bylaw.runtime.reading import MAX_INPUT_BYTES, in_plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bylaw.hosts.hooks.install.config_file import ConfigFile
 
 
 class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What we wrote (`after`), what was there (`before`, null: no file), which folders we made."""
+    """What we wrote (`after`), what was there (`before`, null: no file), which folders we made.
+
+    `entries` are those that we put in, each with its list.
+    """
 
     version: Literal[1] = 1
     path: str
     after: str
     before: str | None
     folders: list[str] = []
+    entries: list[HookEntry]
 
 
 class Memory:
@@ -63,10 +69,17 @@ class Memory:
         data = self._read("before")
         return data if digest(data) == record.before else None
 
-    def keep(self, before: bytes | None, after: bytes, folders: list[str]) -> None:
+    def keep(
+        self, before: bytes | None, after: bytes, folders: list[str], entries: Sequence[HookEntry]
+    ) -> None:
         """Remember it; BylawError if that cannot be."""
-        was = None if before is None else digest(before)
-        record = Record(path=self._path, after=digest(after), before=was, folders=folders)
+        record = Record(
+            path=self._path,
+            after=digest(after),
+            before=None if before is None else digest(before),
+            folders=folders,
+            entries=[*entries],
+        )
         try:
             if before is None:
                 remove_own(self._folder, f"{self._name}.before")

@@ -9,8 +9,9 @@ from msgspec import Struct
 from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
 from bylaw.hosts.hooks.install.installing import carry_out, to_install
 from bylaw.hosts.hooks.install.looking import clients_of
+from bylaw.hosts.hooks.install.own_hooks import own_hook_steps
 from bylaw.hosts.hooks.install.places import Scope, file_of
-from bylaw.hosts.hooks.install.steps import hooks_in, steps
+from bylaw.hosts.hooks.install.steps import set_in, steps
 from bylaw.model.errors import BylawError, LoadError
 from bylaw.runtime.effects import CLAUDE
 
@@ -47,7 +48,8 @@ class HookOffer(Struct):
 
     def steps(self, root: str, python: str) -> list[str]:
         """What a person still has to do."""
-        return steps(self.client, self.scope, root, python)
+        about_own = own_hook_steps(self.change.own, self.path) if self.change else []
+        return [*steps(self.client, self.scope, root, python), *about_own]
 
 
 def offers(root: str, python: str) -> list[HookOffer]:
@@ -61,7 +63,7 @@ def offers(root: str, python: str) -> list[HookOffer]:
 
 
 def _offer(client: Client, found: str, root: str, python: str) -> HookOffer:
-    there = hooks_in(client, Scope.USER, root, python)
+    there = set_in(client, Scope.USER, root, python)
     if there:
         return HookOffer(client, found, there, Scope.USER)
     offer = HookOffer(client, found, file_of(client, Scope.PROJECT, root).shown)

@@ -8,6 +8,7 @@ const STOP = "session.idle"
 // Longer than Bylaw itself waits: it says what a failure means, as long as it can.
 const PATIENCE_MS = 60_000
 const STOP_PATIENCE_MS = 600_000
+const PARENT_PATIENCE_MS = 5_000
 const WAY_OUT = "see `bylaw doctor`; to go on without Bylaw, a person calls `bylaw uninstall opencode`"
 
 function asked(python, event, payload) {
@@ -44,8 +45,31 @@ function parsed(text) {
   }
 }
 
+async function within(patience, ask) {
+  let timer
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, patience)))
+  try {
+    return await Promise.race([ask(), late])
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 export const Bylaw = async ({ client, directory }, options) => {
-  const parents = new Map() // the session of a subagent → that of the agent which started it
+  // The session of a subagent → that of the agent which started it; of a main agent → "".
+  const parents = new Map()
+
+  // Of a session that began in another process the client is asked. If it does not say, the session
+  // is one of its own until it does.
+  async function parentOf(session) {
+    if (!parents.has(session)) {
+      const found = await within(PARENT_PATIENCE_MS, () => client.session.get({ path: { id: session } }))
+      if (found?.data?.id === session) parents.set(session, found.data.parentID || "")
+    }
+    return parents.get(session) || ""
+  }
 
   // What is thrown at a prompt reaches nobody but the log of the server, so a person is told.
   async function refused(event, why) {
@@ -57,7 +81,7 @@ export const Bylaw = async ({ client, directory }, options) => {
 
   async function ask(event, session, more = {}) {
     let main = session
-    while (parents.has(main)) main = parents.get(main)
+    for (let next = session; next; next = await parentOf(next)) main = next
     const agent = main === session ? "" : session
     const payload = { session_id: main, agent, cwd: directory, ...more }
     let answer
@@ -83,8 +107,8 @@ export const Bylaw = async ({ client, directory }, options) => {
 
   const EVENTS = {
     "session.created": async ({ info }) => {
-      if (info?.parentID) parents.set(info.id, info.parentID)
-      else if (info) await ask("session.created", info.id)
+      if (info) parents.set(info.id, info.parentID || "")
+      if (info && !info.parentID) await ask("session.created", info.id)
     },
     "session.deleted": async ({ info }) => void parents.delete(info?.id),
     [STOP]: async ({ sessionID }) => {

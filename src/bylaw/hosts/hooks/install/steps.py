@@ -6,16 +6,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.hosts.hooks.install.clients import CLIENTS, GUESTS
-from bylaw.hosts.hooks.install.entries import has_ours
+from bylaw.hosts.hooks.install.entries import calls_us, has_set
 from bylaw.hosts.hooks.install.hook_switches import switched_off
+from bylaw.hosts.hooks.install.installing import to_remove
 from bylaw.hosts.hooks.install.places import Scope, file_of
 from bylaw.model.errors import BylawError
 from bylaw.model.visible import visible
 from bylaw.runtime.effects import CLAUDE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bylaw.hosts.hooks.install.clients import Client, Guest
+    from bylaw.hosts.hooks.install.entries import WantedEntries
     from bylaw.hosts.hooks.install.hook_switches import SwitchedOff
+    from bylaw.model.source import SourceFile
 
 
 class Twice(NamedTuple):
@@ -64,7 +69,10 @@ def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[T
     there = hooks_in(client, other, root, python)
     if there:
         why = f"hooks are in `{visible(there)}` too, and every event would be judged twice"
-        found.append(Twice(f"call `bylaw uninstall {client.host} --{other}`: {why}"))
+        way = f"call `bylaw uninstall {client.host} --{other}`"
+        if not _is_installed(client, other, root, python):
+            way = "take out what calls Bylaw there"
+        found.append(Twice(f"{way}: {why}"))
     if client.guest is not None:
         places = (hooks_in(CLIENTS[CLAUDE], one, root, python) for one in Scope)
         found += [_guest_step(client, client.guest, scope, one) for one in places if one][:1]
@@ -84,10 +92,34 @@ def _guest_step(client: Client, guest: Guest, scope: Scope, file: str) -> Twice:
 
 
 def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
-    """The file that holds hooks of ours; empty if there is none that can be read."""
+    """The file that holds hooks that call us; empty if there is none that can be read."""
+    return _file_where(calls_us, client, scope, root, python)
+
+
+def set_in(client: Client, scope: Scope, root: str, python: str) -> str:
+    """The same of a whole set of hooks, or one that was installed."""
+    if _is_installed(client, scope, root, python):
+        return file_of(client, scope, root).shown
+    return _file_where(has_set, client, scope, root, python)
+
+
+def _file_where(
+    holds: Callable[[SourceFile, WantedEntries], bool],
+    client: Client,
+    scope: Scope,
+    root: str,
+    python: str,
+) -> str:
     with suppress(BylawError):
         file = file_of(client, scope, root)
         data = file.content()
-        if data is not None and has_ours(file.source(data), client.wanted_entries(python)):
+        if data is not None and holds(file.source(data), client.wanted_entries(python)):
             return file.shown
     return ""
+
+
+def _is_installed(client: Client, scope: Scope, root: str, python: str) -> bool:
+    """Whether there is something that `bylaw uninstall` would take out."""
+    with suppress(BylawError):
+        return to_remove(client, scope, root, python).changed
+    return False

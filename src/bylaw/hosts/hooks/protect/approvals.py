@@ -35,21 +35,21 @@ class ApprovalCalls:
             # Who rests has no call that runs; others of the session may.
             everybody = heard.moment is Moment.SESSION_END
             start = f"{session}\n" if everybody else _of_agent(heard, session)
-            yield from self._told(calls_ended(self._root, start, self._files.grants()))
+            yield from self._warnings(calls_ended(self._root, start, self._files.grants()))
         elif may_change_files(call):
             name = _named(call, heard, session)
             if heard.moment is Moment.BEFORE_TOOL:
-                yield from self._told(call_began(self._root, name, self._files.grants()))
+                yield from self._warnings(call_began(self._root, name, self._files.grants()))
             else:
-                yield from self._told(call_ended(self._root, name, self._files.grants()))
+                yield from self._warnings(call_ended(self._root, name, self._files.grants()))
 
     def denied(self, heard: Heard, session: str) -> None:
         """A call that was to begin never runs."""
         if heard.call is not None and may_change_files(heard.call):
             call_denied(self._root, _named(heard.call, heard, session))
 
-    def _told(self, came: list[Mark]) -> Iterator[str]:
-        yield from (_told(one) for one in came[:MAX_TOLD])
+    def _warnings(self, came: list[Mark]) -> Iterator[str]:
+        yield from (_warning(one) for one in came[:MAX_TOLD])
         if len(came) > MAX_TOLD:
             yield f"{len(came) - MAX_TOLD:,} more approvals came while the agent worked"
 
@@ -63,7 +63,7 @@ def _named(call: Call, heard: Heard, session: str) -> str:
     return f"{_of_agent(heard, session)}{call.id}\n"
 
 
-def _told(mark: Mark) -> str:
+def _warning(mark: Mark) -> str:
     msg_id = visible(brief(mark.msg_id))
     return (
         f"`{visible(mark.where)}` approves `{msg_id}` since a call of the agent ran: that does not "

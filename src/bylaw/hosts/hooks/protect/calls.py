@@ -14,7 +14,10 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.protect.shell_state import ShellStart
+from bylaw.hosts.hooks.protect.shell_waiting import waiting_program
 from bylaw.hosts.hooks.protect.touched import TouchedByText, named_file, speaks_of_us
+from bylaw.hosts.hooks.tool_names import COMMANDS, FOLDERS
 from bylaw.model.facts import Protected
 from bylaw.runtime.protection import ProtectedPath
 
@@ -30,11 +33,9 @@ SHELL, WRITES, MCP = "shell", "file.write", "mcp:"
 CHANGES_NOTHING = frozenset({"file.read", "web.fetch", "web.search", "web.run", "agent.run"})
 MAX_FOUND = 20
 MAX_NAMED = 10_000  # files of one call
-MAX_PATH = 4_096  # characters; a longer text that is not called a path is none
+MAX_PATH = 4_096  # characters; a longer text is none, unless it is called so and can be shortened
 TOO_MANY = f"no more than {MAX_NAMED:,} files of one call are looked at"
-_COMMANDS = ("command", "cmd", "script", "code", "input", "chars")
 _LIKE_COMMAND = ("command", "cmd", "commands", "script")
-_FOLDERS = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 _LIKE_PATH = re.compile(
     r"path|file|dir|folder|uri|target|dest|source|location|name|\b(?:to|from|dst|src)\b",
     re.IGNORECASE,
@@ -51,8 +52,17 @@ _URI = re.compile(r"file://(?:localhost)?(?=/)")
 
 def protected_by(call: Call, folder: str, protection: Protection) -> tuple[Protected, ...]:
     """What a call that begins in a folder must not change, but would."""
-    found = dict.fromkeys(_Looking(call, folder, protection).found())
+    found = dict.fromkeys(_CallTargets(call, folder, protection).found())
     return tuple(Protected(path=one.path, why=one.why) for one in list(found)[:MAX_FOUND])
+
+
+def waiting_in(call: Call, folder: str, root: str) -> str:
+    """The program that waits for what is typed, if a call of a shell starts one."""
+    for key in COMMANDS if SHELL in call.also else ():
+        found = waiting_program(_text(call.args.get(key)), ShellStart(folder, root, os.environ))
+        if found:
+            return found
+    return ""
 
 
 def named_paths(call: Call) -> Iterator[str]:
@@ -63,7 +73,17 @@ def named_paths(call: Call) -> Iterator[str]:
             yield one
 
 
-class _Looking:
+def location_of(path: str, folder: str) -> str | None:
+    """Where a path lies that a tool names in a folder; None if there can be no such file."""
+    full = os.path.join(folder, os.path.expanduser(path))  # noqa: PTH111, PTH118 - a text
+    if len(path) <= MAX_PATH:
+        return full
+    # The system takes no such path: it leads somewhere only if the client shortens it.
+    shortened = os.path.normpath(full)
+    return shortened if len(shortened) <= MAX_PATH else None
+
+
+class _CallTargets:
     def __init__(self, call: Call, folder: str, protection: Protection) -> None:
         self._call = call
         self._protection = protection
@@ -73,7 +93,7 @@ class _Looking:
     def found(self) -> Iterator[ProtectedPath]:
         also = self._call.also
         if SHELL in also:
-            yield from self._in_shell(_COMMANDS)
+            yield from self._in_shell(COMMANDS)
         named = list(named_paths(self._call))
         is_anybodys = not also or any(one.startswith(MCP) for one in also)
         if is_anybodys or WRITES in also:
@@ -85,7 +105,7 @@ class _Looking:
 
     def _in_shell(self, keys: Iterable[str]) -> Iterator[ProtectedPath]:
         args = self._call.args
-        folders = [args[key] for key in _FOLDERS if isinstance(args.get(key), str)]
+        folders = [args[key] for key in FOLDERS if isinstance(args.get(key), str)]
         base = next((str(one) for one in folders if one), "")
         folder = os.path.join(self._folder, base)  # noqa: PTH118 - a text
         for key in keys:
@@ -98,9 +118,9 @@ class _Looking:
         speaks = speaks_of_us(repr(self._call.args))
         each = iter(dict.fromkeys(paths))
         for path in islice(each, MAX_NAMED):
-            plain = _URI.sub("", path)
-            full = os.path.join(self._folder, os.path.expanduser(plain))  # noqa: PTH111, PTH118 - a text
-            yield from named_file(full, self._protection, speaks=speaks)
+            full = location_of(_URI.sub("", path), self._folder)
+            if full is not None:
+                yield from named_file(full, self._protection, speaks=speaks)
         for path in islice(each, 1):
             yield ProtectedPath(path, TOO_MANY)
 

@@ -66,16 +66,18 @@ class ShellReading(NamedTuple):
 
 def shell_targets(text: str, start: ShellStart) -> ShellReading:
     """What a text may change, as far as it can be read."""
-    look = _Look(start)
+    reader = _ShellReader(start)
     plain = RESERVED.sub("?", text[:MAX_TEXT]).strip()
-    found = list(islice(look.at(plain, 0), MAX_TARGETS))
-    is_cut = look.is_cut or look.values.is_cut or len(found) == MAX_TARGETS or len(text) > MAX_TEXT
+    found = list(islice(reader.read(plain, 0), MAX_TARGETS))
+    is_cut = (
+        reader.is_cut or reader.values.is_cut or len(found) == MAX_TARGETS or len(text) > MAX_TEXT
+    )
     found += [Target(path) for path in patched_paths(text)]
-    return ShellReading(found, look.values.folders, look.links, is_cut)
+    return ShellReading(found, reader.values.folders, reader.links, is_cut)
 
 
-class _Look:
-    """What is known of a text while it is looked through."""
+class _ShellReader:
+    """What is known of a text while it is read."""
 
     def __init__(self, start: ShellStart) -> None:
         self._state = state = ShellState(start)
@@ -84,7 +86,7 @@ class _Look:
         self.is_cut = False
         self._looked = 0
 
-    def at(self, text: str, depth: int) -> Iterator[Target]:
+    def read(self, text: str, depth: int) -> Iterator[Target]:
         """What a text may change."""
         self._looked += 1
         if depth > MAX_DEPTH or self._looked > MAX_LOOKED:
@@ -97,7 +99,7 @@ class _Look:
             for word in (*command.words, *command.writes, *command.reads, *command.here):
                 for piece in word:
                     if piece.kind is PieceKind.COMMAND:
-                        yield from self.at(piece.text, depth + 1)
+                        yield from self.read(piece.text, depth + 1)
             yield from (Target(one) for word in command.writes for one in self._state.of(word))
             words = self._state.of_command(command)
             # Who can tell where a group began?
@@ -106,7 +108,7 @@ class _Look:
             if not depth and not number and self._goes_for_certain(read, words):
                 self.values.leave_start()
             while self._state.run_later:
-                yield from self.at(self._state.run_later.pop(), depth + 1)
+                yield from self.read(self._state.run_later.pop(), depth + 1)
             if words or command.here:  # what ends a group is no command: what it prints goes on
                 here, reads = self._state.all_of(command.here), self._state.all_of(command.reads)
                 before = piped.through(words, here, reads)
@@ -136,7 +138,7 @@ class _Look:
             yield from self._each(words, command, piped, depth)
         elif program in programs.RUNS_TEXT:
             texts = [one.partition("=")[2] if program == "alias" else one for one in words[1:]]
-            yield from self.at(
+            yield from self.read(
                 " ".join(texts) if program == "eval" else "\n".join(texts), depth + 1
             )
         elif program in programs.SHELLS:
@@ -157,7 +159,7 @@ class _Look:
             call = called(words[1:])
             yield from git_targets(call, self._state.git)
             for text in run_by_git(call):
-                yield from self.at(text, depth + 1)
+                yield from self.read(text, depth + 1)
             if call.verb in programs.GIT_PATCHES:
                 yield from self._patched(piped.files, command, heard)
         elif program == "patch":
@@ -174,10 +176,10 @@ class _Look:
         """The texts that a program runs because an option says so."""
         option = programs.RUNS_OPTION.get(program)
         for text in given_to(option, words) if option else ():
-            yield from self.at(programs.RUNS_PREFIX.sub("", text, count=1), depth + 1)
+            yield from self.read(programs.RUNS_PREFIX.sub("", text, count=1), depth + 1)
         if program in {"make", "gmake"} and programs.MAKE_READS.search(" ".join(words[1:])):
             for text in heard:
-                yield from self.at(programs.MAKE_PREFIX.sub("", text), depth + 1)
+                yield from self.read(programs.MAKE_PREFIX.sub("", text), depth + 1)
 
     def _patched(self, files: list[str], command: Command, texts: list[str]) -> Iterator[Target]:
         """What the patches name that a command reads."""
@@ -195,7 +197,7 @@ class _Look:
         ):
             self._state.assign([rest.pop(0)])
         if rest and " " in rest[0]:  # `watch 'TEXT'`
-            yield from self.at(rest[0], depth + 1)
+            yield from self.read(rest[0], depth + 1)
         if base_name(words[0]) in programs.WRITES_FIRST:
             yield from (Target(one) for one in rest if " " not in one)
         known = [at for at, one in enumerate(rest) if is_known(base_name(one))]
@@ -215,7 +217,7 @@ class _Look:
                 yield Target(output["file"] or two)
             text = programs.TEXT_OPTION.fullmatch(one)
             if text is not None:
-                yield from self.at(text["text"] or two, depth + 1)
+                yield from self.read(text["text"] or two, depth + 1)
 
     def _each(
         self, words: list[str], command: Command, piped: Piped, depth: int
@@ -243,11 +245,11 @@ class _Look:
             for number, given in enumerate(texts[1:]):
                 for name in (str(number), "@", "*"):
                     self.values.assign(name, [given])
-            yield from (found for text in texts[:1] for found in self.at(text, depth + 1))
+            yield from (found for text in texts[:1] for found in self.read(text, depth + 1))
             return
         yield from (Target(one) for one in rest)
         for text in heard:
-            yield from self.at(text, depth + 1)
+            yield from self.read(text, depth + 1)
 
     def _find(self, words: list[str], command: Command, depth: int) -> Iterator[Target]:
         found = listing(words)

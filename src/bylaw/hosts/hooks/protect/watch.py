@@ -34,7 +34,7 @@ TOO_MANY = (
 )
 
 
-class Seen(Struct, frozen=True, array_like=True):
+class KnownFile(Struct, frozen=True, array_like=True):
     """A file as it was: what tells that it is the same, and what it held."""
 
     stamp: tuple[int, int, int, int, int]
@@ -54,7 +54,7 @@ def changed_since_last_look(
         note(TOO_MANY)
     with state_folder(root) as folder, folder.locked(name):
         before = _decoded(folder.read(name, MAX_BYTES))
-        now = dict(_seen(files[:MAX_WATCHED], before or {}))
+        now = dict(_as_now(files[:MAX_WATCHED], before or {}))
         if now != before:
             folder.write(name, msgspec.json.encode(now), lasting=False)
     if before is None:
@@ -69,14 +69,14 @@ def has_looked(root: str, session: str) -> bool:
         return _decoded(folder.read(notes_file(NOTES, session), MAX_BYTES)) is not None
 
 
-def _differ(before: dict[str, Seen], now: dict[str, Seen], path: str) -> bool:
+def _differ(before: dict[str, KnownFile], now: dict[str, KnownFile], path: str) -> bool:
     one, other = before.get(path), now.get(path)
     return one is None or other is None or one.digest != other.digest
 
 
-def _decoded(data: bytes | None) -> dict[str, Seen] | None:
+def _decoded(data: bytes | None) -> dict[str, KnownFile] | None:
     try:
-        return None if data is None else msgspec.json.decode(data, type=dict[str, Seen])
+        return None if data is None else msgspec.json.decode(data, type=dict[str, KnownFile])
     except msgspec.MsgspecError:
         return None  # nobody can tell what was
 
@@ -97,7 +97,7 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
             yield file
 
 
-def _seen(files: Iterable[str], before: dict[str, Seen]) -> Iterator[tuple[str, Seen]]:
+def _as_now(files: Iterable[str], before: dict[str, KnownFile]) -> Iterator[tuple[str, KnownFile]]:
     for path in files:
         try:
             found = os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
@@ -107,10 +107,10 @@ def _seen(files: Iterable[str], before: dict[str, Seen]) -> Iterator[tuple[str, 
             *(found.st_dev, found.st_ino, found.st_size),
             *(found.st_mtime_ns, found.st_ctime_ns),
         )
-        known = before.get(path)
-        same = known is not None and known.stamp == stamp
         name = path.encode("utf-8", "backslashreplace").decode()
-        yield name, known if same and known else Seen(stamp, _digest(path, stamp))
+        known = before.get(name)
+        same = known is not None and known.stamp == stamp
+        yield name, known if same and known else KnownFile(stamp, _digest(path, stamp))
 
 
 def _digest(path: str, stamp: tuple[int, ...]) -> str:

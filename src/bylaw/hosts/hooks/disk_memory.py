@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
-from bylaw.hosts.worktree.git.look_back import SeenTree  # noqa: TC001 - msgspec reads it
+from bylaw.hosts.worktree.git.tree_comparer import TreeMemory  # noqa: TC001 - msgspec reads it
 from bylaw.hosts.worktree.git.untold_files import MAX_UNTOLD
 from bylaw.model.fact_paths import shown_path
 from bylaw.model.vocabulary import ActorHint, Change
@@ -25,19 +25,20 @@ class Changed(NamedTuple):
     actor: ActorHint = ActorHint.UNKNOWN
 
 
-class LastLook(Struct, frozen=True, omit_defaults=True):
-    """The last look: `tree` is what git saw, `named` the digests of files that tools named.
+class DiskMemory(Struct, frozen=True, omit_defaults=True):
+    """The last look: `tree` is what git saw, `by_tools` the digests of files that tools named.
 
     `waiting` are changes that are still to be judged; `lost` counts those since a person last spoke
-    that never will be, and `unnamed` those of files that no pattern can name. `overfull` are places
-    that have come to hold more files than can be looked at.
+    that never will be, and `unmatchable` those of files that no pattern can name. `overfull` are
+    places that have come to hold more files than can be looked at. In the file, two have the names
+    that they had first: what was kept before stays readable.
     """
 
-    tree: SeenTree | None = None
-    named: dict[str, str] = {}
+    tree: TreeMemory | None = None
+    by_tools: dict[str, str] = field(default_factory=dict, name="named")
     waiting: list[Changed] = []
     lost: int = 0
-    unnamed: int = 0
+    unmatchable: int = field(default=0, name="unnamed")
     overfull: list[str] = []
 
     @property
@@ -47,7 +48,7 @@ class LastLook(Struct, frozen=True, omit_defaults=True):
         for count, what in (
             (len(self.waiting), "still to be judged: stop again for the next ones"),
             (self.lost, "too many to be judged at all: look yourself"),
-            (self.unnamed, "with paths longer than any pattern: look yourself"),
+            (self.unmatchable, "with paths longer than any pattern: look yourself"),
         ):
             if count:
                 found.append(f"{number_of(count, 'change')} of files {what}")
@@ -59,9 +60,9 @@ def too_many_at(place: str) -> str:
     return f"`{shown_path(place)}`: more than {MAX_UNTOLD:,} files of which git tells nothing"
 
 
-def last_look(data: bytes | None) -> LastLook | None:
+def read_memory(data: bytes | None) -> DiskMemory | None:
     """What was kept; None if nothing was, or nobody can read it: as if nobody had looked."""
     try:
-        return None if data is None else msgspec.json.decode(data, type=LastLook)
+        return None if data is None else msgspec.json.decode(data, type=DiskMemory)
     except msgspec.MsgspecError:
         return None

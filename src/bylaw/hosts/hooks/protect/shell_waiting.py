@@ -1,0 +1,160 @@
+"""The text of a shell → the program in it that would wait for what is typed.
+
+A client may type into a program that runs without telling anybody: what a shell or an interpreter
+is told so, no rule sees. So each of them needs something to do: a script, a text, an input that is
+redirected. This is a fence: a program that nobody knows may take commands, too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bylaw.hosts.hooks.protect import shell_programs as programs
+from bylaw.hosts.hooks.protect.shell_arguments import given_to
+from bylaw.hosts.hooks.protect.shell_files import base_name
+from bylaw.hosts.hooks.protect.shell_state import ASSIGNMENT, ShellState
+from bylaw.hosts.hooks.protect.shell_targets import MAX_DEPTH, MAX_TEXT
+from bylaw.hosts.hooks.protect.shell_text import read_shell
+from bylaw.hosts.hooks.protect.shell_word import PieceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bylaw.hosts.hooks.protect.shell_state import ShellStart
+    from bylaw.hosts.hooks.protect.shell_text import Command
+
+_SHELLS = programs.SHELLS - {"source", ".", "at", "batch", "crontab"}
+_EDITORS = frozenset({"ed", "ex", "vi", "vim", "nvim", "emacs"})
+_PROMPTS = frozenset({"ipython", "ipython3", "bpython", "ptpython", "irb", "pry", "ghci"})
+# What is typed goes through them, if they are given no file.
+_PASSES_ON = frozenset({"cat", "tee"})
+_STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty"})
+# Options of shells: a text to run, that commands are read all the same, a value in the next word.
+_TEXT = re.compile(r"(?:-[a-zA-Z]*c[a-zA-Z]*|--command)(?:=(?P<text>.*))?", re.DOTALL)
+_READS_ON = re.compile(r"-[a-zA-Z]*s[a-zA-Z]*")
+# Options of interpreters and editors: something to do, and that they go on with what is typed.
+_DOES = re.compile(
+    r"-[a-zA-Z]*[eEp].*|-[rF].*|--(?:eval|print|check|run|test|file)(?:=.*)?", re.DOTALL
+)
+_PYTHON_DOES = re.compile(r"-[bBdEiIOPqsSuvx]*[cm].*", re.DOTALL)
+_EDITOR_DOES = re.compile(r"-[a-zA-Z]*[cSs].*|--(?:batch|eval|cmd)(?:=.*)?|\+.*", re.DOTALL)
+_GOES_ON = re.compile(r"-[bBdEIOPqsSuvx]*i[bBdEIOPqsSuvx]*|--interactive")
+_TELLS = re.compile(r"-(?:V+|v|h|\?)|--(?:version|help)")
+_VALUED = re.compile(r"[-+][oOWX]|--(?:rcfile|init-file|require|import|loader)")
+# Modules of Python, and verbs of others, that ask for commands.
+_ASKING = frozenset({"code", "asyncio", "pdb", "repl"})
+# Of programs that start others: those whose options may have a word for a value, and those that
+# start a shell if they are told to start nothing.
+_WITH_VALUES = frozenset(
+    {
+        *("sudo", "doas", "env", "exec", "nice", "ionice", "timeout", "gtimeout", "stdbuf"),
+        *("strace", "ltrace", "flock", "chroot", "unshare", "taskset", "systemd-run"),
+    }
+)
+_START_SHELLS = frozenset({"script", "unshare", "chroot"})
+_LOGIN = re.compile(r"-[a-zA-Z]*[is][a-zA-Z]*|--(?:login|shell)")
+
+
+def waiting_program(text: str, start: ShellStart) -> str:
+    """The first program that would wait; empty if there is none."""
+    return next(_waiting(text[:MAX_TEXT].strip(), ShellState(start), 0), "")
+
+
+def _waiting(text: str, state: ShellState, depth: int) -> Iterator[str]:
+    if depth > MAX_DEPTH:
+        return
+    typed = False  # whether what comes through the pipe is what is typed
+    for command in read_shell(text).commands:
+        for word in (*command.words, *command.here):
+            for piece in word:
+                if piece.kind is PieceKind.COMMAND:
+                    yield from _waiting(piece.text, state, depth + 1)
+        words = state.of_command(command)
+        is_open = _is_open(command, state) and (typed or not command.piped)
+        yield from _of_command(words, state, depth, is_open=is_open)
+        typed = is_open and _passes_on(words)
+
+
+def _is_open(command: Command, state: ShellState) -> bool:
+    """Whether nothing is redirected to a command."""
+    return not command.here and _STDIN.issuperset(state.all_of(command.reads))
+
+
+def _passes_on(words: list[str]) -> bool:
+    files = [one for one in words[1:] if not one.startswith("-") or one in _STDIN]
+    program = base_name(words[0]) if words else ""
+    return program == "tee" or (program in _PASSES_ON and _STDIN.issuperset(files))
+
+
+def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: bool) -> Iterator[str]:
+    program = base_name(words[0]) if words else ""
+    if program in programs.STARTS:
+        for started in _started(program, words[1:]):
+            yield from _of_command(started, state, depth, is_open=is_open)
+        if is_open and _starts_shell(program, words[1:]):
+            yield program
+    elif program == "eval":
+        yield from _waiting(" ".join(words[1:]), state, depth + 1)
+    elif program in _SHELLS:
+        for inner in given_to(_TEXT, words[1:]):
+            yield from _waiting(inner, state, depth + 1)
+        if is_open and _is_bare_shell(program, words[1:]):
+            yield program
+    elif is_open and _is_bare(program, words[1:]):
+        yield program
+
+
+def _started(program: str, words: list[str]) -> Iterator[list[str]]:
+    """What stands behind a program that starts others."""
+    if program == "command" and words[:1] in (["-v"], ["-V"]):
+        return
+    rest = list(words)
+    while rest and (rest[0].startswith("-") or ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()):
+        rest.pop(0)
+    yield rest
+    # `sudo -u NAME bash`, `flock FILE bash`
+    if program in _WITH_VALUES and rest and rest[0] not in programs.READS:
+        yield rest[1:]
+
+
+def _starts_shell(program: str, words: list[str]) -> bool:
+    files = [one for one in words if not one.startswith("-")]
+    if program in {"sudo", "doas"}:
+        return not files and any(_LOGIN.fullmatch(one) for one in words)
+    most = 0 if program == "unshare" else 1  # `script FILE`, `chroot FOLDER`
+    told = any(_TEXT.fullmatch(one) for one in words)
+    return program in _START_SHELLS and len(files) <= most and not told
+
+
+def _is_bare_shell(program: str, words: list[str]) -> bool:
+    if any(_TEXT.fullmatch(one) or _TELLS.fullmatch(one) for one in words):
+        return False
+    reads_on = any(_READS_ON.fullmatch(one) for one in words)
+    return program == "su" or reads_on or _STDIN.issuperset(_operands(words)[:1])
+
+
+def _is_bare(program: str, words: list[str]) -> bool:
+    """Whether an interpreter, an editor or the like is given nothing to do."""
+    if any(_TELLS.fullmatch(one) for one in words[:1]):
+        return False
+    operands = _operands(words)
+    if program in _EDITORS:
+        return not any(_EDITOR_DOES.fullmatch(one) for one in words)
+    if program not in _PROMPTS and not programs.RUNS_CODE.fullmatch(program):
+        return False
+    doing = _PYTHON_DOES if programs.PYTHON.fullmatch(program) else _DOES
+    does = any(doing.fullmatch(one) for one in words)
+    asks = operands[:1] and operands[0] in _ASKING
+    goes_on = any(_GOES_ON.fullmatch(one) for one in words)
+    return bool(asks) or goes_on or (not does and _STDIN.issuperset(operands[:1]))
+
+
+def _operands(words: list[str]) -> list[str]:
+    """What is no option, and no value of one."""
+    before = ["", *words]
+    return [
+        one
+        for last, one in zip(before, words, strict=False)
+        if (not one.startswith(("-", "+")) or one in _STDIN) and not _VALUED.fullmatch(last)
+    ]

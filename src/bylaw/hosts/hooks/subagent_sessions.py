@@ -1,0 +1,77 @@
+"""A subagent that its client gives a session of its own → an agent of the session that started it.
+
+Only the start of such a session names the other one, so the link between them is kept in the state
+folder of the root. What is not linked is a session for itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from bylaw.model.vocabulary import Moment
+from bylaw.runtime.state_folder import existing_state_folder, state_folder
+
+if TYPE_CHECKING:
+    from bylaw.hosts.hooks.base import Heard
+
+FILE = "hook-subagents.json"
+MAX_LINKS = 1000  # the oldest go
+MAX_NAME = 200  # characters; nobody's sessions have longer ids
+MAX_BYTES = 4 << 20
+
+# What a subagent is asked is no prompt of a person, and the session goes on without it.
+_OF_SESSIONS = (Moment.SESSION_START, Moment.PROMPT, Moment.SESSION_END)
+
+
+def in_session_of_parent(root: str, host: str, heard: Heard) -> Heard:
+    """An event of a subagent as one of the session that it belongs to; others as they are."""
+    if not heard.session:
+        return heard
+    if heard.parent:
+        link(root, f"{host}:{heard.session}", f"{host}:{heard.parent}")
+    main = main_session(root, f"{host}:{heard.session}").removeprefix(f"{host}:")
+    if main == heard.session:
+        return heard
+    found = replace(heard, session=main, agent=heard.agent or heard.session)
+    if heard.moment in _OF_SESSIONS:
+        return replace(found, moment=Moment.OTHER, passed_over=True)
+    return replace(found, moment=Moment.SUBAGENT_STOP) if heard.moment is Moment.STOP else found
+
+
+def link(root: str, session: str, parent: str) -> None:
+    """Remember who started a session; nobody starts the session that it belongs to."""
+    if max(len(session), len(parent)) > MAX_NAME:
+        return
+    with state_folder(root) as folder, folder.locked(FILE):
+        links = _decoded(folder.read(FILE, MAX_BYTES))
+        main = _followed(links, parent)
+        if main == session or links.get(session) == main:
+            return
+        links.pop(session, None)
+        kept = dict([*links.items(), (session, main)][-MAX_LINKS:])
+        folder.write(FILE, msgspec.json.encode(kept), lasting=False)
+
+
+def main_session(root: str, session: str) -> str:
+    """The session that one belongs to: mostly itself."""
+    with existing_state_folder(root) as folder:
+        found = None if folder is None else folder.read(FILE, MAX_BYTES)
+    return _followed(_decoded(found), session)
+
+
+def _followed(links: dict[str, str], session: str) -> str:
+    for _ in links:  # at most: it cannot be believed that they never go round
+        if session not in links:
+            break
+        session = links[session]
+    return session
+
+
+def _decoded(data: bytes | None) -> dict[str, str]:
+    try:
+        return {} if data is None else msgspec.json.decode(data, type=dict[str, str])
+    except msgspec.MsgspecError:
+        return {}  # a subagent that goes on is a session for itself then

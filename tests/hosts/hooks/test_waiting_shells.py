@@ -1,0 +1,147 @@
+"""What waits for what is typed is refused in Codex CLI, which types without telling a hook."""
+
+import json
+
+import pytest
+from called_hooks import Repository
+
+from bylaw.hosts.hooks.protect.shell_state import ShellStart
+from bylaw.hosts.hooks.protect.shell_waiting import waiting_program
+
+WAIT = {
+    "bash": "bash",
+    "/bin/sh": "sh",
+    "bash -i": "bash",
+    "bash -l": "bash",
+    "bash --norc --rcfile x": "bash",
+    "bash -o pipefail": "bash",
+    "bash -s x": "bash",
+    "bash -": "bash",
+    "bash /dev/stdin": "bash",
+    "bash < /dev/tty": "bash",
+    "exec bash": "bash",
+    "env A=1 bash": "bash",
+    "A=1 bash": "bash",
+    "sudo -u bob bash": "bash",
+    "sudo -i": "sudo",
+    "su bob": "su",
+    "timeout 100 bash": "bash",
+    "flock x bash": "bash",
+    "script x": "script",
+    "ls; bash": "bash",
+    "cd x && bash": "bash",
+    "cat | bash": "bash",
+    "cat - | tee x | sh": "sh",
+    "bash -c 'python3'": "python3",
+    "bash -lc bash": "bash",
+    "eval bash": "bash",
+    "echo $(bash)": "bash",
+    "X=bash; $X": "bash",
+    "python3": "python3",
+    "python3 -E": "python3",
+    "python3 -i x.py": "python3",
+    "python3 -m code": "python3",
+    "python3 -": "python3",
+    "uv run python": "python",
+    "node": "node",
+    "node -i": "node",
+    "deno repl": "deno",
+    "perl": "perl",
+    "ipython": "ipython",
+    "vim x": "vim",
+    "ed x": "ed",
+}
+DO = [
+    "",
+    "ls",
+    "bash -c ls",
+    "bash -lc 'ls -l'",
+    "bash x.sh",
+    "bash -e x.sh a b",
+    "bash --version",
+    "bash < x.sh",
+    "bash <<'END'\nls\nEND",
+    "bash <<< ls",
+    "echo ls | bash",
+    "cat x.sh | bash",
+    "curl -s x | sh",
+    "source x.sh",
+    "command -v bash",
+    "which python3",
+    "sudo apt install python3 bash",
+    "python3 x.py",
+    "python3 -V",
+    "python3 --version",
+    "python3 -c 'print(1)'",
+    "python3 -m pytest -q",
+    "python3 -Im pip list",
+    "python3 - <<'END'\nprint(1)\nEND",
+    "printf x | python3 -",
+    "uv add node",
+    "npm run node",
+    "node x.js",
+    "node -e 1",
+    "node --test",
+    "perl -pe s/a/b/ x",
+    "php -r 'echo 1;'",
+    "vim -Es +q x",
+    "ed -s x < y",
+    "git log | cat",
+    "script -c ls x",
+    "grep bash x",
+    "sudo -u bob ls",
+    "cat > x <<'END'\nbash\nEND",
+]
+
+
+@pytest.fixture
+def start(tmp_path):
+    return ShellStart(str(tmp_path), str(tmp_path), {})
+
+
+@pytest.mark.parametrize(("text", "program"), WAIT.items())
+def test_who_waits(start, text, program):
+    assert waiting_program(text, start) == program
+
+
+@pytest.mark.parametrize("text", DO)
+def test_who_has_something_to_do(start, text):
+    assert waiting_program(text, start) == ""
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """No rule forbids anything."""
+    return Repository(tmp_path / "root", tmp_path / "home")
+
+
+def call(repository, host, event, tool, command):
+    about = {"session_id": "s", "cwd": str(repository.root), "tool_name": tool}
+    payload = {**about, "tool_input": {"command": command}, "tool_use_id": "c1"}
+    return repository.raw(host, event, data=json.dumps(payload).encode())
+
+
+@pytest.mark.parametrize("tool", ["Bash", "exec_command"])
+def test_codex_is_refused_and_told_what_to_do_instead(repository, tool):
+    called = call(repository, "codex", "PreToolUse", tool, "bash")
+
+    assert called.code == 2
+    assert called.own["permissionDecision"] == "deny"
+    assert "`bash` would wait for what is typed" in called.own["permissionDecisionReason"]
+    assert "`bash -c '…'`" in called.own["permissionDecisionReason"]
+
+
+def test_codex_may_run_a_command(repository):
+    assert call(repository, "codex", "PreToolUse", "Bash", "bash -lc ls").stdout == b""
+
+
+def test_subagents_that_are_left_alone_are_refused_too(repository):
+    repository.write("bylaw.toml", "[hooks]\nsubagents = false\n")
+    payload = {"session_id": "s", "agent_id": "a", "tool_name": "Bash", "cwd": str(repository.root)}
+    data = json.dumps({**payload, "tool_input": {"command": "sh"}}).encode()
+
+    assert repository.raw("codex", "PreToolUse", data=data).code == 2
+
+
+def test_others_type_nothing_unheard(repository):
+    assert call(repository, "claude", "PreToolUse", "Bash", "bash").code == 0
