@@ -15,7 +15,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.protect.shell_state import ShellStart
-from bylaw.hosts.hooks.protect.shell_waiting import waiting_program
 from bylaw.hosts.hooks.protect.touched import TouchedByText, named_file, speaks_of_us
 from bylaw.hosts.hooks.tool_names import COMMANDS, FOLDERS
 from bylaw.model.facts import Protected
@@ -58,6 +57,8 @@ def protected_by(call: Call, folder: str, protection: Protection) -> tuple[Prote
 
 def waiting_in(call: Call, folder: str, root: str) -> str:
     """The program that waits for what is typed, if a call of a shell starts one."""
+    from bylaw.hosts.hooks.protect.shell_waiting import waiting_program  # noqa: PLC0415 - of Codex
+
     for key in COMMANDS if SHELL in call.also else ():
         found = waiting_program(_text(call.args.get(key)), ShellStart(folder, root, os.environ))
         if found:
