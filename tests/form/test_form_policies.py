@@ -307,6 +307,20 @@ class TestACommandPolicyAndThenAPromptPolicyOnTheSameFile:
         assert world.asked.count(("changes", "base")) == 2
         assert_replays(session)
 
+    def test_what_failed_before_is_told_in_the_last_round_too(self):
+        """Its rule stands before the one that brings a second round."""
+        world = World({"a.py": "x"}, formatted=lambda text: text + "x")
+        session = driven(world, *FORMAT, *command_policy("tidy", ".md"))
+        session.submit(AgentStop())
+        world.files["b.md"] = "y"
+        stop = session.submit(AgentStop())
+
+        assert stop.verdict is Verdict.ALLOW
+        assert stop.trace == [("fmt", "guard_false"), ("tidy", "fired")]
+        [again] = stop.caused
+        assert again.reasons == [("fmt", "fmt failed"), ("tidy", "tidy failed")]
+        assert_replays(session)
+
     def test_without_a_command_to_run_round_1_is_the_last(self):
         world = World({"a.py": "x"})
         session = driven(world, *FORMAT, *REVIEW)

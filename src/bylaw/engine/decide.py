@@ -1,6 +1,7 @@
 """Books × Session × Event → Decision | Needs: the definition of what Bylaw decides.
 
-One pass over the groups in visiting order. A rule is asked in four steps, live → limits → gates →
+One pass over the groups in visiting order, a second one if it turns out late that the event comes
+again: see `_read`. A rule is asked in four steps, live → limits → gates →
 guard, and what was found is written down; when it fires, its verdict, reason and finished steps
 are computed at once. Nothing outside the arguments is read and nothing outside is changed.
 """
@@ -25,7 +26,7 @@ from bylaw.model.rule import NO_LIMITS, Gate, Rounds, Rule, Visited
 from bylaw.model.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bylaw.engine.index import Bucket, Candidates, RuleSet
     from bylaw.model.decision import Need, TraceLine
@@ -60,10 +61,8 @@ def decide_observed(rules: RuleSet, observed: Session, event: Event) -> Decision
 
 def deliberate(rules: RuleSet, observed: Session, event: Event) -> Decision | Needs:
     """The slow path, rule by rule with a full trace: what the fast path must agree with."""
-    deliberation = _Deliberation(View.of(observed, event), _ask)
-    for candidates in rules.candidates(event):
-        deliberation.read(candidates)
-    return deliberation.gathered.answer(observed, event)
+    gathered = _read(rules.candidates(event), View.of(observed, event), _ask)
+    return gathered.answer(observed, event)
 
 
 def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[TraceLine, ...]:
@@ -73,35 +72,56 @@ def _trace(bucket: Bucket, held: int, observed: Session, event: Event) -> tuple[
     def answer(rule: Rule, _: View) -> Match | None:
         return _NO_VALUES if id(rule) in holding else None
 
-    deliberation = _Deliberation(View.of(observed, event), answer)
-    for candidates in bucket.groups:
-        deliberation.read(candidates)
-    decision = deliberation.gathered.answer(observed, event)
+    decision = _read(bucket.groups, View.of(observed, event), answer).answer(observed, event)
     assert isinstance(decision, Decision), "a guard that needs facts has no fast path"
     return decision.trace
 
 
 def _decide_held(bucket: Bucket, held: int, view: View, trace: tuple[TraceLine, ...]) -> Decision:
     """Decide with the rules whose guards are known to hold."""
-    deliberation = _Deliberation(view, lambda _rule, _view: _NO_VALUES, tracing=False)
-    for candidates in bucket.chosen(held):
-        deliberation.read(candidates)
-    return deliberation.gathered.decision(view.session, view.event, trace)
+    gathered = _read(bucket.chosen(held), view, lambda _rule, _view: _NO_VALUES, tracing=False)
+    return gathered.decision(view.session, view.event, trace)
+
+
+def _read(groups: Iterable[Candidates], view: View, ask: Ask, *, tracing: bool = True) -> Gathered:
+    """Read all groups; a rule of the last round counts for nothing if this is not the last one.
+
+    Whether it is, only those rules say that bring another; they may stand behind it.
+    """
+    groups = tuple(groups)
+    found = _Deliberation(view, ask, Gathered(tracing=tracing))
+    found.read_all(groups)
+    if found.spoke_for_the_last and found.is_first_of_two:
+        known = Gathered(tracing=tracing, comes_again=True)
+        found = _Deliberation(View.of(view.session, view.event), ask, known)
+        found.read_all(groups)
+    return found.gathered
 
 
 class _Deliberation:
     """The state of one call: the view, and what was found so far."""
 
-    def __init__(self, view: View, ask: Ask, *, tracing: bool = True) -> None:
+    def __init__(self, view: View, ask: Ask, gathered: Gathered) -> None:
         self.view = view
-        self.gathered = Gathered(tracing=tracing)
+        self.gathered = gathered
         self.ask = ask
+        self.spoke_for_the_last = False
         self.disabled = frozenset(view.event.facts.disabled or ())
         self.halted = False
         self.visited: list[Visited] | None = None
         self.lacking: dict[int, bool] = {}
 
-    def read(self, candidates: Candidates) -> None:
+    @property
+    def is_first_of_two(self) -> bool:
+        """Whether it is known by now that the event comes again."""
+        return self.gathered.comes_again and self.view.event.round == 1
+
+    def read_all(self, groups: Iterable[Candidates]) -> None:
+        """Read groups in their order."""
+        for candidates in groups:
+            self._read_group(candidates)
+
+    def _read_group(self, candidates: Candidates) -> None:
         """Read one group, once or line by line; the first halt ends it."""
         procedure = candidates.group.procedure
         spending = Spending(procedure)
@@ -208,6 +228,8 @@ class _Deliberation:
         self.view.slate = firing.slate
         if firing.verdict is Verdict.HALT:
             self.halted = True
+        if firing.rule.on.rounds is Rounds.LAST:
+            self.spoke_for_the_last = True
         if self.visited is not None:
             ops = tuple(step.op for step in firing.steps)
             self.visited.append(Visited(firing.rule, firing.result, (), ops))
@@ -223,8 +245,7 @@ class _Deliberation:
             return False
         if rule.on.main_agent and not self.view.event.by_main_agent:
             return False
-        in_first_of_two = self.gathered.comes_again and self.view.event.round == 1
-        return not in_first_of_two or rule.on.rounds is not Rounds.LAST
+        return rule.on.rounds is not Rounds.LAST or not self.is_first_of_two
 
 
 def _ask(rule: Rule, view: View) -> Match | None:

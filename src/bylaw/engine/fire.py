@@ -113,7 +113,7 @@ def _act(firing: Firing, view: View, match: Match, spending: Spending) -> None:
     gave = firing.steps or firing.verdict is not Verdict.ALLOW or firing.broken
     # CM-A10: to end the group is a decision, and no budget keeps a rule from it.
     fired = gave or rule.last
-    firing.refused = _is_refused(firing, view)
+    firing.refused = bool(view.event.cause) and _is_refused(firing, view)
     if not fired and (skipped or spared):
         # CM-A14: a rule of which nothing remains has not fired.
         firing.result = TraceResult.BUDGET if skipped else TraceResult.SUPPRESSED

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Answer(Struct):
     """An event as it was recorded, its decision, how its steps ended, and what it caused.
 
-    `verdict` and `deciding` are what the host answers with: of the stronger round.
+    `verdict` and `deciding` are what the host answers with: of the stronger round, of two that are
+    as strong the second, which knows what commands did.
     `problem` says why nothing could be recorded, if so.
     """
 
@@ -42,7 +43,7 @@ class Answer(Struct):
     @property
     def deciding(self) -> Decision:
         """The decision of the round whose verdict stands."""
-        if self.again and self.again.verdict > self._own:
+        if self.again and self.again.verdict >= self._own:
             return self.again.deciding
         return self.decision
 
