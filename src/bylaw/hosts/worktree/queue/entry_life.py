@@ -3,6 +3,7 @@
     nothing → queued, skipped        queued → passed, failed, skipped
     failed → skipped (a promise: it may be skipped)
     passed, failed, skipped → queued, skipped, but only when the content is another one: a new life
+    passed → passed, of a policy without a command, when commands made another content of it
 
 Everything else leaves the entry as it is.
 """
