@@ -65,8 +65,9 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `shown` says how often a stop was blocked with it, `result` what its command said when it
     failed, `interrupted` that the process died which ran it. In the second round of a stop,
-    `tried_now` says that the first one ran its command, and `stood_before` that it was closed on
-    what its files held before commands changed them.
+    `tried_now` says that the first one ran its command, where `result` may say why that could not
+    be done, and `stood_before` that it was closed on what its files held before commands changed
+    them.
     """
 
     policy: str

@@ -491,7 +491,8 @@ def test_bug_18_the_folder_that_a_client_tells_counts(project):
 
 
 def test_bug_19_all_runs_are_kept(project):
-    project.command("lint", 'echo "saw $1"; test "$1" != src/b.py || exit 3')
+    script = 'echo "saw $1"; echo "of $1" >&2; test "$1" != src/b.py || exit 3'
+    project.command("lint", script)
     for name in ("a", "b", "c"):
         project.write(f"src/{name}.py")
 
@@ -501,8 +502,12 @@ def test_bug_19_all_runs_are_kept(project):
     said = entry["action_result"]
     assert (code, "exit code 3" in output) == (1, True)
     assert (said["exit_code"], said["stdout"]) == (3, "saw src/b.py\n")
-    runs = [(run["argv"][-1], run["exit_code"]) for run in said["runs"]]
-    assert runs == [("src/a.py", 0), ("src/b.py", 3), ("src/c.py", 0)]
+    runs = [(run["exit_code"], run["stdout"], run["stderr"]) for run in said["runs"]]
+    assert runs == [
+        (0, "saw src/a.py\n", "of src/a.py\n"),
+        (3, "saw src/b.py\n", "of src/b.py\n"),
+        (0, "saw src/c.py\n", "of src/c.py\n"),
+    ]
 
 
 def test_bug_19_a_time_out_is_no_exit_code(project):

@@ -400,7 +400,15 @@ class TestHostile:
         said = self.failed(world, "sh:kill -9 $$")
         assert said["reason"] == "`sh tidy.sh a.py`: killed by SIGKILL"
 
-    @pytest.mark.parametrize("how", ['rm "$1"', 'mv "$1" "$1.old"'])
+    @pytest.mark.parametrize(
+        "how",
+        [
+            'rm "$1"',
+            'mv "$1" "$1.old"',
+            'mv "$1" "$1.old"; ln -s "$1.old" "$1"',
+            'rm "$1"; mkdir "$1"; echo x > "$1/y"',
+        ],
+    )
     def test_one_that_removes_its_file(self, world, how):
         (world.root / "a.py").unlink()
         world.repository.write("old.py", "new\n")
@@ -486,6 +494,14 @@ class TestTrust:
         world.trust = Trust.for_one_run
         world.stop()
         assert (world.held()["status"], world.ran) == ("passed", ["a.py"])
+
+    def test_what_nobody_trusts_waits_whatever_else_is_wrong(self, world):
+        world.trust = lambda: Trust(TrustState.UNTRUSTED, "nobody has trusted it")
+        world.repository.git("add", "a.py")
+        (world.root / "a.py").unlink()
+
+        assert world.command("sh:true").stop().verdict is Verdict.ALLOW
+        assert world.held()["status"] == "queued"
 
     def test_trust_that_ends_between_the_runs(self, world):
         # Asked before anything is looked at, and right before each start.

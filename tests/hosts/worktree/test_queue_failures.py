@@ -13,6 +13,7 @@ from stopping import World
 from bylaw.hosts.worktree.queue import queue as module
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop
+from bylaw.model.verdict import Verdict
 from bylaw.model.vocabulary import EffectStatus
 
 QUEUE = ".deepwork/tmp/policy/queue"
@@ -104,10 +105,19 @@ class TestWriting:
         world = World(tmp_path).command("sh:true")
         world.repository.write("a.py", "a\n")
         monkeypatch.setattr("bylaw.runtime.state_folder.briefly_locked", failing(ENOSPC))
-        world.stop()
+        stop = world.stop()
 
         said = [one.result["error"] for one in world.effects if "error" in (one.result or {})]
-        assert said[0] == "cannot use `.bylaw/state`: No space left on device"
+        why = "cannot use `.bylaw/state`: No space left on device"
+        assert said[0] == why
+        # Nobody knows whether the policy holds, so the stop is refused.
+        assert stop.verdict is Verdict.DENY
+        told = f"tidy: its command could not be run, and is tried again: {why}"
+        assert [one.text for one in stop.decision.reasons] == [told]
+        assert world.held()["status"] == "queued"
+        monkeypatch.undo()
+        assert world.stop().verdict is Verdict.ALLOW
+        assert world.held()["status"] == "passed"
 
     def test_what_cannot_be_removed_is_told(self, folder, monkeypatch):
         folder.write()

@@ -43,6 +43,7 @@ class PolicyState(StrEnum):
 
     VIOLATED = "violated"
     FAILED = "failed"
+    NOT_RUN = "not_run"
     INTERRUPTED = "interrupted"
     SATISFIED = "satisfied"
     ANSWERED = "answered"
@@ -219,9 +220,8 @@ class Judge:
     def _stands(self, view: View) -> PolicyStanding:
         case = self.case(view)
         closing = tuple(self._outdated(view, case))
-        failed = self._failed_now(view)
-        if failed is not None:
-            return PolicyStanding(PolicyState.FAILED, case, failed, closing)
+        for became, tried in self._tried_now(view):
+            return PolicyStanding(became, case, tried, closing)
         if not case.hash:
             return PolicyStanding(PolicyState.GONE, closing=closing) if closing else _IDLE
         entry = view.fact(Need(NeedName.ENTRIES, case.hash))
@@ -229,13 +229,13 @@ class Judge:
         state = state_of(self.policy, case, entry) or (PolicyState.GONE if closing else None)
         return PolicyStanding(state, case, entry, closing)
 
-    def _failed_now(self, view: View) -> Entry | None:
-        """What failed in this stop, whatever commands made of its files since (DW-A46)."""
-        if self.policy.action is None:
-            return None
-        entries = self.open_entries(view).values()
-        failed = (one for one in entries if one.status is EntryStatus.FAILED and one.tried_now)
-        return next(failed, None)
+    def _tried_now(self, view: View) -> Iterator[tuple[PolicyState, Entry]]:
+        """What went wrong in this stop, whatever commands made of its files since (DW-A46)."""
+        for entry in self.open_entries(view).values() if self.policy.action else ():
+            if entry.tried_now and entry.status is EntryStatus.FAILED:
+                yield PolicyState.FAILED, entry
+            elif entry.tried_now and entry.result:
+                yield PolicyState.NOT_RUN, entry
 
     def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
         """Queued entries about something that is no longer so (DW-A18), or was interrupted."""

@@ -31,6 +31,7 @@ from bylaw.dialects.file_policies.steps import (
     Shows,
     Skips,
     TellsFailure,
+    TellsNotRun,
     TellsUnknown,
     Writes,
 )
@@ -123,6 +124,7 @@ class _Lowering:
             yield self._run(self.policy.action)
             yield self._interrupted()
             yield self._failed()
+            yield self._not_run()
         yield self._satisfied()
         yield self._gone()
         yield self._promised()
@@ -170,6 +172,11 @@ class _Lowering:
         steps = (self._closes, Emits(self.policy))
         reason = TellsFailure(self.policy)
         return self._stands(PolicyState.FAILED, _LAST, steps, Judgement(Verdict.DENY, reason))
+
+    def _not_run(self) -> Rule:
+        """Its entry stays queued, so the next stop tries it again."""
+        reason = TellsNotRun(self.policy)
+        return self._stands(PolicyState.NOT_RUN, _LAST, (), Judgement(Verdict.DENY, reason))
 
     def _satisfied(self) -> Rule:
         steps = (self._closes, Skips(self.policy), Emits(self.policy, EntryStatus.SKIPPED))

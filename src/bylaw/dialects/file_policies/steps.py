@@ -207,6 +207,17 @@ class TellsFailure(Struct, frozen=True):
         return "\n".join([f"{self.policy.title}: {_line(first)}", *lines, f"{how}; {again}"])
 
 
+class TellsNotRun(Struct, frozen=True):
+    """The reason of a command that could not even be run: nothing that an agent says helps."""
+
+    policy: WrittenPolicy
+
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
+        """The finished text."""
+        why = _line(bound_of(match).result)
+        return f"{self.policy.title}: its command could not be run, and is tried again: {why}"
+
+
 class TellsUnknown(Struct, frozen=True):
     """The reason of a policy that cannot be judged."""
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.stable_runs import Ran
     from bylaw.model.effects import CommandRun
     from bylaw.model.values import JSON
+    from bylaw.runtime.watched.result import CommandResult
 
 MAX_NAMED = 100  # files, and runs, in a result; no run that failed is left out
-MAX_STREAM = 64 << 10  # characters of all runs that failed, if there are several
+MAX_STREAM = 64 << 10  # characters of several runs in one stream
 LEAST_STREAM = 512  # of each of them
 STREAMS = ("result", "stderr")
 BY_ANOTHER = "another process has just run it"
@@ -68,11 +69,16 @@ def _streams(ran: Ran, steps: list[CommandRun], key: str) -> str:
     said = {step: ran.runs[step][-1].as_json() for step in steps if ran.runs[step]}
     if len(steps) == 1:
         return "".join(str(one[key]) for one in said.values())
-    each = max(MAX_STREAM // len(steps), LEAST_STREAM)
+    each = _room(len(steps))
     written = {step: str(one[key]).removesuffix("\n") for step, one in said.items()}
     return "".join(
         f"$ {join(ran.argv(step))}\n{_end(text, each)}\n" for step, text in written.items() if text
     )
+
+
+def _room(runs: int) -> int:
+    """How many characters there are for each of several runs."""
+    return max(MAX_STREAM // runs, LEAST_STREAM)
 
 
 def _end(text: str, most: int) -> str:
@@ -117,9 +123,21 @@ def _in_short(ran: Ran, step: CommandRun, redacted: Callable[[str], str]) -> dic
     short: dict[str, JSON] = {"argv": [*ran.argv(step)], "times": len(results)}
     if results:
         short["exit_code"] = results[-1].exit_code
+        short |= _own_streams(ran, results[-1], redacted)
     if changed := ran.of_one(step, ran.changed):
         short["changed"] = [*changed[:MAX_NAMED]]
     if not failure:
         return short
     said = last_lines(results[-1].stderr.text or results[-1].stdout.text) if results else []
     return short | {"error": redacted(failure), "said": [redacted(line) for line in said]}
+
+
+def _own_streams(
+    ran: Ran, result: CommandResult, redacted: Callable[[str], str]
+) -> dict[str, JSON]:
+    """What one of several runs wrote; what the only one did stands in the result itself."""
+    if len(ran.runs) == 1:
+        return {}
+    written = {"stdout": result.stdout.text, "stderr": result.stderr.text}
+    room = _room(len(ran.runs))
+    return {name: redacted(_end(text, room)) for name, text in written.items() if text}

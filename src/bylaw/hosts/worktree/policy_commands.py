@@ -121,6 +121,16 @@ class PolicyCommands(Struct):
             return outcome_by_another(self._found)
         return StepOutcome(EffectStatus.FAILED, {"error": self._found})
 
+    @property
+    def unable(self) -> str:
+        """Why the last commands could not be seen to; empty if it is known what became of them."""
+        return self._found if isinstance(self._found, str) and self._found != INTERRUPTED else ""
+
+    @property
+    def may_have_run(self) -> bool:
+        """Whether the last commands, or those of another process, may have changed anything."""
+        return not isinstance(self._found, Ran) or self._found.started
+
     def knows(self, due: Due, event: Event) -> bool:
         """Whether the commands of this plan were seen to here, and its entry with them."""
         return self._key == plan_key(due, event)

@@ -68,8 +68,9 @@ class FilePolicies:
         self._wants_abandoned = False
         self._may_run = False
         self._has_run = False
-        # Of the stop that is judged: the hashes for which commands ran, and what was changed first.
-        self._tried: set[str] = set()
+        # Of the stop that is judged: the hashes for which commands ran, with why that could not be
+        # done, if so; and what was changed first.
+        self._tried: dict[str, str] = {}
         self._first: Changes | None = None
         self._tree: WorkTree | None = None
         self._commands: PolicyCommands | None = None
@@ -190,7 +191,7 @@ class FilePolicies:
         if is_first and event.round <= 1:
             self.tree.forget()
             self.tree.may_run = self._may_run
-            self._tried, self._first = set(), None
+            self._tried, self._first, self.unknown = {}, None, ""
         elif is_first and self._has_run:
             self.tree.take_in_commands()
         self._has_run = self._has_run and not is_first
@@ -228,6 +229,7 @@ class FilePolicies:
         return replace(
             entry.fact,
             tried_now=entry.trigger_hash in self._tried,
+            result=entry.fact.result or self._tried.get(entry.trigger_hash, ""),
             stood_before=was_closed_on(entry, self._first),
         )
 
@@ -262,12 +264,13 @@ class FilePolicies:
     def _run(self, due: Due, event: Event) -> StepOutcome:
         from bylaw.hosts.worktree.policy_commands import own_entry  # noqa: PLC0415 - see above
 
-        outcome = self._ready_commands().perform(due, event)
-        entry = own_entry(due.plan)
-        self._tried |= {entry.hash} if entry else set()
-        self._has_run = self._has_run or outcome.status is not EffectStatus.REFUSED
-        if outcome.status is EffectStatus.REFUSED:
-            why = as_text(outcome.says(OutcomePart.ERROR))
+        commands = self._ready_commands()
+        outcome = commands.perform(due, event)
+        if entry := own_entry(due.plan):
+            self._tried[entry.hash] = commands.unable
+        self._has_run = self._has_run or commands.may_have_run
+        why = as_text(outcome.says(OutcomePart.ERROR))
+        if outcome.status is EffectStatus.REFUSED or commands.unable:
             self._tell(f"the command of `{due.plan.rule}` was not run: {why}")
         return outcome
 

@@ -11,6 +11,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from shlex import join
+from stat import S_IFMT
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,15 @@ TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
 class Ran(Struct, frozen=True):
     """What became of the commands of a policy: of each its runs, none if it was not started.
 
-    `changed` are the files that the first run changed, `changed_again` those that the second did.
-    `gone` are files that a command was to work on and that are not there any more. `refused` says
-    why nothing was run at all.
+    `changed` are the files that the first run changed, `changed_again` those that the second did,
+    by `restless`. `gone` are files that a command was to work on and that are not there any more,
+    or something else is. `refused` says why nothing was run at all.
     """
 
     runs: Mapping[CommandRun, tuple[CommandResult, ...]]
     changed: tuple[str, ...] = ()
     changed_again: tuple[str, ...] = ()
+    restless: CommandRun | None = None
     gone: frozenset[str] = frozenset()
     refused: str = ""
 
@@ -68,7 +70,7 @@ class Ran(Struct, frozen=True):
         gone = sorted(self.gone.intersection(step.files))
         if gone:
             return f"`{gone[0]}` is gone: the command removed or renamed it"
-        if self.changed_again and step == self._restless():
+        if self.changed_again and step == self.restless:
             first, *others = self.changed_again
             more = f" and {len(others)} more" if others else ""
             return f"`{first}`{more} changed again when the command ran a second time"
@@ -107,15 +109,16 @@ class Ran(Struct, frozen=True):
         return bool(results) and all(one.refusal is Refusal.UNTRUSTED for one in results)
 
     @property
+    def started(self) -> bool:
+        """Whether anything was started."""
+        results = [result for results in self.runs.values() for result in results]
+        return any(one.refusal is None for one in results)
+
+    @property
     def touched(self) -> tuple[str, ...]:
         """What was changed beside the files that the commands were to work on (DW-A23)."""
         own = {path for step in self.runs for path in step.files}
         return tuple(sorted({*self.changed, *self.changed_again} - own))
-
-    def _restless(self) -> CommandRun:
-        """Whose file it was that changed again; nobody knows who changed any other."""
-        found = (step for step in self.runs if set(self.changed_again).intersection(step.files))
-        return next(found, next(iter(self.runs)))
 
 
 def policy_words(uid: str) -> str:
@@ -140,12 +143,14 @@ class _Count:
 def nothing_run(steps: Sequence[CommandRun], uid: str, runner: CommandRunner) -> Ran | None:
     """Why none of the commands can be run, if so: nothing can change, so nobody has to look."""
     steps = tuple(dict.fromkeys(steps))
-    if len(steps) > MAX_RUNS:
-        return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
-    if absent := _absent(steps, runner.root):
-        return Ran(dict.fromkeys(steps, ()), refused=NOT_THERE.format(min(absent)))
+    # Trust comes first: what nobody trusts waits, whatever else is wrong with it.
     if refused := runner.refusals(steps, uid):
         return Ran({step: (result,) for step, result in zip(steps, refused, strict=True)})
+    if len(steps) > MAX_RUNS:
+        return Ran(dict.fromkeys(steps, ()), refused=TOO_MANY)
+    absent = [path for path, kind in _kinds(steps, runner.root).items() if kind is None]
+    if absent:
+        return Ran(dict.fromkeys(steps, ()), refused=NOT_THERE.format(min(absent)))
     return None
 
 
@@ -163,6 +168,7 @@ def run_and_check_stable(
     nothing can have changed since.
     """
     steps, words = tuple(dict.fromkeys(steps)), policy_words(uid)
+    kinds = _kinds(steps, runner.root)
     before = drift() if before is None else before
     first = _side_by_side(steps, uid, runner, _Count(words, len(steps), show))
     show(f"{words}: looking at what it changed")
@@ -170,7 +176,7 @@ def run_and_check_stable(
     ran = Ran(
         {step: (result,) if result else () for step, result in zip(steps, first, strict=True)},
         changed=_differing(before, between),
-        gone=_absent(steps, runner.root),
+        gone=frozenset(path for path, _ in kinds.items() - _kinds(steps, runner.root).items()),
     )
     must_show_it = any(step.check_idempotent for step in steps)
     if ran.failed or not ran.changed or not must_show_it:
@@ -181,7 +187,10 @@ def run_and_check_stable(
         step: tuple(result for result in results if result)
         for step, *results in zip(steps, first, second, strict=True)
     }
-    return replace(ran, runs=runs, changed_again=_differing(between, drift()))
+    changed_again = _differing(between, drift())
+    return replace(
+        ran, runs=runs, changed_again=changed_again, restless=_restless(steps, changed_again)
+    )
 
 
 def _side_by_side(
@@ -235,8 +244,20 @@ def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str
     return tuple(sorted({path for path, _ in before.items() ^ after.items()}))
 
 
-def _absent(steps: Sequence[CommandRun], root: str) -> frozenset[str]:
-    """The files to work on that are not there."""
+def _restless(steps: Sequence[CommandRun], changed_again: Sequence[str]) -> CommandRun:
+    """Whose file it was that changed again; nobody knows who changed any other."""
+    changed = frozenset(changed_again)
+    return next((step for step in steps if changed.intersection(step.files)), steps[0])
+
+
+def _kinds(steps: Sequence[CommandRun], root: str) -> dict[str, int | None]:
+    """What the files to work on are, a file, a link or a folder; None for those that are not."""
     paths = {path for step in steps for path in step.files}
-    there = os.path.lexists
-    return frozenset(path for path in paths if not there(as_bytes(f"{root}/{file_path(path)}")))
+    return {path: _kind(as_bytes(f"{root}/{file_path(path)}")) for path in paths}
+
+
+def _kind(path: bytes) -> int | None:
+    try:
+        return S_IFMT(os.lstat(path).st_mode)
+    except OSError:
+        return None

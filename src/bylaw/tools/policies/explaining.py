@@ -61,6 +61,7 @@ class Says(StrEnum):
 _SAYS = {
     PolicyState.VIOLATED: Says.FIRES,
     PolicyState.FAILED: Says.FAILED,
+    PolicyState.NOT_RUN: Says.FAILED,
     PolicyState.INTERRUPTED: Says.FAILED,
     PolicyState.SATISFIED: Says.NOTHING_TO_RUN,
 }

@@ -36,8 +36,8 @@ class ActionResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What evaluating gave (DW-070, DW-A16).
 
     Of a command: the first run that failed, else the first; the streams are those of all that
-    failed, and `runs` are all of them in short. `reason` says what failed, `touched` which other
-    files than its own were changed (DW-A23).
+    failed, and `runs` are all of them in short, with what each wrote. `reason` says what failed,
+    `touched` which other files than its own were changed (DW-A23).
     """
 
     type: Literal["prompt", "command"]
