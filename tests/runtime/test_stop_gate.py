@@ -113,7 +113,14 @@ def test_a_block_of_others_counts_as_one_of_ours():
     stops = [gate.stop(*reasons("p"), of_others=1) for _ in range(2)]
 
     assert [demanded(one) for one in stops] == [["p"], None]
-    assert "after 2 blocks: `p`;" in stops[1].warnings[0]
+    assert "after 1 block: `p`;" in stops[1].warnings[0]
+
+
+def test_a_block_of_others_lets_nothing_through_that_was_never_told():
+    gate = Gate(max_blocks=1)
+    stops = [gate.stop(*reasons("p"), of_others=1) for _ in range(2)]
+
+    assert [demanded(one) for one in stops] == [["p"], None]
 
 
 def test_blocks_in_a_row_end_for_all_each_with_its_own_count():

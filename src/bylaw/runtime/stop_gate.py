@@ -84,11 +84,15 @@ def judged_stop(
 def _over(
     known: Iterable[BlockedStop], max_blocks: int, blocks_before: BlocksBefore
 ) -> Iterator[tuple[str, int]]:
-    """The violations that block no more, each with the number of blocks."""
+    """The violations that block no more, each with the number of blocks.
+
+    Those of others count only for what we have told the agent, and not in that number.
+    """
     for stop in known:
         # This stop is counted already; where it is let through, it is taken back.
-        before = stop.times - 1 + blocks_before.of_others
-        if before >= max_blocks:
+        before = stop.times - 1
+        of_others = blocks_before.of_others if before else 0
+        if before + of_others >= max_blocks:
             yield stop.digest, before
         elif blocks_before.in_a_row >= MAX_IN_A_ROW:
             yield stop.digest, blocks_before.in_a_row
