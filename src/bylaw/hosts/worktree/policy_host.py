@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bylaw.model.facts import Changes, Entry, Facts
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.needs import Gatherers
-    from bylaw.runtime.performing import Performer, Performers
+    from bylaw.runtime.performing import Performers
     from bylaw.runtime.policy_settings import OutputMode
     from bylaw.runtime.settings.tables import CommandSettings
     from bylaw.runtime.trust import Trust
@@ -106,13 +106,12 @@ class FilePolicies:
     @property
     def performers(self) -> Performers:
         """One method an effect."""
-        methods: Performers = {
+        return {
             Op.ENTRY_WRITE: self._write,
             Op.COMMAND_RUN: self._run,
             Op.PROMPT_SHOW: self._show,
             Op.BASELINE_CAPTURE: self._capture,
         }
-        return {op: _errors_as_outcomes(method) for op, method in methods.items()}
 
     def output_mode(self) -> OutputMode:
         """How an agent is told of policies here."""
@@ -293,13 +292,3 @@ class FilePolicies:
 
 def _is_of_policy(need: Need) -> bool:
     return need.name is NeedName.CHANGES
-
-
-def _errors_as_outcomes(perform: Performer) -> Performer:
-    def performed(due: Due, event: Event) -> StepOutcome:
-        try:
-            return perform(due, event)
-        except (BylawError, ValueError) as problem:
-            return StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
-
-    return performed

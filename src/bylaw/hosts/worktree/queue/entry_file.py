@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, MsgspecError, Struct, UnsetType, json
 
 from bylaw.dialects.file_policies.trigger_hash import HASH_DIGITS, trigger_hash
+from bylaw.model.errors import BylawError
 from bylaw.model.facts import Entry
 from bylaw.model.values import JSON, Count
 from bylaw.model.vocabulary import EntryStatus
@@ -119,13 +120,13 @@ def file_name(hash_: str, status: EntryStatus) -> str:
 
 
 def entry_bytes(entry: QueueEntry) -> bytes:
-    """What the file of an entry holds; ValueError if that is too much, or no text."""
+    """What the file of an entry holds; BylawError if that is too much, or no text."""
     try:
         data = json.format(json.encode(entry), indent=2) + b"\n"
     except UnicodeEncodeError:
-        raise ValueError("a name in it is no UTF-8") from None
+        raise BylawError("a name in it is no UTF-8") from None
     if len(data) > MAX_ENTRY_BYTES:
-        raise ValueError(f"it would be larger than {MAX_ENTRY_BYTES:,} bytes")
+        raise BylawError(f"it would be larger than {MAX_ENTRY_BYTES:,} bytes")
     return data
 
 
