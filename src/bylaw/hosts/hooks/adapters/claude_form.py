@@ -49,10 +49,9 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     """How one client differs: its events, tools, further fields, and where context is taken.
 
     `separator` stands between server and tool in names of MCP tools, `tokens` is the field that
-    says how large the context is. `result` is the field with what a subagent said last, of a
-    client that names the transcript of the main agent there, `parent` that with the session of the
-    agent that started a subagent. A prompt that begins with one of `announces` is the client's own,
-    such as what a task in the background says.
+    says how large the context is. `result` is the field with what a subagent said last, `parent`
+    that with the session of the agent that started a subagent. A prompt that begins with one of
+    `announces` is the client's own, such as what a task in the background says.
     """
 
     moments: Mapping[str, Moment]
@@ -61,7 +60,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     known: frozenset[str] = KNOWN
     separator: str = ""
     tokens: str = ""
-    result: str = ""
+    result: str = "last_assistant_message"
     parent: str = ""
     announces: tuple[str, ...] = ("<task-notification>",)
 
@@ -87,7 +86,8 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
             agent=agent or ("subagent" if is_sub else ""),
             text=self._text(moment, payload),
             call=self._call(name, moment, payload),
-            transcript=self._transcript(moment, payload),
+            # That of the main agent does not hold what a subagent said.
+            transcript=text(payload, "agent_transcript_path" if is_sub else "transcript_path"),
             again=flag(payload, "stop_hook_active"),
             tokens=whole(payload, self.tokens) if self.tokens else None,
             unknown=unknown(payload, self.known),
@@ -101,14 +101,8 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     def _text(self, moment: Moment, payload: Payload) -> str | None:
         if moment is Moment.PROMPT:
             return prompted(payload, "prompt")
-        is_result = self.result and moment is Moment.SUBAGENT_STOP
-        return said(payload, self.result if is_result else "last_assistant_message")
-
-    def _transcript(self, moment: Moment, payload: Payload) -> str:
-        if moment is not Moment.SUBAGENT_STOP:
-            return text(payload, "transcript_path")
-        own = text(payload, "agent_transcript_path")
-        return own if own or self.result else text(payload, "transcript_path")
+        is_sub = moment is Moment.SUBAGENT_STOP
+        return said(payload, self.result if is_sub else "last_assistant_message")
 
     def _call(self, name: str, moment: Moment, payload: Payload) -> Call | None:
         if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
