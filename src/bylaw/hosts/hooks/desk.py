@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from bylaw.dialects.base import FixedReason
 from bylaw.dialects.file_policies.promises import promises
+from bylaw.dialects.hook_rules import CHANGED
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.hooks.base import STOPS, Told
@@ -106,12 +107,15 @@ class Desk:
             own = before.of_agent(heard.agent)
             blocks, heard = _blocks_before(heard, own), only_new(heard, own)
             judged = self._judged(heard, session, blocks, said.texts)
-            return self._after(heard, session, judged, said)
+            told = self._after(heard, session, judged, said)
+            self._protected.note_as_seen(session)
+            return told
 
     def _before(self, heard: Heard, session: str) -> None:
         """Tell those who watch, whatever rules will say."""
         if heard.moment is Moment.PROMPT and heard.text and not heard.agent:
             self._protected.changed(session)  # by the person who speaks, so nobody is told
+            self._protected.note_as_seen(session)
         if self._approvals:
             # Also of a call that is refused later: what fails in between may let it run.
             self._for_person_once += self._approvals.hear(heard, session)
@@ -181,8 +185,6 @@ class Desk:
             if isinstance(stamped, AgentStop):
                 return self._stopped(stamped, withheld, blocks, heard)
             answer = self._submit(stamped)
-            if isinstance(stamped, ToolBefore | ToolAfter) and stamped.facts.changed:
-                self._host.for_model += warnings(answer.deciding.reasons)
             if isinstance(stamped, TurnEnd):
                 withheld = objections(answer.deciding.reasons)
             elif isinstance(stamped, GATE_EVENTS) and answer.verdict >= Verdict.ASK:
@@ -201,8 +203,6 @@ class Desk:
         unjudged = self._disk.unjudged if self._disk else ""
         facts = replace(event.facts, withheld=withheld, unjudged=unjudged)
         answer = self._submit(replace(event, facts=facts))
-        if facts.changed:
-            self._host.for_model += warnings(answer.deciding.reasons)
         stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, blocks)
         prompts = self._policies.take_shown()
         if stop.release_records:
@@ -223,7 +223,9 @@ class Desk:
         (answer,) = self._loop.take([event])
         if answer.problem:  # no rule has said so: it is a failure like any other
             raise BylawError(answer.problem)
-        self._host.for_person += warnings(answer.deciding.reasons)
+        reasons = answer.deciding.reasons
+        self._host.for_person += warnings(reasons)
+        self._host.for_model += warnings(one for one in reasons if one.uid == CHANGED)
         return answer
 
     def _stamped(self, event: Event, session: str, heard: Heard) -> Event:
