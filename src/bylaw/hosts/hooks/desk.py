@@ -136,10 +136,11 @@ class Desk:
             notes.forget_blocks()
         if heard.moment in STOPS:
             own = notes.of_agent(heard.agent)
+            blocked = told.refused and self._takes_refusals(heard)
             own.of_others = _blocks_before(heard, own).of_others
-            own.in_a_row += told.refused
+            own.in_a_row += blocked
             own.last_text = digest_of(heard.text) if heard.text else ""
-            note_judged(heard, own, blocked=told.refused)
+            note_judged(heard, own, blocked=blocked)
         self._host.for_person += notes.once(self._for_person_once)
         now = delivered(heard, told, self._host, self._abilities, notes)
         if heard.moment is Moment.STOP:
@@ -159,6 +160,10 @@ class Desk:
 
         host, law = self._host.name, self.settings.law
         return Disk(root, host, rules, configuration, law, self._for_person_once.append)
+
+    def _takes_refusals(self, heard: Heard) -> bool:
+        """Whether the client obeys one at this moment; of a stop, some are only told later."""
+        return heard.moment in self._abilities.denies
 
     def _leaves_alone(self, heard: Heard) -> bool:
         return bool(heard.agent) and not self.settings.hooks.subagents
@@ -215,8 +220,9 @@ class Desk:
 
         texts = demands(stop.decision, prompts, self._policies, self._rules)
         reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
-        # The agent goes on, so a turn begins; notices for it wait until the client has a place.
-        self._submit(self._stamped(TurnStart(), event.session, heard))
+        if self._takes_refusals(heard):
+            # The agent goes on, so a turn begins; notices for it wait until the client has a place.
+            self._submit(self._stamped(TurnStart(), event.session, heard))
         return Told(refused=True, reason=reason)
 
     def _submit(self, event: Event) -> Answer:
