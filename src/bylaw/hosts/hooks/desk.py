@@ -135,7 +135,7 @@ class Desk:
         if heard.moment is Moment.PROMPT and heard.text:
             notes.forget_blocks()
         if heard.moment in STOPS:
-            own = notes.of_agent(heard.agent)
+            own = notes.newest(heard.agent)
             blocked = told.refused and self._takes_refusals(heard)
             own.of_others = _blocks_before(heard, own).of_others
             own.in_a_row += blocked
