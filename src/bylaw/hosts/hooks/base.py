@@ -51,8 +51,9 @@ class Heard(Struct, frozen=True, kw_only=True):
     """One event of a client.
 
     `name` is what the client calls it, `session` its own id, `agent` a subagent's. `parent` is the
-    session that has started this one, if the client says so. `cwd` is where the agent is, `project`
-    the folder that it was started for, empty if the payload does not say.
+    session that has started this one, if the client says so. `cwd` is where the agent is:
+    an adapter leaves it empty if the payload does not say, `handling` does not. `project` is the
+    folder that it was started for, empty if the payload does not say.
     `text` is the prompt, or what the agent said last, None if the client does not say; then it
     stands in the file `transcript`. `grows` says that the text is all that was said since the
     prompt; `judged` is the part of it that was cut off, as it is not new. `again` says that the

@@ -248,9 +248,9 @@ class Desk:
         if call is not None and not may_change_files(call):
             return event
         if isinstance(event, ToolBefore) and call is not None:
-            folder = heard.cwd or "."
-            found = self._protected.before(call, folder)
-            waits = waiting_in(call, folder, self._root) if self._abilities.types_unheard else ""
+            found, waits = self._protected.before(call, heard.cwd), ""
+            if self._abilities.types_unheard:
+                waits = waiting_in(call, heard.cwd, self._root)
             event = replace(event, facts=replace(event.facts, protected=found, waits=waits))
         if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
             self._protected.look_first(session)

@@ -7,7 +7,6 @@ found out by the `Desk`.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
@@ -28,8 +27,8 @@ from bylaw.model.strict_json import JsonError, decode_utf8, read_json, without_h
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.loading import load_root
-from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.root import read_configuration
+from bylaw.runtime.paths import is_folder
+from bylaw.runtime.root import absolute, read_configuration
 from bylaw.runtime.settings.tables import OnFailure
 from bylaw.runtime.trust import trust_of
 
@@ -50,9 +49,10 @@ def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
         _refuse_halves(adapter.read(event, json.loads(written)).call, heard.call)
     if heard.call is not None and heard.moment is Moment.BEFORE_TOOL:
         refuse_lacking(heard.call.tool, heard.call.args, adapter.sorts)
-    if heard.cwd and not os.path.isdir(as_bytes(heard.cwd)):  # noqa: PTH112 - a Path takes no bytes
+    if heard.cwd and not is_folder(heard.cwd):
         raise PayloadError(f"the folder `{heard.cwd}` is not there")
-    return heard
+    # Hooks run where the agent is, which not every payload says.
+    return heard if heard.cwd.startswith("/") else replace(heard, cwd=absolute(heard.cwd or "."))
 
 
 def opens_on_failure(root: str) -> bool:

@@ -31,13 +31,12 @@ def root_of(adapter: Adapter, heard: Heard) -> str:
     project = _named_project(adapter, heard)
     if project:
         return find_root(project)
-    here = heard.cwd or "."
-    found = find_root(here)
+    found = find_root(heard.cwd)
     folder = named_place(STATE)
     if not heard.session or not folder:
         return found
     session = sha256(f"{adapter.name}:{heard.session}".encode("utf-8", "backslashreplace"))
-    return _remembered(f"{folder}/{FOLDER}", session.hexdigest()[:32], here, found)
+    return _remembered(f"{folder}/{FOLDER}", session.hexdigest()[:32], heard.cwd, found)
 
 
 def _named_project(adapter: Adapter, heard: Heard) -> str:
