@@ -56,7 +56,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
 
     moments: Mapping[str, Moment]
     sorts: Mapping[str, Sort]
-    context: frozenset[Moment]
+    takes_context: frozenset[Moment]
     known: frozenset[str] = KNOWN
     separator: str = ""
     tokens: str = ""
@@ -125,26 +125,23 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
 
     def answer(self, heard: Heard, told: Told) -> Output:
         """What the client takes; nothing where there is nothing to say."""
-        said: dict[str, JSON] = {}
+        words: dict[str, JSON] = {}
         if told.for_person:
-            said["systemMessage"] = "\n".join(told.for_person)
-        if told.refused:
-            return refusal({**said, **self._refusal(heard, told.reason)}, told.reason)
-        own = self._own(heard, told)
+            words["systemMessage"] = "\n".join(told.for_person)
+        if told.refused and heard.moment is not Moment.BEFORE_TOOL:
+            return refusal({**words, "decision": "block", "reason": told.reason}, told.reason)
+        own = self._own_words(heard, told)
         if own:
-            said["hookSpecificOutput"] = {"hookEventName": heard.name, **own}
-        return Output(in_json(said) if said else "")
+            words["hookSpecificOutput"] = {"hookEventName": heard.name, **own}
+        if told.refused:
+            return refusal(words, told.reason)
+        return Output(in_json(words) if words else "")
 
-    def _refusal(self, heard: Heard, reason: str) -> dict[str, JSON]:
-        if heard.moment is Moment.BEFORE_TOOL:
-            return {"hookSpecificOutput": _decided(heard.name, "deny", reason)}
-        return {"decision": "block", "reason": reason}
-
-    def _own(self, heard: Heard, told: Told) -> dict[str, JSON]:
-        own: dict[str, JSON] = {}
-        if told.asked:
-            own |= {"permissionDecision": "ask", "permissionDecisionReason": told.reason}
-        if told.for_model and heard.moment in self.context:
+    def _own_words(self, heard: Heard, told: Told) -> dict[str, JSON]:
+        if told.refused:
+            return _decided("deny", told.reason)
+        own = _decided("ask", told.reason) if told.asked else {}
+        if told.for_model and heard.moment in self.takes_context:
             own["additionalContext"] = context(told)
         return own
 
@@ -154,12 +151,8 @@ def result_for_model(result: JSON) -> JSON:
     return result["llmContent"] if isinstance(result, dict) and "llmContent" in result else result
 
 
-def _decided(name: str, decision: str, reason: str) -> dict[str, JSON]:
-    return {
-        "hookEventName": name,
-        "permissionDecision": decision,
-        "permissionDecisionReason": reason,
-    }
+def _decided(decision: str, reason: str) -> dict[str, JSON]:
+    return {"permissionDecision": decision, "permissionDecisionReason": reason}
 
 
 def _status(name: str, moment: Moment, payload: Payload) -> CallStatus | None:
