@@ -2,7 +2,7 @@
 
     payload → read → Heard → (events, decisions) → Told → answer → Output
 
-An adapter is the two functions `read` and `answer` and knows nothing else. Both are pure.
+An adapter is two pure functions, `read` and `answer`, and what must be known of its client besides.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Heard(Struct, frozen=True, kw_only=True):
     folder that it was started for, empty if the payload does not say.
     `text` is the prompt, or what the agent said last, None if the client does not say; then it
     stands in the file `transcript`. `grows` says that the text is all that was said since the
-    prompt; `judged` is the part of it that was cut off, as it is not new. `again` says that the
+    prompt; `old_text` is the part of it that was cut off, as it is not new. `again` says that the
     agent goes on because a stop was blocked.
     `unknown` are fields that we do not know; `passed_over` says that we know the event, and that
     nothing is judged there with intent.
@@ -71,7 +71,7 @@ class Heard(Struct, frozen=True, kw_only=True):
     agent: str = ""
     text: str | None = None
     grows: bool = False
-    judged: str = ""
+    old_text: str = ""
     call: Call | None = None
     transcript: str = ""
     again: bool = False

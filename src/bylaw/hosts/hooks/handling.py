@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.hosts.hooks.base import STOPS, Heard, PayloadError, Told
+from bylaw.hosts.hooks.base import Heard, PayloadError, Told
 from bylaw.hosts.hooks.desk import Desk
 from bylaw.hosts.hooks.fields import text
-from bylaw.hosts.hooks.notes import digest_of, read_notes
 from bylaw.hosts.hooks.reasons import shown
+from bylaw.hosts.hooks.session_names import session_name
 from bylaw.hosts.hooks.subagent_sessions import in_session_of_parent
 from bylaw.hosts.hooks.tool_names import refuse_lacking
-from bylaw.hosts.hooks.transcripts import last_text
 from bylaw.hosts.hooks.unknown_fields import note_unknown
 from bylaw.model.errors import BylawError
-from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.strict_json import JsonError, decode_utf8, read_json, without_halves
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Moment
@@ -81,8 +79,7 @@ def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Outp
         event = [f"event {heard.name}"] if unknown else []
         _keep_unknown(root, adapter, [*event, *heard.unknown])
         return
-    session = f"{adapter.name}:{heard.session or DEFAULT_SESSION}"
-    heard = _with_last_text(heard, root, session)
+    session = session_name(adapter.name, heard.session)
     with ExitStack() as stack:
         desk = Desk(root, adapter.name, stack)
         told = desk.hear(heard, session)
@@ -100,14 +97,6 @@ def _with_log(output: Output, lines: list[str]) -> Output:
     """A log goes where people look for one, behind the reason of a refusal."""
     logged = "".join(f"bylaw: {shown(line)}\n" for line in lines)
     return replace(output, stderr=output.stderr + logged)
-
-
-def _with_last_text(heard: Heard, root: str, session: str) -> Heard:
-    """With what the agent said last, where the client only writes it down."""
-    if heard.moment not in STOPS or heard.text is not None or not heard.transcript:
-        return heard
-    judged_until = read_notes(root, session).read_until.get(digest_of(heard.transcript))
-    return replace(heard, text=last_text(heard.transcript, judged_until=judged_until))
 
 
 def _unknown(adapter: Adapter, heard: Heard) -> str:

@@ -36,13 +36,14 @@ class AgentNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults
 
     `in_a_row` counts ours, `of_others` those that the client says were blocked before. `last_text`
     is the digest of what the agent said at its last stop: a client may write it down later.
-    `judged` and `judged_chars` are about what was judged at a blocked stop, of a text that grows.
+    `judged_digest` and `judged_chars` are about what was judged at a blocked stop, of a text that
+    grows.
     """
 
     in_a_row: int = 0
     of_others: int = 0
     last_text: str = ""
-    judged: str = ""
+    judged_digest: str = ""
     judged_chars: int = 0
 
 
@@ -80,7 +81,7 @@ class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaul
         """A person speaks: whatever was blocked before is over."""
         for one in self.agents.values():
             one.in_a_row = one.of_others = one.judged_chars = 0
-            one.judged = ""
+            one.judged_digest = ""
 
     def has_read(self, transcript: str, until: int) -> None:
         """What comes from now on is new."""

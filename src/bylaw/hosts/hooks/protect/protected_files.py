@@ -72,5 +72,6 @@ class ProtectedFiles:
 
     def note_as_seen(self, session: str) -> None:
         """What the last look found was told."""
-        if self._last is not None:
-            note_as_seen(self._root, session, self._last)
+        last, self._last = self._last, None
+        if last is not None:
+            note_as_seen(self._root, session, last)
