@@ -203,3 +203,24 @@ def test_every_shell_of_claude_is_one(tool):
     call = {"session_id": "s", "tool_name": tool, "tool_input": {"command": "touch ran.txt"}}
 
     assert "shell" in heard("claude", "PreToolUse", call).call.also
+
+
+@pytest.mark.parametrize(
+    ("host", "event", "main", "own"),
+    [
+        ("claude", "SubagentStop", "transcript_path", "agent_transcript_path"),
+        ("codex", "SubagentStop", "transcript_path", "agent_transcript_path"),
+        ("qwen", "SubagentStop", "transcript_path", "agent_transcript_path"),
+        ("droid", "SubagentStop", "transcript_path", ""),
+        ("copilot", "subagentStop", "transcriptPath", ""),
+        ("copilot", "SubagentStop", "transcript_path", ""),
+        ("cursor", "subagentStop", "transcript_path", "agent_transcript_path"),
+    ],
+)
+def test_what_the_main_agent_said_is_not_read_as_words_of_a_subagent(host, event, main, own):
+    payload = {"session_id": "s", main: "/main.jsonl"}
+
+    assert heard(host, event, payload).transcript == ""
+    if own:
+        assert heard(host, event, {**payload, own: None}).transcript == ""
+        assert heard(host, event, {**payload, own: "/own.jsonl"}).transcript == "/own.jsonl"

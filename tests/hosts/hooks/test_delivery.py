@@ -5,7 +5,7 @@ import pytest
 from bylaw.hosts.hooks.base import Heard, Told
 from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.hook_host import HookHost
-from bylaw.hosts.hooks.notes import SessionNotes
+from bylaw.hosts.hooks.notes import MAX_WAITING, SessionNotes, WaitingText
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import ABILITIES
 
@@ -14,11 +14,16 @@ clients = pytest.mark.parametrize("host", ABILITIES)
 moments = pytest.mark.parametrize("moment", [one for one in Moment if one is not Moment.OTHER])
 
 
-def deliver(host, moment, told, notes, for_model=(), for_person=()):
+def deliver(host, moment, told, notes, for_model=(), for_person=(), agent=""):
     said = HookHost(host)
     said.for_model += for_model
     said.for_person += for_person
-    return delivered(Heard(name="x", moment=moment), told, said, ABILITIES[host], notes)
+    heard = Heard(name="x", moment=moment, agent=agent)
+    return delivered(heard, told, said, ABILITIES[host], notes)
+
+
+def texts_that_wait(notes):
+    return [text for _, text in notes.waiting]
 
 
 @clients
@@ -30,7 +35,7 @@ def test_refusal_is_taken_or_told_later(host, moment):
 
     assert told.refused == (moment in ABILITIES[host].denies)
     if not told.refused:
-        assert "no" in (*told.for_model, *told.for_person, *notes.waiting)
+        assert "no" in (*told.for_model, *told.for_person, *texts_that_wait(notes))
 
 
 @clients
@@ -51,12 +56,12 @@ def test_a_text_for_the_model_is_told_now_or_waits(host, moment):
 
     now = moment in ABILITIES[host].for_model
     assert told.for_model == (("remember",) if now else ())
-    assert notes.waiting == ([] if now else ["remember"])
+    assert texts_that_wait(notes) == ([] if now else ["remember"])
 
 
 @clients
 def test_what_waits_is_told_once_at_the_next_moment_that_can(host):
-    notes = SessionNotes(waiting=["before"])
+    notes = SessionNotes(waiting=[WaitingText("", "before")])
 
     first = deliver(host, Moment.AFTER_TOOL, Told(), notes, for_model=["now"])
     second = deliver(host, Moment.AFTER_TOOL, Told(), notes)
@@ -79,13 +84,13 @@ def test_a_warning_is_for_the_person_or_else_for_the_model(host, moment):
         assert not notes.waiting
     else:
         assert not told.for_person
-        assert [*told.for_model, *notes.waiting] == ["careful"]
+        assert [*told.for_model, *texts_that_wait(notes)] == ["careful"]
 
 
 @clients
 @pytest.mark.parametrize("moment", [Moment.STOP, Moment.SUBAGENT_STOP])
 def test_what_blocks_a_stop_brings_the_other_texts_along(host, moment):
-    notes = SessionNotes(waiting=["from before"])
+    notes = SessionNotes(waiting=[WaitingText("", "from before")])
 
     told = deliver(host, moment, Told(refused=True, reason="not yet"), notes, for_model=["and"])
 
@@ -93,7 +98,7 @@ def test_what_blocks_a_stop_brings_the_other_texts_along(host, moment):
         assert told.reason == "not yet\n\nfrom before\n\nand"
         assert notes.waiting == []
     else:
-        assert notes.waiting[:2] == ["from before", "and"]
+        assert texts_that_wait(notes)[:2] == ["from before", "and"]
 
 
 @clients
@@ -103,7 +108,49 @@ def test_a_refused_call_keeps_other_texts_for_later(host):
     told = deliver(host, Moment.BEFORE_TOOL, Told(refused=True, reason="no"), notes, ["a hint"])
 
     assert (told.reason, told.for_model) == ("no", ())
-    assert notes.waiting == ["a hint"]
+    assert texts_that_wait(notes) == ["a hint"]
+
+
+@clients
+def test_what_waits_is_told_to_the_agent_that_it_is_for(host):
+    notes = SessionNotes()
+    refused = Told(refused=True, reason="no")
+    for agent in ("", "a1"):
+        deliver(host, Moment.BEFORE_TOOL, refused, notes, [f"for {agent}"], agent=agent)
+
+    found = [
+        deliver(host, Moment.AFTER_TOOL, Told(), notes, agent=one).for_model
+        for one in ("a2", "a1", "")
+    ]
+
+    assert found == [(), ("for a1",), ("for ",)]
+
+
+@clients
+def test_what_waits_for_a_subagent_that_stops_for_good_is_told_to_the_main_agent(host):
+    notes = SessionNotes()
+    deliver(
+        host, Moment.BEFORE_TOOL, Told(refused=True, reason="no"), notes, ["a hint"], agent="a1"
+    )
+
+    deliver(host, Moment.SUBAGENT_STOP, Told(), notes, ["look again"], agent="a1")
+
+    told = deliver(host, Moment.AFTER_TOOL, Told(), notes)
+    assert told.for_model == ("a hint", "look again")
+    assert notes.waiting == []
+
+
+def test_of_too_many_texts_that_wait_the_newest_are_kept_and_the_person_is_told():
+    notes = SessionNotes()
+    many = [f"{number}" for number in range(MAX_WAITING)]
+    deliver("claude", Moment.STOP, Told(), notes, many, agent="")
+
+    told = deliver(
+        "claude", Moment.PROMPT, Told(refused=True, reason="no"), notes, ["new"], agent="a1"
+    )
+
+    assert told.for_person == ("1 text for the model dropped: too many wait",)
+    assert notes.waiting == [*(("", one) for one in many[1:]), ("a1", "new")]
 
 
 def test_texts_of_rules_cannot_steer_a_terminal():

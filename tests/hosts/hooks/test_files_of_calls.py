@@ -1,7 +1,10 @@
 """Files that calls name: one rule holds in every client, however it writes paths."""
 
+import json
+import subprocess
+
 import pytest
-from called_hooks import Repository
+from called_hooks import COMMAND, Repository
 
 from bylaw.hosts.hooks.named_files import path_below
 
@@ -35,6 +38,28 @@ def test_another_file_of_that_name_is_another_one(repository, path):
     call = {"tool_name": "Write", "tool_input": {"file_path": path, "content": ""}}
 
     assert repository.call("PreToolUse", **call).code == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("../LICENSE", 2), ("LICENSE", 0), ("../guard.chatmd", 2), ("guard.chatmd", 0)],
+)
+@pytest.mark.parametrize("about", [{}, {"cwd": ""}, {"cwd": "."}])
+def test_an_agent_is_where_its_hook_runs_if_the_client_does_not_say(repository, path, code, about):
+    """For rules and for protection alike."""
+    args = {"file_path": path, "content": ""}
+    payload = {**about, "session_id": "s", "tool_name": "Write", "tool_input": args}
+
+    done = subprocess.run(
+        [*COMMAND, "claude", "PreToolUse"],
+        input=json.dumps(payload).encode(),
+        capture_output=True,
+        cwd=repository.root / "src",
+        env=repository.environment,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
 
 
 def test_paths_below_a_folder(tmp_path):

@@ -172,7 +172,8 @@ def test_a_subagents_stop_is_blocked_too_and_named(repository):
 def test_blocks_of_subagents_are_theirs(repository):
     """However many of them were blocked, the main agent is not let go for that."""
     with changing_notes(str(repository.root), "claude:s") as notes:
-        notes.of_agent("a1").in_a_row = notes.of_agent("").in_a_row = MAX_IN_A_ROW - 1
+        for agent in ("a1", ""):
+            notes.newest(agent).in_a_row = MAX_IN_A_ROW - 1
     about = {**SUBAGENT, "stop_hook_active": True, "last_assistant_message": "Done."}
 
     assert repository.call("SubagentStop", **about).code == 2

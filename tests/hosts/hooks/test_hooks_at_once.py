@@ -76,12 +76,21 @@ def test_a_call_does_not_wait_for_a_stop_that_runs_commands(repository, monkeypa
 
 def test_a_text_that_waits_is_told_once(repository):
     with changing_notes(str(repository.root), "claude:s") as notes:
-        notes.wait(["remember this"])
+        notes.keep_for_later("", ["remember this"])
     about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {}}
 
     running = [begun(repository, "PostToolUse", tool_use_id=f"c{n}", **about) for n in range(6)]
 
     assert "".join(ended(one)[1] for one in running).count("remember this") == 1
+
+
+def test_a_text_that_waits_for_the_main_agent_is_not_told_to_a_subagent(repository):
+    with changing_notes(str(repository.root), "claude:s") as notes:
+        notes.keep_for_later("", ["remember this"])
+    about = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {}}
+
+    assert repository.call("PostToolUse", agent_id="a1", **about).stdout == b""
+    assert repository.call("PostToolUse", **about).own["additionalContext"] == "remember this"
 
 
 def test_no_text_is_lost(repository):
@@ -95,7 +104,7 @@ def test_no_text_is_lost(repository):
     assert [ended(one)[0] for one in running] == [2] * 6
 
     with changing_notes(str(repository.root), "claude:s") as notes:
-        assert notes == SessionNotes(waiting=["hint"] * 6)
+        assert notes == SessionNotes(waiting=[("", "hint")] * 6)
 
 
 def test_stops_at_once_are_counted_one_after_the_other(repository):

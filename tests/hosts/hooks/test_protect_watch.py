@@ -1,13 +1,19 @@
 """Protected files that were changed all the same: told, and trusted no longer."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from called_hooks import Repository
 
 from bylaw.cli import main
+from bylaw.hosts.hooks.adapters import adapter_named
+from bylaw.hosts.hooks.handling import heard_from, put_to_rules
 from bylaw.hosts.hooks.protect import watch
+from bylaw.model.errors import BylawError
+from bylaw.runtime import sqlite_file
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.settings.tables import ProtectSettings
 
@@ -90,6 +96,50 @@ def test_what_is_changed_after_the_last_call_is_told_at_the_stop(repository):
     assert b"protected" not in repository.stop().stdout
 
 
+def fail(repository, monkeypatch, event, **fields):
+    """An event that nothing can be recorded of, since another process writes."""
+    monkeypatch.setattr(sqlite_file, "PATIENCE_S", 0.1)
+    adapter = adapter_named("claude")
+    about = {"tool_name": "Bash", "tool_input": {"command": SCRIPT}, "tool_use_id": "c1", **fields}
+    heard = heard_from(adapter, event, repository.payload(event, **about))
+    with closing(sqlite3.connect(repository.root / ".bylaw/state/journal.db")) as journal:
+        journal.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BylawError, match="journal"):
+            put_to_rules(adapter, heard, str(repository.root), print)
+
+
+def test_what_could_not_be_recorded_is_told_the_next_time(repository, monkeypatch):
+    """Nobody has heard of it."""
+    repository.shell(SCRIPT)
+    repository.write(FILE, POLICY.replace("Write", "Or do not write"))
+    fail(repository, monkeypatch, "PostToolUse", tool_response={})
+
+    assert f"though it is protected: `{FILE}`" in ran(repository).own["additionalContext"]
+
+
+def test_the_first_look_counts_also_if_its_event_could_not_be_recorded(repository, monkeypatch):
+    """A gate may be open on failure: what the call changes then is told."""
+    repository.shell(SCRIPT, session="another")
+    fail(repository, monkeypatch, "PreToolUse")
+    repository.write(FILE, POLICY.replace("Write", "Or do not write"))
+
+    assert f"though it is protected: `{FILE}`" in ran(repository).own["additionalContext"]
+
+
+def test_the_model_is_not_told_what_else_the_person_is_warned_of(repository):
+    repository.shell(SCRIPT)
+    ran(repository)
+    repository.write(FILE, "---\ntrigger: [\n---\n")
+
+    warned = repository.stop().answer["systemMessage"]
+    told = repository.call("UserPromptSubmit", prompt="Go on.").own["additionalContext"]
+
+    assert SINCE in warned
+    assert SINCE in told
+    assert "rule does-not-load" in warned
+    assert "rule does-not-load" not in told
+
+
 def test_each_session_is_told(repository):
     for session in ("s", "t"):
         repository.shell(SCRIPT, session=session)
@@ -132,10 +182,39 @@ def test_there_is_an_end_to_what_is_looked_at_which_is_said_and_own_files_come_f
 
     def look():
         paths = Protection(str(root), settings).watched()
-        return watch.changed_since_last_look(str(root), "s", paths, said.append)
+        found = watch.look(str(root), "s", paths, said.append)
+        watch.note_as_seen(str(root), "s", found)
+        return found.changed
 
     assert look() == ()
     for name in files:
         (root / name).write_text("x")
     assert look() == tuple(sorted(f"{root}/{name}" for name in files))
     assert set(said) == {watch.TOO_MANY}
+
+
+def test_hooks_side_by_side_lose_no_change_and_bring_none_back(tmp_path):
+    """Each is told by one of them at least; what was told later stays as it was seen then."""
+    root, files = str(tmp_path), [str(tmp_path / name) for name in "ab"]
+
+    def look():
+        return watch.look(root, "s", files, print)
+
+    def write(*texts):
+        for file, text in zip(files, texts, strict=True):
+            (tmp_path / file).write_text(text)
+
+    write("0", "0")
+    assert look().changed == ()
+    write("1", "0")
+    early = look()
+    write("2", "1")
+    late = look()
+    assert (early.changed, late.changed) == ((files[0],), tuple(files))
+    watch.note_as_seen(root, "s", late)
+    watch.note_as_seen(root, "s", early)
+    assert look().changed == ()
+    (tmp_path / "a").unlink()
+    assert look().changed == look().changed == (files[0],)
+    watch.note_as_seen(root, "s", look())
+    assert look().changed == ()

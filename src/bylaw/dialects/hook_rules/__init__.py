@@ -40,6 +40,7 @@ suffixes: tuple[str, ...] = ()
 common_ending = False
 one_book_per_file = False
 GROUP = "hooks"
+CHANGED = built_in_uid(name, "changed")
 when_broken = WhenBroken(group=GROUP, kinds=(Kind.TOOL_BEFORE,), verdict=Verdict.DENY)
 MAX_NAMED = 5  # files in a reason
 

@@ -2,7 +2,7 @@
 
     payload → read → Heard → (events, decisions) → Told → answer → Output
 
-An adapter is the two functions `read` and `answer` and knows nothing else. Both are pure.
+An adapter is two pure functions, `read` and `answer`, and what must be known of its client besides.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ class Heard(Struct, frozen=True, kw_only=True):
     """One event of a client.
 
     `name` is what the client calls it, `session` its own id, `agent` a subagent's. `parent` is the
-    session that has started this one, if the client says so. `cwd` is where the agent is, `project`
-    the folder that it was started for, empty if the payload does not say.
+    session that has started this one, if the client says so. `cwd` is where the agent is:
+    an adapter leaves it empty if the payload does not say, `handling` does not. `project` is the
+    folder that it was started for, empty if the payload does not say.
     `text` is the prompt, or what the agent said last, None if the client does not say; then it
     stands in the file `transcript`. `grows` says that the text is all that was said since the
-    prompt; `judged` is the part of it that was cut off, as it is not new. `again` says that the
+    prompt; `old_text` is the part of it that was cut off, as it is not new. `again` says that the
     agent goes on because a stop was blocked.
     `unknown` are fields that we do not know; `passed_over` says that we know the event, and that
     nothing is judged there with intent.
@@ -70,7 +71,7 @@ class Heard(Struct, frozen=True, kw_only=True):
     agent: str = ""
     text: str | None = None
     grows: bool = False
-    judged: str = ""
+    old_text: str = ""
     call: Call | None = None
     transcript: str = ""
     again: bool = False

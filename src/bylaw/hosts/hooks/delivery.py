@@ -2,7 +2,7 @@
 
 A warning is for the person, or for the model where the client shows nothing to the person. A
 refusal that the client does not take is told to both. Only a call can wait for a person: elsewhere
-a question is a refusal.
+a question is a refusal. A text is for the agent whose event led to it, and waits for that one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def delivered(
     asked = told.asked and heard.moment is Moment.BEFORE_TOOL
     objects = told.refused or (told.asked and not asked)
     refused = objects and heard.moment in abilities.denies
-    for_model = [*notes.take(), *host.for_model]
+    for_model = [*notes.take(heard.agent), *host.for_model]
     for_person = [shown(text) for text in host.for_person]
     if objects and not refused:
         for_model.append(told.reason)
@@ -39,11 +39,11 @@ def delivered(
         for_model += (text for text in for_person if text not in for_model)
         for_person = []
     decided = Told(refused=refused, asked=asked, reason=told.reason)
-    return _carried(heard.moment, decided, for_model, for_person, abilities, notes)
+    return _carried(heard, decided, for_model, for_person, abilities, notes)
 
 
 def _carried(
-    moment: Moment,
+    heard: Heard,
     decided: Told,
     for_model: list[str],
     for_person: list[str],
@@ -51,12 +51,14 @@ def _carried(
     notes: SessionNotes,
 ) -> Told:
     """With the texts that this answer has room for; those for the model wait if it has none."""
-    if decided.refused and moment in STOPS:
+    if decided.refused and heard.moment in STOPS:
         # What blocks a stop is the only text that reaches the model there.
         reason = "\n\n".join([decided.reason, *for_model])
         return replace(decided, reason=reason, for_person=tuple(for_person))
-    if decided.refused or moment not in abilities.for_model:
-        if dropped := notes.wait(for_model):
+    if decided.refused or heard.moment not in abilities.for_model:
+        # A subagent that stops has no next hook: the main agent is told in its place.
+        agent = "" if heard.moment is Moment.SUBAGENT_STOP else heard.agent
+        if dropped := notes.keep_for_later(agent, for_model):
             for_person.append(f"{number_of(dropped, 'text')} for the model dropped: too many wait")
         for_model = []
     return replace(decided, for_model=tuple(for_model), for_person=tuple(for_person))

@@ -16,26 +16,27 @@ from msgspec.structs import replace
 
 from bylaw.dialects.base import FixedReason
 from bylaw.dialects.file_policies.promises import promises
+from bylaw.dialects.hook_rules import CHANGED
 from bylaw.engine.index import RuleSet
 from bylaw.hosts.base import Loop
 from bylaw.hosts.hooks.base import STOPS, Told
 from bylaw.hosts.hooks.built_in_rules import built_in_book
 from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.events import GATE_EVENTS, events_of
-from bylaw.hosts.hooks.growing_text import note_judged, only_new
 from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
 from bylaw.hosts.hooks.named_files import with_paths_from_root
-from bylaw.hosts.hooks.notes import (
-    changing_notes,
-    digest_of,
-    one_stop_at_a_time,
-    read_notes,
+from bylaw.hosts.hooks.new_words import (
+    earlier_texts,
+    note_judged,
+    only_new,
+    with_last_text,
+    without_echo,
 )
+from bylaw.hosts.hooks.notes import changing_notes, digest_of, one_stop_at_a_time, read_notes
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.calls import waiting_in
 from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
-from bylaw.hosts.hooks.transcripts import NOTHING_SAID, Said, said_since
 from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.errors import BylawError
 from bylaw.model.event import AgentStop, Message, ToolAfter, ToolBefore, TurnEnd, TurnStart
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Heard
     from bylaw.hosts.hooks.disk import Disk
     from bylaw.hosts.hooks.notes import AgentNotes, SessionNotes
+    from bylaw.hosts.hooks.transcripts import Said
     from bylaw.model.event import Event
     from bylaw.runtime.answer import Answer
     from bylaw.runtime.configuration import Configuration
@@ -100,29 +102,32 @@ class Desk:
         is_stop = heard.moment in STOPS
         with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
             before = read_notes(self._root, session)
-            heard = _without_echo(heard, before)
-            self._before(heard, session)
-            said = _read_on(heard, before)
             own = before.of_agent(heard.agent)
-            blocks, heard = _blocks_before(heard, own), only_new(heard, own)
-            judged = self._judged(heard, session, blocks, said.texts)
-            return self._after(heard, session, judged, said)
+            heard = without_echo(with_last_text(heard, before), before)
+            self._tell_watchers(heard, session)
+            earlier = earlier_texts(heard, before)
+            heard = only_new(heard, own)
+            told = self._judged(heard, session, _blocks_before(heard, own), earlier.texts)
+            now = self._told_now(heard, session, told, earlier)
+            self._protected.note_as_seen(session)  # last: whatever fails before, it is told again
+            return now
 
-    def _before(self, heard: Heard, session: str) -> None:
+    def _tell_watchers(self, heard: Heard, session: str) -> None:
         """Tell those who watch, whatever rules will say."""
         if heard.moment is Moment.PROMPT and heard.text and not heard.agent:
             self._protected.changed(session)  # by the person who speaks, so nobody is told
+            self._protected.note_as_seen(session)
         if self._approvals:
             # Also of a call that is refused later: what fails in between may let it run.
             self._for_person_once += self._approvals.hear(heard, session)
 
-    def _after(self, heard: Heard, session: str, judged: Told, said: Said) -> Told:
+    def _told_now(self, heard: Heard, session: str, told: Told, earlier: Said) -> Told:
         """What of the judgement the client is told now; the rest stands in the notes."""
         # Read anew: hooks of one session run side by side, and others may have changed them.
         with changing_notes(self._root, session) as notes:
-            now = self._fitted(heard, judged, notes)
-            if said.end:
-                notes.has_read(heard.transcript, said.end)
+            now = self._fitted(heard, told, notes)
+            if earlier.end:
+                notes.has_read(heard.transcript, earlier.end)
         if self._approvals and now.refused:
             self._approvals.denied(heard, session)
         return now
@@ -131,11 +136,11 @@ class Desk:
         if heard.moment is Moment.PROMPT and heard.text:
             notes.forget_blocks()
         if heard.moment in STOPS:
-            own = notes.of_agent(heard.agent)
+            own = notes.newest(heard.agent)
+            blocked = told.refused and self._takes_refusals(heard)
             own.of_others = _blocks_before(heard, own).of_others
-            own.in_a_row += told.refused
-            own.last_text = digest_of(heard.text) if heard.text else ""
-            note_judged(heard, own, blocked=told.refused)
+            own.in_a_row += blocked
+            note_judged(heard, own, blocked=blocked)
         self._host.for_person += notes.once(self._for_person_once)
         now = delivered(heard, told, self._host, self._abilities, notes)
         if heard.moment is Moment.STOP:
@@ -155,6 +160,10 @@ class Desk:
 
         host, law = self._host.name, self.settings.law
         return Disk(root, host, rules, configuration, law, self._for_person_once.append)
+
+    def _takes_refusals(self, heard: Heard) -> bool:
+        """Whether the client obeys one at this moment; of a stop, some are only told later."""
+        return heard.moment in self._abilities.denies
 
     def _leaves_alone(self, heard: Heard) -> bool:
         return bool(heard.agent) and not self.settings.hooks.subagents
@@ -181,8 +190,6 @@ class Desk:
             if isinstance(stamped, AgentStop):
                 return self._stopped(stamped, withheld, blocks, heard)
             answer = self._submit(stamped)
-            if isinstance(stamped, ToolBefore | ToolAfter) and stamped.facts.changed:
-                self._host.for_model += warnings(answer.deciding.reasons)
             if isinstance(stamped, TurnEnd):
                 withheld = objections(answer.deciding.reasons)
             elif isinstance(stamped, GATE_EVENTS) and answer.verdict >= Verdict.ASK:
@@ -201,8 +208,6 @@ class Desk:
         unjudged = self._disk.unjudged if self._disk else ""
         facts = replace(event.facts, withheld=withheld, unjudged=unjudged)
         answer = self._submit(replace(event, facts=facts))
-        if facts.changed:
-            self._host.for_model += warnings(answer.deciding.reasons)
         stop = judged_stop(answer, self._loop.journal, self.settings.stop.max_blocks, blocks)
         prompts = self._policies.take_shown()
         if stop.release_records:
@@ -215,15 +220,18 @@ class Desk:
 
         texts = demands(stop.decision, prompts, self._policies, self._rules)
         reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
-        # The agent goes on, so a turn begins; notices for it wait until the client has a place.
-        self._submit(self._stamped(TurnStart(), event.session, heard))
+        if self._takes_refusals(heard):
+            # The agent goes on, so a turn begins; notices for it wait until the client has a place.
+            self._submit(self._stamped(TurnStart(), event.session, heard))
         return Told(refused=True, reason=reason)
 
     def _submit(self, event: Event) -> Answer:
         (answer,) = self._loop.take([event])
         if answer.problem:  # no rule has said so: it is a failure like any other
             raise BylawError(answer.problem)
-        self._host.for_person += warnings(answer.deciding.reasons)
+        reasons = answer.deciding.reasons
+        self._host.for_person += warnings(reasons)
+        self._host.for_model += warnings(one for one in reasons if one.uid == CHANGED)
         return answer
 
     def _stamped(self, event: Event, session: str, heard: Heard) -> Event:
@@ -240,9 +248,9 @@ class Desk:
         if call is not None and not may_change_files(call):
             return event
         if isinstance(event, ToolBefore) and call is not None:
-            folder = heard.cwd or "."
-            found = self._protected.before(call, folder)
-            waits = waiting_in(call, folder, self._root) if self._abilities.types_unheard else ""
+            found, waits = self._protected.before(call, heard.cwd), ""
+            if self._abilities.types_unheard:
+                waits = waiting_in(call, heard.cwd, self._root)
             event = replace(event, facts=replace(event.facts, protected=found, waits=waits))
         if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
             self._protected.look_first(session)
@@ -272,30 +280,3 @@ def _blocks_before(heard: Heard, own: AgentNotes) -> BlocksBefore:
     """Of an agent; a client may tell of a block of which nothing was noted here."""
     is_of_another = heard.again and not own.in_a_row
     return BlocksBefore(own.in_a_row, max(own.of_others, int(is_of_another)))
-
-
-def _without_echo(heard: Heard, notes: SessionNotes) -> Heard:
-    """Some clients announce what blocked a stop as a prompt; no person has written that."""
-    is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
-    is_prompt = heard.moment is Moment.PROMPT
-    return replace(heard, text="") if is_prompt and is_echo else heard
-
-
-def _read_on(heard: Heard, notes: SessionNotes) -> Said:
-    """What the agent said since it was last judged, before the last that it said.
-
-    A new prompt begins anew. What a client told us at once and wrote down later is not new. A text
-    that grows holds everything.
-    """
-    if not heard.transcript or (heard.moment is Moment.PROMPT and not heard.text):
-        return NOTHING_SAID
-    if heard.moment is Moment.PROMPT:
-        return Said((), said_since(heard.transcript, None).end)
-    if heard.moment not in STOPS or heard.grows:
-        return NOTHING_SAID
-    said = said_since(heard.transcript, notes.read_until.get(digest_of(heard.transcript)))
-    texts = said.texts
-    if texts and notes.of_agent(heard.agent).last_text == digest_of(texts[0]):
-        texts = texts[1:]
-    last = (heard.text or "").strip()
-    return Said(tuple(text for text in texts if text.strip() != last), said.end)

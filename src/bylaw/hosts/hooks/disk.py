@@ -220,7 +220,7 @@ class Disk:
     def _named(self, heard: Heard) -> Iterator[str]:
         """The files below the root that a file tool names."""
         for path in named_paths(heard.call) if heard.call else ():
-            inside = path_below(self._top, path, heard.cwd or self._root)
+            inside = path_below(self._top, path, heard.cwd)
             if inside:
                 yield fact_path(inside)
 

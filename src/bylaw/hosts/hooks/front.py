@@ -259,9 +259,8 @@ def main(arguments: list[str]) -> int:
     try:
         code = run(host, event)
     except Exception as wrong:  # noqa: BLE001 - a gate must not open because of a bug
-        return _fail(
-            host, event, f"{type(wrong).__name__}: {wrong}"
-        )  # of a payload nothing is known
+        # Without the payload, which is lost: standard input is read only once.
+        return _fail(host, event, f"{type(wrong).__name__}: {wrong}")
     try:
         _leave_resident()
     except Exception:  # noqa: BLE001 - the client has its answer, and this is no part of it

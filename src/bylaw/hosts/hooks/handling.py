@@ -7,29 +7,26 @@ found out by the `Desk`.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from bylaw.hosts.hooks.base import STOPS, Heard, PayloadError, Told
+from bylaw.hosts.hooks.base import Heard, PayloadError, Told
 from bylaw.hosts.hooks.desk import Desk
 from bylaw.hosts.hooks.fields import text
-from bylaw.hosts.hooks.notes import digest_of, read_notes
 from bylaw.hosts.hooks.reasons import shown
+from bylaw.hosts.hooks.session_names import session_name
 from bylaw.hosts.hooks.subagent_sessions import in_session_of_parent
 from bylaw.hosts.hooks.tool_names import refuse_lacking
-from bylaw.hosts.hooks.transcripts import last_text
 from bylaw.hosts.hooks.unknown_fields import note_unknown
 from bylaw.model.errors import BylawError
-from bylaw.model.event import DEFAULT_SESSION
 from bylaw.model.strict_json import JsonError, decode_utf8, read_json, without_halves
 from bylaw.model.visible import visible
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.loading import load_root
-from bylaw.runtime.paths import as_bytes
-from bylaw.runtime.root import read_configuration
+from bylaw.runtime.paths import is_folder
+from bylaw.runtime.root import absolute, read_configuration
 from bylaw.runtime.settings.tables import OnFailure
 from bylaw.runtime.trust import trust_of
 
@@ -50,9 +47,10 @@ def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
         _refuse_halves(adapter.read(event, json.loads(written)).call, heard.call)
     if heard.call is not None and heard.moment is Moment.BEFORE_TOOL:
         refuse_lacking(heard.call.tool, heard.call.args, adapter.sorts)
-    if heard.cwd and not os.path.isdir(as_bytes(heard.cwd)):  # noqa: PTH112 - a Path takes no bytes
+    if heard.cwd and not is_folder(heard.cwd):
         raise PayloadError(f"the folder `{heard.cwd}` is not there")
-    return heard
+    # Hooks run where the agent is, which not every payload says.
+    return heard if heard.cwd.startswith("/") else replace(heard, cwd=absolute(heard.cwd or "."))
 
 
 def opens_on_failure(root: str) -> bool:
@@ -81,8 +79,7 @@ def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Outp
         event = [f"event {heard.name}"] if unknown else []
         _keep_unknown(root, adapter, [*event, *heard.unknown])
         return
-    session = f"{adapter.name}:{heard.session or DEFAULT_SESSION}"
-    heard = _with_last_text(heard, root, session)
+    session = session_name(adapter.name, heard.session)
     with ExitStack() as stack:
         desk = Desk(root, adapter.name, stack)
         told = desk.hear(heard, session)
@@ -100,14 +97,6 @@ def _with_log(output: Output, lines: list[str]) -> Output:
     """A log goes where people look for one, behind the reason of a refusal."""
     logged = "".join(f"bylaw: {shown(line)}\n" for line in lines)
     return replace(output, stderr=output.stderr + logged)
-
-
-def _with_last_text(heard: Heard, root: str, session: str) -> Heard:
-    """With what the agent said last, where the client only writes it down."""
-    if heard.moment not in STOPS or heard.text is not None or not heard.transcript:
-        return heard
-    judged_until = read_notes(root, session).read_until.get(digest_of(heard.transcript))
-    return replace(heard, text=last_text(heard.transcript, judged_until=judged_until))
 
 
 def _unknown(adapter: Adapter, heard: Heard) -> str:

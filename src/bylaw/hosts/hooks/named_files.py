@@ -27,10 +27,10 @@ def with_paths_from_root(heard: Heard, root: str) -> Heard:
     if call is None or not _FILE_TOOLS.intersection(call.also):
         return heard
     named = call.args.get("paths")
-    folder, top = heard.cwd or root, real_path(root)
+    top = real_path(root)
     paths: list[JSON] = [
         *dict.fromkeys(
-            path_below(top, path, folder) or path
+            path_below(top, path, heard.cwd) or path
             for path in (named if isinstance(named, list) else ())
             if isinstance(path, str)
         )

@@ -1,6 +1,6 @@
 """What hooks remember of a session from one process to the next, in the state folder of its root.
 
-It is no part of what rules read: how often stops were blocked in a row and with what, texts for the
+It is no part of what rules read: how often stops were blocked in a row and with what, texts for a
 model that wait for a hook whose answer can carry them, and what the person was told already.
 
 Calls of one session run side by side, and rules may take minutes to judge a stop. So an event is
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -36,18 +36,26 @@ class AgentNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults
 
     `in_a_row` counts ours, `of_others` those that the client says were blocked before. `last_text`
     is the digest of what the agent said at its last stop: a client may write it down later.
-    `judged` and `judged_chars` are about what was judged at a blocked stop, of a text that grows.
+    `judged_digest` and `judged_chars` are about what was judged at a blocked stop, of a text that
+    grows.
     """
 
     in_a_row: int = 0
     of_others: int = 0
     last_text: str = ""
-    judged: str = ""
+    judged_digest: str = ""
     judged_chars: int = 0
 
 
+class WaitingText(NamedTuple):
+    """What the model of an agent is to be told."""
+
+    agent: str
+    text: str
+
+
 class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`agents` by their ids, the main one by the empty text; `waiting`: texts for the model.
+    """`agents` by their ids, the main one by the empty text; `waiting`: texts for their models.
 
     `blocked_with` is the digest of what the last stop was blocked with, empty if it was not; `told`
     is what the person need not hear again. `read_until` says how far each transcript was read.
@@ -55,12 +63,16 @@ class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaul
 
     agents: dict[str, AgentNotes] = {}
     blocked_with: str = ""
-    waiting: list[str] = []
+    waiting: list[WaitingText] = []
     told: list[str] = []
     read_until: dict[str, int] = {}
 
     def of_agent(self, agent: str) -> AgentNotes:
-        """What is noted of an agent, to be changed; of too many the newest."""
+        """What is noted of an agent, to be read."""
+        return self.agents.get(agent) or AgentNotes()
+
+    def newest(self, agent: str) -> AgentNotes:
+        """What is noted of an agent, to be changed; of too many agents those are kept that were."""
         found = self.agents.pop(agent, None) or AgentNotes()
         self.agents = dict([*self.agents.items(), (agent, found)][-MAX_AGENTS:])
         return found
@@ -69,7 +81,7 @@ class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaul
         """A person speaks: whatever was blocked before is over."""
         for one in self.agents.values():
             one.in_a_row = one.of_others = one.judged_chars = 0
-            one.judged = ""
+            one.judged_digest = ""
 
     def has_read(self, transcript: str, until: int) -> None:
         """What comes from now on is new."""
@@ -82,22 +94,23 @@ class SessionNotes(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaul
         self.told = [*self.told, *new][-MAX_TOLD:]
         return new
 
-    def wait(self, texts: list[str]) -> int:
-        """Keep texts for later, the newest if there are too many; how many were dropped."""
-        kept: list[str] = []
+    def keep_for_later(self, agent: str, texts: list[str]) -> int:
+        """Keep texts for an agent; of too many for all the newest: how many were dropped."""
+        kept: list[WaitingText] = []
         size = 0
-        for text in reversed([*self.waiting, *texts]):
-            size += len(text)
+        for one in reversed([*self.waiting, *(WaitingText(agent, text) for text in texts)]):
+            size += len(one.text)
             if len(kept) == MAX_WAITING or size > MAX_WAITING_CHARS:
                 break
-            kept.append(text)
+            kept.append(one)
         dropped = len(self.waiting) + len(texts) - len(kept)
         self.waiting = kept[::-1]
         return dropped
 
-    def take(self) -> list[str]:
-        """What waits, taken away."""
-        taken, self.waiting = self.waiting, []
+    def take(self, agent: str) -> list[str]:
+        """What waits for an agent, taken away."""
+        taken = [one.text for one in self.waiting if one.agent == agent]
+        self.waiting = [one for one in self.waiting if one.agent != agent]
         return taken
 
 

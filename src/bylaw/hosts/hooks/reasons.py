@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from bylaw.model.decision import Reason
 
+# The model reads it, who is to leave it to a person.
 ASKED = (
-    "a person has to decide this, and this client cannot ask: do it yourself, or change the rule"
+    "a person has to decide this, and this client cannot ask: leave it to a person, who can do it "
+    "without you, or change the rule"
 )
 
 

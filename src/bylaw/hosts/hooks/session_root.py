@@ -13,6 +13,7 @@ import os
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.session_names import session_name
 from bylaw.runtime.own_folder import read_own, write_cached
 from bylaw.runtime.own_place import STATE, is_beyond, named_place
 from bylaw.runtime.paths import as_bytes, as_text, is_folder, lies_in, real_path
@@ -31,13 +32,12 @@ def root_of(adapter: Adapter, heard: Heard) -> str:
     project = _named_project(adapter, heard)
     if project:
         return find_root(project)
-    here = heard.cwd or "."
-    found = find_root(here)
+    found = find_root(heard.cwd)
     folder = named_place(STATE)
     if not heard.session or not folder:
         return found
-    session = sha256(f"{adapter.name}:{heard.session}".encode("utf-8", "backslashreplace"))
-    return _remembered(f"{folder}/{FOLDER}", session.hexdigest()[:32], here, found)
+    session = session_name(adapter.name, heard.session).encode("utf-8", "backslashreplace")
+    return _remembered(f"{folder}/{FOLDER}", sha256(session).hexdigest()[:32], heard.cwd, found)
 
 
 def _named_project(adapter: Adapter, heard: Heard) -> str:

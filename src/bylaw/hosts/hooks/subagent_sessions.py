@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from bylaw.hosts.hooks.session_names import own_id, session_name
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.state_folder import existing_state_folder, state_folder
 
@@ -30,12 +31,13 @@ def in_session_of_parent(root: str, host: str, heard: Heard) -> Heard:
     """An event of a subagent as one of the session that it belongs to; others as they are."""
     if not heard.session:
         return heard
+    session = session_name(host, heard.session)
     if heard.parent:
-        link(root, f"{host}:{heard.session}", f"{host}:{heard.parent}")
-    main = main_session(root, f"{host}:{heard.session}").removeprefix(f"{host}:")
-    if main == heard.session:
+        link(root, session, session_name(host, heard.parent))
+    main = main_session(root, session)
+    if main == session:
         return heard
-    found = replace(heard, session=main, agent=heard.agent or heard.session)
+    found = replace(heard, session=own_id(main), agent=heard.agent or heard.session)
     if heard.moment in _OF_SESSIONS:
         return replace(found, moment=Moment.OTHER, passed_over=True)
     return replace(found, moment=Moment.SUBAGENT_STOP) if heard.moment is Moment.STOP else found

@@ -17,7 +17,7 @@ _FORM = ClaudeForm(
         "WebSearch": tools.SEARCH,
         **dict.fromkeys(("Agent", "Task"), tools.AGENT),
     },
-    context=ABILITIES[CLAUDE].for_model,
+    takes_context=ABILITIES[CLAUDE].for_model,
 )
 
 ADAPTER = Adapter(

@@ -49,19 +49,18 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     """How one client differs: its events, tools, further fields, and where context is taken.
 
     `separator` stands between server and tool in names of MCP tools, `tokens` is the field that
-    says how large the context is. `result` is the field with what a subagent said last, of a
-    client that names the transcript of the main agent there, `parent` that with the session of the
-    agent that started a subagent. A prompt that begins with one of `announces` is the client's own,
-    such as what a task in the background says.
+    says how large the context is. `result` is the field with what a subagent said last, `parent`
+    that with the session of the agent that started a subagent. A prompt that begins with one of
+    `announces` is the client's own, such as what a task in the background says.
     """
 
     moments: Mapping[str, Moment]
     sorts: Mapping[str, Sort]
-    context: frozenset[Moment]
+    takes_context: frozenset[Moment]
     known: frozenset[str] = KNOWN
     separator: str = ""
     tokens: str = ""
-    result: str = ""
+    result: str = "last_assistant_message"
     parent: str = ""
     announces: tuple[str, ...] = ("<task-notification>",)
 
@@ -87,7 +86,8 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
             agent=agent or ("subagent" if is_sub else ""),
             text=self._text(moment, payload),
             call=self._call(name, moment, payload),
-            transcript=self._transcript(moment, payload),
+            # That of the main agent does not hold what a subagent said.
+            transcript=text(payload, "agent_transcript_path" if is_sub else "transcript_path"),
             again=flag(payload, "stop_hook_active"),
             tokens=whole(payload, self.tokens) if self.tokens else None,
             unknown=unknown(payload, self.known),
@@ -101,14 +101,8 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     def _text(self, moment: Moment, payload: Payload) -> str | None:
         if moment is Moment.PROMPT:
             return prompted(payload, "prompt")
-        is_result = self.result and moment is Moment.SUBAGENT_STOP
-        return said(payload, self.result if is_result else "last_assistant_message")
-
-    def _transcript(self, moment: Moment, payload: Payload) -> str:
-        if moment is not Moment.SUBAGENT_STOP:
-            return text(payload, "transcript_path")
-        own = text(payload, "agent_transcript_path")
-        return own if own or self.result else text(payload, "transcript_path")
+        is_sub = moment is Moment.SUBAGENT_STOP
+        return said(payload, self.result if is_sub else "last_assistant_message")
 
     def _call(self, name: str, moment: Moment, payload: Payload) -> Call | None:
         if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
@@ -131,26 +125,23 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
 
     def answer(self, heard: Heard, told: Told) -> Output:
         """What the client takes; nothing where there is nothing to say."""
-        said: dict[str, JSON] = {}
+        words: dict[str, JSON] = {}
         if told.for_person:
-            said["systemMessage"] = "\n".join(told.for_person)
-        if told.refused:
-            return refusal({**said, **self._refusal(heard, told.reason)}, told.reason)
-        own = self._own(heard, told)
+            words["systemMessage"] = "\n".join(told.for_person)
+        if told.refused and heard.moment is not Moment.BEFORE_TOOL:
+            return refusal({**words, "decision": "block", "reason": told.reason}, told.reason)
+        own = self._own_words(heard, told)
         if own:
-            said["hookSpecificOutput"] = {"hookEventName": heard.name, **own}
-        return Output(in_json(said) if said else "")
+            words["hookSpecificOutput"] = {"hookEventName": heard.name, **own}
+        if told.refused:
+            return refusal(words, told.reason)
+        return Output(in_json(words) if words else "")
 
-    def _refusal(self, heard: Heard, reason: str) -> dict[str, JSON]:
-        if heard.moment is Moment.BEFORE_TOOL:
-            return {"hookSpecificOutput": _decided(heard.name, "deny", reason)}
-        return {"decision": "block", "reason": reason}
-
-    def _own(self, heard: Heard, told: Told) -> dict[str, JSON]:
-        own: dict[str, JSON] = {}
-        if told.asked:
-            own |= {"permissionDecision": "ask", "permissionDecisionReason": told.reason}
-        if told.for_model and heard.moment in self.context:
+    def _own_words(self, heard: Heard, told: Told) -> dict[str, JSON]:
+        if told.refused:
+            return _decided("deny", told.reason)
+        own = _decided("ask", told.reason) if told.asked else {}
+        if told.for_model and heard.moment in self.takes_context:
             own["additionalContext"] = context(told)
         return own
 
@@ -160,12 +151,8 @@ def result_for_model(result: JSON) -> JSON:
     return result["llmContent"] if isinstance(result, dict) and "llmContent" in result else result
 
 
-def _decided(name: str, decision: str, reason: str) -> dict[str, JSON]:
-    return {
-        "hookEventName": name,
-        "permissionDecision": decision,
-        "permissionDecisionReason": reason,
-    }
+def _decided(decision: str, reason: str) -> dict[str, JSON]:
+    return {"permissionDecision": decision, "permissionDecisionReason": reason}
 
 
 def _status(name: str, moment: Moment, payload: Payload) -> CallStatus | None:

@@ -24,7 +24,7 @@ _FORM = ClaudeForm(
         "web_search": tools.SEARCH,
         **dict.fromkeys(("spawn_agent", "multi_agent_v1spawn_agent"), tools.AGENT),
     },
-    context=ABILITIES[CODEX].for_model,
+    takes_context=ABILITIES[CODEX].for_model,
     known=KNOWN | {"turn_id"},
 )
 

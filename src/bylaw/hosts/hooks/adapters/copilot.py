@@ -7,8 +7,9 @@ their reason on the way.
 
     in a subagent   a prompt and a stop of its own, with `agentId`, and then `subagentStop`
 
-Of these only the last is judged: the prompt is none of a person, and one stop counts once. Calls
-have no ids. A command that ends with an error is a success to it; the exit code stands at the end
+Of these only the last is judged: the prompt is none of a person, and one stop counts once. It names
+the transcript of the main agent, so that only what it tells itself is the subagent's. Calls have no
+ids. A command that ends with an error is a success to it; the exit code stands at the end
 of what it printed. A blocked stop is announced as a prompt with the reason as its text.
 """
 
@@ -97,16 +98,17 @@ def read(name: str, payload: Payload) -> Heard:
             unknown=_unknown(payload),
             passed_over=name in _BY_EITHER_NAME,
         )
+    is_sub = moment is Moment.SUBAGENT_STOP
     return Heard(
         name=name,
         moment=moment,
         # A subagent has a session of its own, which is no other one to us.
         session=text(fields, "parent_agent_id") or text(fields, "session_id"),
         cwd=text(fields, "cwd"),
-        agent=agent or ("subagent" if moment is Moment.SUBAGENT_STOP else ""),
+        agent=agent or ("subagent" if is_sub else ""),
         text=_text(moment, fields),
         call=_call(name, moment, fields),
-        transcript=text(fields, "transcript_path"),
+        transcript="" if is_sub else text(fields, "transcript_path"),
         again=flag(fields, "stop_hook_active"),
         unknown=_unknown(payload),
     )

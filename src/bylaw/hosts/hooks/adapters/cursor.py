@@ -85,7 +85,8 @@ def read(name: str, payload: Payload) -> Heard:
         return replace(about, passed_over=name in _READ)
     is_sub = moment is Moment.SUBAGENT_STOP
     session = text(payload, "parent_conversation_id") if is_sub else ""
-    transcript = text(payload, "agent_transcript_path") if is_sub else ""
+    # A subagent's own may be null; that of the main agent does not hold its words.
+    transcript = text(payload, "agent_transcript_path" if is_sub else "transcript_path")
     return Heard(
         name=name,
         moment=moment,
@@ -95,7 +96,7 @@ def read(name: str, payload: Payload) -> Heard:
         agent=(text(payload, "subagent_id") or "subagent") if is_sub else "",
         text=_text(moment, payload),
         call=call_of(name, moment, payload),
-        transcript=transcript or text(payload, "transcript_path"),
+        transcript=transcript,
         again=bool(whole(payload, "loop_count")),
         unknown=fields,
     )

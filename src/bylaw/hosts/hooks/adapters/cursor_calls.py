@@ -98,5 +98,5 @@ def _status(name: str, payload: Payload, result: JSON) -> CallStatus:
         if flag(payload, "is_interrupt"):
             return CallStatus.CANCELLED
         return _ENDS.get(text(payload, "failure_type"), CallStatus.ERROR)
-    failed = isinstance(result, dict) and (result.get("isError") is True or "error" in result)
-    return CallStatus.ERROR if failed else CallStatus.OK
+    told = result if isinstance(result, dict) else {}
+    return CallStatus.ERROR if told.get("isError") is True or told.get("error") else CallStatus.OK

@@ -24,7 +24,7 @@ _FORM = ClaudeForm(
         "WebSearch": tools.SEARCH,
         "Task": tools.AGENT,
     },
-    context=ABILITIES[DROID].for_model,
+    takes_context=ABILITIES[DROID].for_model,
     known=KNOWN
     | {
         *("message_id", "tool_execution_count", "elapsed_time", "CLAUDE_ENV_FILE"),

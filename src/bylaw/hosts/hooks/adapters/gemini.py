@@ -61,8 +61,13 @@ _KNOWN = frozenset(
         *("original_request_name", "prompt_response", "stop_hook_active"),
     }
 )
-# A command that fails is shown by a line below what it printed; one that succeeds has none.
-_EXIT = re.compile(r"^Exit Code: [1-9]\d*$", re.MULTILINE)
+# A command that fails is shown by a line below what it printed; one that succeeds has none. Only
+# lines of the client follow: what a command printed may look like one.
+_FAILED = re.compile(
+    r"\n(?P<how>Exit Code: [1-9]\d*|Signal: [1-9A-Z]\w*)"
+    r"(?:\n(?:Signal|Background PIDs|Process Group PGID): [\w, ]+)*"
+    r"(?:\n</untrusted_context>)?\s*\Z"
+)
 
 
 def read(name: str, payload: Payload) -> Heard:
@@ -123,8 +128,14 @@ def _error(tool: str, response: Payload) -> str:
     if told:
         named = text(told, "message", "error") if isinstance(told, dict) else ""
         return named or as_text(told)
-    found = _EXIT.search(as_text(response.get("llmContent"))) if tool == _SHELL else None
-    return found[0] if found else ""
+    found = _FAILED.search(_below_output(response)) if tool == _SHELL else None
+    return found["how"] if found else ""
+
+
+def _below_output(response: Payload) -> str:
+    """What the client wrote below that a command printed; with it, where it is not shown whole."""
+    told = as_text(response.get("llmContent")).removeprefix("<untrusted_context>\n")
+    return told.removeprefix(f"Output: {as_text(response.get('returnDisplay'))}")
 
 
 ADAPTER = Adapter(

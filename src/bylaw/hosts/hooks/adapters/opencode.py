@@ -109,8 +109,9 @@ def _call(moment: Moment, payload: Payload) -> Call | None:
     call = text(payload, "call_id")
     if moment is Moment.BEFORE_TOOL:
         return Call(tool=tool, also=also, args=args, id=call)
-    error = text(payload, "error")
-    failed = error or number(mapping(payload, "metadata"), "exit", "metadata")
+    error, metadata = text(payload, "error"), mapping(payload, "metadata")
+    # A command that was killed has an exit code that is null; other tools have none.
+    failed = error or ("exit" in metadata and number(metadata, "exit", "metadata") != 0)
     return Call(
         tool=tool,
         also=also,

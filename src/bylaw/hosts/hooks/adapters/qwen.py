@@ -23,7 +23,7 @@ _FORM = ClaudeForm(
         "web_search": tools.SEARCH,
         **dict.fromkeys(("agent", "task"), tools.AGENT),
     },
-    context=ABILITIES[QWEN].for_model,
+    takes_context=ABILITIES[QWEN].for_model,
     known=KNOWN
     | {
         *("timestamp", "tool_call_id", "submitted_prompt", "crons"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects import law
 from bylaw.hosts.hooks.protect.calls import CHANGES_NOTHING, protected_by
-from bylaw.hosts.hooks.protect.watch import changed_since_last_look, has_looked
+from bylaw.hosts.hooks.protect.watch import Look, has_looked, look, note_as_seen
 from bylaw.model.facts import Protected
 from bylaw.runtime.protection import Protection
 from bylaw.runtime.shared_files import SHARED_CONTEXT, TOKENS, is_confirmed
@@ -38,6 +38,7 @@ class ProtectedFiles:
         self.has_law = any(book.dialect.name == law.name for book in library.books)
         self._root = root
         self._note = note
+        self._last: Look | None = None
         self._protection = Protection(
             root,
             settings,
@@ -58,13 +59,19 @@ class ProtectedFiles:
             self.changed(session)
 
     def changed(self, session: str) -> tuple[Protected, ...]:
-        """The protected files that were changed since a session last looked."""
+        """The protected files that were changed since a session last noted them as seen."""
         if not self._protection.settings.enabled:
             return ()
         protection = self._protection
-        found = changed_since_last_look(self._root, session, protection.watched(), self._note)
+        self._last = look(self._root, session, protection.watched(), self._note)
         return tuple(
             Protected(path=protection.shown(path), why=protection.why(path) or UNTOLD)
-            for path in found
+            for path in self._last.changed
             if not is_confirmed(self._root, path)
         )
+
+    def note_as_seen(self, session: str) -> None:
+        """What the last look found was told."""
+        last, self._last = self._last, None
+        if last is not None:
+            note_as_seen(self._root, session, last)

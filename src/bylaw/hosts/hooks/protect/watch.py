@@ -3,6 +3,9 @@
 What they were is kept in the state folder of the root from one hook to the next, for each session:
 what one has heard of must not be lost on others. A file whose size and times are the same is the
 same: only others are read.
+
+A change counts as seen when it was told, not before: else nobody hears of it if that fails. So two
+hooks that run side by side may both tell of one.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import os
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -41,12 +44,24 @@ class KnownFile(Struct, frozen=True, array_like=True):
     digest: str
 
 
-def changed_since_last_look(
-    root: str, session: str, paths: Iterable[str], note: Callable[[str], None]
-) -> tuple[str, ...]:
-    """The files that came, went or hold something else; from now on they are as they are now.
+class Look(NamedTuple):
+    """Files as they are now, and as the session last saw them."""
 
-    `note` is told if there are too many of them.
+    before: dict[str, KnownFile]
+    now: dict[str, KnownFile]
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Those that came, went or hold something else."""
+        paths = self.before.keys() | self.now.keys()
+        return tuple(sorted(path for path in paths if _differ(self.before, self.now, path)))
+
+
+def look(root: str, session: str, paths: Iterable[str], note: Callable[[str], None]) -> Look:
+    """Look at files; `note` is told if there are too many of them.
+
+    The first look of a session is kept at once: it has nothing to tell, and whatever fails then,
+    the next one needs it.
     """
     name = notes_file(NOTES, session)
     files = list(islice(_files(paths), MAX_WATCHED + 1))
@@ -55,12 +70,26 @@ def changed_since_last_look(
     with state_folder(root) as folder, folder.locked(name):
         before = _decoded(folder.read(name, MAX_BYTES))
         now = dict(_as_now(files[:MAX_WATCHED], before or {}))
-        if now != before:
+        if before is None:
             folder.write(name, msgspec.json.encode(now), lasting=False)
-    if before is None:
-        return ()
-    differing = (path for path in before.keys() | now.keys() if _differ(before, now, path))
-    return tuple(sorted(differing))
+    return Look(now if before is None else before, now)
+
+
+def note_as_seen(root: str, session: str, last: Look) -> None:
+    """The next look is compared to this one."""
+    if last.before == last.now:
+        return
+    name = notes_file(NOTES, session)
+    with state_folder(root) as folder, folder.locked(name):
+        seen = _decoded(folder.read(name, MAX_BYTES)) or {}
+        for path in last.before.keys() | last.now.keys():
+            if seen.get(path) != last.before.get(path):
+                continue  # another hook has looked since, and told of it
+            if path in last.now:
+                seen[path] = last.now[path]
+            else:
+                seen.pop(path, None)
+        folder.write(name, msgspec.json.encode(seen), lasting=False)
 
 
 def has_looked(root: str, session: str) -> bool:
