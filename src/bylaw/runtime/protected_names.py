@@ -30,8 +30,13 @@ _PLACED = dict.fromkeys(
 HOOK_FILES = tuple(
     one for one in _PLACED if not any(lies_in(one, other) for other in _PLACED if other != one)
 )
-# What decides what git runs and what it sees; the rest of its folder is its daily work.
-GIT_SWITCHES = frozenset({"hooks", "config", "config.worktree", "info", "commondir", "gitdir"})
+# What decides what git runs and what it sees; the rest of its folder is its daily work, and so is
+# the rest of `info`.
+INFO = "info"
+GIT_SWITCHES = frozenset({"hooks", "config", "config.worktree", INFO, "commondir", "gitdir"})
+DECIDES_IN_INFO = tuple(
+    f"{INFO}/{one}" for one in ("attributes", "exclude", "grafts", "sparse-checkout")
+)
 
 ANYWHERE: tuple[tuple[str, str], ...] = (
     (OURS, BELONGS_TO_US),

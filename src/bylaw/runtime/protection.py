@@ -36,11 +36,13 @@ from bylaw.runtime.protected_names import (
     ANYWHERE,
     BELONGS_TO_US,
     DECIDES_GIT,
+    DECIDES_IN_INFO,
     GIT,
     GIT_SWITCHES,
     HOLDS_HOOKS,
     HOLDS_SETTINGS,
     HOOK_FILES,
+    INFO,
     protected_by_name,
 )
 from bylaw.runtime.root import holds_settings
@@ -193,13 +195,15 @@ class Protection(Struct, frozen=True, dict=True):
         What Bylaw itself writes while an agent works is not among them.
         """
         yield from self.files
-        own = (CONFIGURATION, PROJECT, SWITCHES, POLICY_CONFIG)
+        # One that loses its settings is not among them any more, which is a change, too.
+        project = (PROJECT,) if holds_settings(self._top) else ()
+        own = (CONFIGURATION, *project, SWITCHES, POLICY_CONFIG)
         yield from (f"{self._top}/{name}" for name in own)
         yield from (f"{top}/{name}" for top in self._tops() for name in HOOK_FILES)
         yield from _moved()
         for place in self.places:
             yield from self._rules_in(place)
-        git = (f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))
+        git = (f"{GIT}/{one}" for one in (*sorted(GIT_SWITCHES - {INFO}), *DECIDES_IN_INFO))
         # What people name comes last: it may be large, and there is an end to what is looked at.
         others = (*self.approvals, *git, *self.settings.paths)
         yield from (f"{self._top}/{name}" for name in others)

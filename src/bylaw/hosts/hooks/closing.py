@@ -53,7 +53,7 @@ CLOSED_WORDS: Mapping[str, Mapping[str, str]] = {
     },
 }
 # Where a client takes an exit code for more than a refusal, it is 0: the words decide.
-BY_WORDS_ALONE = frozenset({"cursor", "opencode"})
+BY_WORDS_ALONE = frozenset({"cursor"})
 # What is printed where there is nothing to say.
 SILENCE = {"cursor": "{}\n", "opencode": "{}\n"}
 

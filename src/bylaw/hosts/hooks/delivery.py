@@ -37,6 +37,8 @@ def delivered(
         for_person.append(told.reason)
     if heard.moment not in abilities.for_person:
         for_model += (text for text in for_person if text not in for_model)
+        # After a stop there may be no model to tell any more: then it stands in the client's log.
+        host.logged += for_person if heard.moment in STOPS else ()
         for_person = []
     decided = Told(refused=refused, asked=asked, reason=told.reason)
     return _carried(heard, decided, for_model, for_person, abilities, notes)

@@ -2,8 +2,11 @@
 
 A gate that fails must not keep an agent for ever, and not every client says that it was blocked
 just before. So failures of a session are counted where they cannot break: in the user's own state
-folder, a byte each in a file. Where no session can be read, those of the folder that the client
+folder, a line each in a file. Where no session can be read, those of the folder that the client
 works in are. A stop that is judged ends both counts, and so does time.
+
+Each cause is counted for itself, as each violation is: one that is new is told. All of them
+together have an end, too.
 """
 
 from __future__ import annotations
@@ -19,30 +22,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "failed-stops"
-MAX_BLOCKS = 3  # the next one is let go; as `[stop] max_blocks`, whose settings may be what fails
+# The next one is let go: of the same cause, as `[stop] max_blocks` says, which may be what fails;
+# and of all.
+MAX_BLOCKS = 3
+MAX_IN_A_ROW = 50
 FORGOTTEN_S = 3600.0
+_MAX_BYTES = 4096  # of more causes than there can be
 _SESSIONS = ("session_id", "sessionId", "conversation_id")
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+_NEW = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
-def count_one_more(host: str, event: str, payload: Mapping[str, object]) -> int:
-    """Count a failed stop; how many there are with it, 0 if there is no place to count."""
+def is_one_too_many(host: str, event: str, payload: Mapping[str, object], why: str) -> bool:
+    """Count a failed stop; whether there are enough now. False if there is no place to count."""
     folder = state_home()
     if not folder:
-        return 0
+        return False
     place = as_bytes(f"{folder}/{FOLDER}")
     os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is heavy here
     if not is_own(os.stat(place, follow_symlinks=False)):  # noqa: PTH116 - same
-        return 0
+        return False
     file = os.open(place + b"/" + _name(host, event, payload), _NEW, 0o600)
     try:
-        found = os.fstat(file)
-        if time.time() - found.st_mtime > FORGOTTEN_S:
+        if time.time() - os.fstat(file).st_mtime > FORGOTTEN_S:
             os.ftruncate(file, 0)
-        os.write(file, b".")
-        return os.fstat(file).st_size
+        cause = _short(why.encode("utf-8", "surrogatepass"))
+        os.write(file, cause + b"\n")
+        causes = os.pread(file, _MAX_BYTES, 0).splitlines()
     finally:
         os.close(file)
+    return causes.count(cause) > MAX_BLOCKS or len(causes) > MAX_IN_A_ROW
 
 
 def are_counted() -> bool:
@@ -66,6 +74,10 @@ def _name(host: str, event: str, payload: Mapping[str, object]) -> bytes:
     session = next((str(payload[key]) for key in _SESSIONS if payload.get(key)), "")
     about = f"{host}\n{event}\n".encode("utf-8", "surrogatepass")
     data = about + (session.encode("utf-8", "surrogatepass") if session else b"\n" + _here())
+    return _short(data)
+
+
+def _short(data: bytes) -> bytes:
     return b"%016x" % (int.from_bytes(data, "big") % (2**61 - 1))
 
 

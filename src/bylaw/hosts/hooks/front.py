@@ -23,7 +23,7 @@ from bylaw.hosts.hooks.closing import (
     patience_s,
     warned,
 )
-from bylaw.hosts.hooks.failed_stops import MAX_BLOCKS, are_counted, count_one_more, forget
+from bylaw.hosts.hooks.failed_stops import are_counted, forget, is_one_too_many
 from bylaw.hosts.hooks.line import GO, TAKEN, connected, is_wanted, request, resident_command
 from bylaw.hosts.hooks.packing import ANSWER, FAILED, OPEN, message_in, send, unpack
 
@@ -195,7 +195,7 @@ def _fail(host: str, name: str, why: str, data: bytes = b"", *, opens: bool = Fa
         reason = f"nothing is let through: {why}"  # no failure: nobody should open gates for it
     closes = is_gate(host, name) and not (opens or _is_released())
     if closes and name in STOP_NAMES:
-        closes = not _count_failed_stop(host, name, data)
+        closes = not _count_failed_stop(host, name, data, why)
     if closes:
         stdout, stderr, code = closed(host, name, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
@@ -225,7 +225,7 @@ def _is_released() -> bool:
         return False
 
 
-def _count_failed_stop(host: str, name: str, data: bytes) -> bool:
+def _count_failed_stop(host: str, name: str, data: bytes, why: str) -> bool:
     """Count a stop that would be blocked; whether it is let go, since others were just before.
 
     A gate that fails must not keep an agent for ever.
@@ -234,7 +234,7 @@ def _count_failed_stop(host: str, name: str, data: bytes) -> bool:
     rounds = payload.get("loop_count")
     again = payload.get("stop_hook_active") is True or (type(rounds) is int and rounds > 0)
     try:
-        return count_one_more(host, name, payload) > MAX_BLOCKS or again
+        return is_one_too_many(host, name, payload, why) or again
     except Exception:  # noqa: BLE001 - what fails here must not open a gate either
         return again
 

@@ -18,8 +18,11 @@ Events are `session.created`, `chat.message`, `tool.execute.before`, `tool.execu
     {"context": ["…"]}                       to be added to the output of the tool, or as parts of
                                              the message
 
-The exit code is 0 whenever there is such an object; without one, a gate is closed. A stop cannot
-be blocked here: what speaks against it waits and is told at the next event that can carry it.
+The plugin goes by that object; without one, a gate is closed. A stop cannot be blocked here: what
+speaks against it waits and is told at the next event that can carry it.
+
+A plugin of somebody else may hand on what the client gives it, `{"input": …, "output": …}`: that is
+put into the same form first (`opencode_arguments`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks import tool_names as tools
+from bylaw.hosts.hooks.adapters.opencode_arguments import as_plugin_says
 from bylaw.hosts.hooks.base import Adapter, Call, Heard, Output
 from bylaw.hosts.hooks.fields import (
     arguments,
@@ -74,6 +78,7 @@ _KNOWN = frozenset(
 
 def read(name: str, payload: Payload) -> Heard:
     """One event of the plugin."""
+    name, payload = as_plugin_says(name, payload)
     moment, agent = _MOMENTS.get(name, Moment.OTHER), text(payload, "agent")
     if moment is Moment.PROMPT and agent:
         moment = Moment.OTHER  # what an agent is asked by another one is no prompt of a person
@@ -94,7 +99,7 @@ def read(name: str, payload: Payload) -> Heard:
 def answer(heard: Heard, told: Told) -> Output:
     """What the plugin takes."""
     if told.refused:
-        return refusal({"decision": "block", "reason": told.reason}, told.reason, exit_code=0)
+        return refusal({"decision": "block", "reason": told.reason}, told.reason)
     if told.for_model and heard.moment in ABILITIES[OPENCODE].for_model:
         return Output(in_json({"context": [*told.for_model]}))
     return NOTHING

@@ -68,18 +68,17 @@ def _of_client(
     programs: Mapping[str, Program],
 ) -> Iterator[Finding]:
     found = [scope for scope in Scope if there[scope].found]
-    is_here = client.host in programs
-    needed = {s: list(still_needed(client, s, root, there[s])) if is_here else [] for s in found}
+    needed = {scope: list(still_needed(client, scope, root, there[scope])) for scope in found}
     for scope, one in there.items():
         # Hooks that are whole, and that the client does not run, are not fine.
         idle = any(lacking.level is Level.WRONG for lacking in needed.get(scope, ()))
         yield from (each for each in one.findings if not (idle and each.level is Level.FINE))
-    if not is_here:
-        if found:
-            yield note(client.host, "not installed here, or not on the search path")
-        return
-    yield from _of_program(client, programs)
-    if not found:
+    if client.host in programs:
+        yield from _of_program(client, programs)
+    elif found:
+        # It may be part of an editor: its files are looked at all the same.
+        yield note(client.host, "not installed here, or not on the search path")
+    if not found and client.host in programs:
         step = f"`bylaw install {client.host}` puts them there"
         yield note(client.host, "no hooks of Bylaw: no rule governs it", step)
     if found:

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from bylaw.hosts.hooks.notes import notes_file
+from bylaw.hosts.hooks.protect.git_settings import deciding_settings
 from bylaw.runtime.files_below import MAX_DEEP, files_in
 from bylaw.runtime.paths import as_bytes, is_folder
 from bylaw.runtime.reading import regular_bytes
@@ -31,6 +32,7 @@ NOTES = "hook-protected"
 MAX_BYTES = 4 << 20
 MAX_WATCHED = 2_000
 MAX_READ = 16 << 20
+GIT_CONFIG = ("/.git/config", "/.git/config.worktree")
 TOO_MANY = (
     f"more than {MAX_WATCHED:,} files are protected: changes of the others are not looked for "
     "after a call; name fewer in `[protect] paths`"
@@ -144,6 +146,7 @@ def _as_now(files: Iterable[str], before: dict[str, KnownFile]) -> Iterator[tupl
 
 def _digest(path: str, stamp: tuple[int, ...]) -> str:
     try:
-        return sha256(regular_bytes(path, MAX_READ)).hexdigest()
+        data = regular_bytes(path, MAX_READ)
+        return sha256(deciding_settings(data) if path.endswith(GIT_CONFIG) else data).hexdigest()
     except (OSError, ValueError):
         return f"unreadable {stamp}"
