@@ -465,6 +465,17 @@ git rm '*.toml'
 git mv rules old
 git mv src/a.py bylaw.toml
 git mv evil/rules/a.toml rules
+git mv $PWD/rules/a.toml /tmp/x
+git -C src mv ../rules/a.toml x
+git -C src mv $PWD/rules/a.toml x
+git -C "$PWD" rm rules/a.toml
+git -C $PWD/rules rm a.toml
+git -C rules rm $PWD/rules/a.toml
+git -C src --work-tree="$PWD" stash
+git -C src --work-tree=../rules checkout -- a.toml
+git -C "$PWD" apply evil.patch
+git -C src apply $PWD/evil.patch
+git -C src archive --output=../rules/new.toml HEAD
 git checkout HEAD~1 -- src ./rules
 git --git-dir=elsewhere checkout -- .
 rsync -a --remove-source-files ./ /tmp/z/
@@ -731,6 +742,11 @@ git sparse-checkout list
 cd $UNHEARD_OF && rm settings.json
 f() { cd "$1"; }; f .vscode; rm settings.json
 git mv src/a.py src/b.py
+git -C "$PWD" mv src/a.py src/b.py
+git -C $PWD/src rm a.py
+git -C $PWD/src diff --output=../a.diff
+git -C $PWD log -- bylaw.toml
+git -C $PWD diff $PWD/bylaw.toml
 git checkout -- ':(glob)src/*.py'
 bylaw hook --help
 python -m bylaw check
