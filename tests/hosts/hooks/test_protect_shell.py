@@ -127,6 +127,17 @@ time rm bylaw.toml
 sh -c 'rm bylaw.toml'
 bash -lc "rm bylaw.toml"
 bash -c 'bash -c "rm bylaw.toml"'
+bash -ce 'rm bylaw.toml'
+sh -cx 'rm bylaw.toml'
+bash -c -e 'rm bylaw.toml'
+bash -c -- 'rm bylaw.toml'
+bash -c -o errexit 'rm bylaw.toml' x
+bash -co errexit 'rm bylaw.toml'
+bash -co errexit 'rm $1' _ bylaw.toml
+bash -s -- -c ls <<< 'rm bylaw.toml'
+su bob -c 'rm bylaw.toml'
+su - bob --command='rm bylaw.toml'
+fish --command='rm bylaw.toml'
 sh -c 'rm "$1"' _ bylaw.toml
 eval "rm bylaw.toml"
 eval rm bylaw.toml
@@ -568,6 +579,10 @@ cat bylaw.toml | grep x | sort > /tmp/out.txt
 xargs grep x < bylaw.toml
 timeout 5 cat bylaw.toml
 sh -c 'cat bylaw.toml'
+sh -ce 'cat bylaw.toml'
+bash -c -o errexit 'cat "$1"' _ bylaw.toml
+su bob --command='cat bylaw.toml'
+bash run.sh -c 'rm bylaw.toml'
 echo "$(cat bylaw.toml)"
 # rm bylaw.toml
 true # > bylaw.toml

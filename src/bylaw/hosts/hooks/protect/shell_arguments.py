@@ -9,6 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from bylaw.expr.program_words import program_words
 from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_files import (
     base_name,
@@ -36,6 +37,14 @@ def given_to(option: re.Pattern[str], words: list[str]) -> Iterator[str]:
         found = option.fullmatch(one)
         if found is not None:
             yield found["text"] or two
+
+
+def run_by_shell(words: list[str]) -> tuple[list[str], list[str]]:
+    """The texts that a shell is told to run, and the words that these are given."""
+    places = sorted(program_words(words))
+    told = [words[at] for at in places]
+    texts = [one.partition("=")[2] if one.startswith("--") else one for one in told]
+    return texts, words[places[-1] + 1 :] if places else []
 
 
 def is_known(program: str) -> bool:

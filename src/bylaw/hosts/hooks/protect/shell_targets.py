@@ -18,6 +18,7 @@ from bylaw.hosts.hooks.protect.shell_arguments import (
     given_to,
     is_known,
     module_words,
+    run_by_shell,
     words_of,
 )
 from bylaw.hosts.hooks.protect.shell_files import base_name, links_made
@@ -238,17 +239,13 @@ class _ShellReader:
             yield from done_to(acting, piped.lists)
 
     def _shell(self, words: list[str], heard: list[str], depth: int) -> Iterator[Target]:
-        rest = words[1:]
-        flagged = [at for at, one in enumerate(rest) if re.fullmatch(r"-[a-zA-Z]*c|--command", one)]
-        if flagged:
-            texts = rest[flagged[0] + 1 :]
-            for number, given in enumerate(texts[1:]):
-                for name in (str(number), "@", "*"):
-                    self.values.assign(name, [given])
-            yield from (found for text in texts[:1] for found in self.read(text, depth + 1))
-            return
-        yield from (Target(one) for one in rest)
-        for text in heard:
+        texts, given = run_by_shell(words)
+        for number, one in enumerate(given):
+            for name in (str(number), "@", "*"):
+                self.values.assign(name, [one])
+        if not texts:
+            yield from (Target(one) for one in words[1:])
+        for text in texts or heard:
             yield from self.read(text, depth + 1)
 
     def _find(self, words: list[str], command: Command, depth: int) -> Iterator[Target]:
