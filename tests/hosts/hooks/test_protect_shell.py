@@ -116,10 +116,24 @@ find rules -type f -exec rm {} +
 find . -type f -exec sed -i s/a/b/ {} ;
 find . -name '*.toml' -exec sed -i s/a/b/ {} +
 find . -name '*.db' -delete
+find . -exec grep -q x {} \; -exec rm {} \;
+find . -exec sh -c 'rm "$1"' _ {} \; -exec cat {} +
 find . -name '*.toml' | xargs sed -i s/a/b/
 env A=b rm bylaw.toml
 sudo rm bylaw.toml
 sudo -u root rm -rf rules
+sudo -u bob python3 -c "open('rules/a.toml','w')"
+sudo -u bob python3 -c "import shutil; shutil.rmtree('rules')"
+sudo -u bob patch -p1 < evil.patch
+sudo -u bob make --eval='all: ; rm bylaw.toml'
+sudo -u bob sudo -u eve rm -rf rules
+sudo -u bob eval 'rm -rf rules'
+env -u X tar xf evil.tar
+env -u git rm bylaw.toml
+env -u find rm -rf rules
+env -u find -u cat rm -rf rules
+flock cat rm -rf rules
+chroot find rm -rf rules
 command rm bylaw.toml
 timeout 5 rm bylaw.toml
 nohup rm bylaw.toml &
@@ -578,6 +592,15 @@ cat < bylaw.toml
 cat bylaw.toml | grep x | sort > /tmp/out.txt
 xargs grep x < bylaw.toml
 timeout 5 cat bylaw.toml
+sudo grep rm bylaw.toml
+sudo -u=bob grep rm bylaw.toml
+sudo -- grep rm bylaw.toml
+nice -n 5 grep rm bylaw.toml
+find . -type f | xargs grep rm
+find . -print0 | xargs -0 grep -l install
+find . -print0 | xargs -0 -n 1 -P 4 grep -l mv
+find . -exec grep -l x {} \; -exec ls {} +
+find . -exec grep x {} \; -name '*.pyc' -delete
 sh -c 'cat bylaw.toml'
 sh -ce 'cat bylaw.toml'
 bash -c -o errexit 'cat "$1"' _ bylaw.toml
@@ -993,11 +1016,16 @@ MANY = " ".join(f"a{number}" for number in range(2_500))
         ";".join(f"ln -s a{number} b{number}" for number in range(300)) + "; ln -s .claude q;"
         " rm q/settings.json",
         "x='" + "a" * 9_000 + '; rm bylaw.toml\'; sh -c "$x"',
+        "sudo " * 5_000 + "rm bylaw.toml",
+        "env -u env " * 3_000 + "rm bylaw.toml",
+        "env -u git " * 3_000 + "rm bylaw.toml",
+        "find . -exec " * 3_000 + "rm bylaw.toml",
+        "env -X python -X python -X python -X python -m " * 100 + "rm bylaw.toml",
     ],
     ids=[
         *("long", "words", "nested", "defaults", "quotes", "braces", "commands", "pipes"),
         *("values", "loop", "choices", "xargs", "marks", "folders", "git", "rules", "links"),
-        "variable",
+        *("variable", "starters", "own names", "other names", "finds", "modules"),
     ],
 )
 def test_what_is_too_much_to_look_through_counts_if_it_speaks_of_it(root, text):

@@ -118,6 +118,10 @@ def test_who_has_something_to_do(start, text):
     assert waiting_program(text, start) == ""
 
 
+def test_too_many_starters_are_not_followed(start):
+    assert waiting_program("env " * 5_000 + "bash", start) == "env"
+
+
 @pytest.fixture
 def repository(tmp_path):
     """No rule forbids anything."""

@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 OUR_NAME = "bylaw"
 _FOR_CLIENTS = "it is for clients: an agent does not speak in the name of its own"
 _NAME = re.compile(r"\W.*", re.DOTALL)  # what stands behind the name of a variable
+_WANTS_VALUE = re.compile(r"-[a-zA-Z0-9]+|--[a-z][a-z-]*")
+_STARTERS = programs.STARTS | {"xargs"}
+_KNOWN = frozenset(
+    {
+        *(*_STARTERS, *programs.GOES, *programs.RUNS_TEXT, *programs.SHELLS, *programs.RUNS_OPTION),
+        *(*programs.READS, *programs.READS_WITHOUT, *programs.WRITES_SECOND, *programs.WHOLE),
+        *(*programs.COPIES, *programs.UNPACKS, *programs.ADDRESSED),
+        *("find", "git", "patch", "tee", "dd", "ln", OUR_NAME),
+    }
+)
 CODE_WORD = re.compile(r"[^\s;{}'\"()|&<>=]+")
 
 
@@ -47,15 +57,28 @@ def run_by_shell(words: list[str]) -> tuple[list[str], list[str]]:
     return texts, words[places[-1] + 1 :] if places else []
 
 
-def is_known(program: str) -> bool:
-    """Whether a name is one of a program of which something is known."""
-    return (
-        program in programs.WHOLE
-        or program in programs.SHELLS
-        or program in programs.COPIES
-        or program in programs.READS_WITHOUT
-        or program in {"git", "find", "xargs", "tee", "dd", "ln", OUR_NAME}
-    )
+def is_known(word: str) -> bool:
+    """Whether a word is the name of a program of which something is known."""
+    name = base_name(word)
+    return name in _KNOWN or bool(programs.RUNS_CODE.fullmatch(name))
+
+
+def may_be_started(words: list[str], first: int) -> Iterator[int]:
+    """Where the program may stand that the first word starts: behind its options, or further on.
+
+    What stands behind an option may be its value (`sudo -u NAME rm …`), and so may be what nobody
+    knows.
+    """
+    yield first
+    for at in range(first, len(words)):
+        if not is_known(words[at]):
+            continue
+        if at > first:
+            yield at
+        is_second = at == first and base_name(words[0]) in programs.STARTS_SECOND
+        may_be_value = is_second or _WANTS_VALUE.fullmatch(words[at - 1])
+        if not may_be_value or base_name(words[at]) in _STARTERS:
+            return  # one that starts others looks behind itself
 
 
 def words_of(program: str, words: list[str]) -> Iterator[Target]:

@@ -113,6 +113,8 @@ STARTS = frozenset(
         *("winpty", "gtimeout", "caffeinate", "taskset", "systemd-run", "proxychains", "torsocks"),
     }
 )
+# Those of them that want something else before it: a file, a folder, a number.
+STARTS_SECOND = frozenset({"flock", "chroot", "taskset"})
 # They go to a folder; they give values to variables.
 GOES = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})

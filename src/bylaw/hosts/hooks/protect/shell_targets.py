@@ -16,14 +16,14 @@ from bylaw.hosts.hooks.patch import diffed_paths, patched_paths
 from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_arguments import (
     given_to,
-    is_known,
+    may_be_started,
     module_words,
     run_by_shell,
     words_of,
 )
 from bylaw.hosts.hooks.protect.shell_files import base_name, links_made
 from bylaw.hosts.hooks.protect.shell_git import called, git_targets, run_by_git
-from bylaw.hosts.hooks.protect.shell_listing import listing
+from bylaw.hosts.hooks.protect.shell_listing import listing, run_by_find
 from bylaw.hosts.hooks.protect.shell_pipe import (
     FOUND,
     NOTHING,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 100_000  # characters
 MAX_DEPTH = 8  # texts inside of texts
 MAX_LOOKED = 400  # texts in all
+MAX_STARTED = 5_000  # commands that others start
 MAX_TARGETS = 200_000
 
 _TOKEN = re.compile(r"[^\s'\"`()\[\]{},;<>|&=+:]+")
@@ -86,6 +87,7 @@ class _ShellReader:
         self.links: list[Link] = []
         self.is_cut = False
         self._looked = 0
+        self._started_so_far = 0
 
     def read(self, text: str, depth: int) -> Iterator[Target]:
         """What a text may change."""
@@ -191,8 +193,8 @@ class _ShellReader:
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         """What a program starts that starts others: what its options mean is not asked."""
-        rest = words[1:]
         yield from self._options(words, depth)
+        rest = words[1:]
         while rest and (
             rest[0].startswith("-") or ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()
         ):
@@ -201,11 +203,18 @@ class _ShellReader:
             yield from self.read(rest[0], depth + 1)
         if base_name(words[0]) in programs.WRITES_FIRST:
             yield from (Target(one) for one in rest if " " not in one)
-        known = [at for at, one in enumerate(rest) if is_known(base_name(one))]
-        yield from self._command(rest, command, piped, depth)
-        # `sudo -u NAME rm …`: the name is no program.
-        if known and known[0]:
-            yield from self._command(rest[known[0] :], command, piped, depth)
+        for at in may_be_started(words, len(words) - len(rest)):
+            yield from self._inside(words[at:], command, piped, depth)
+
+    def _inside(
+        self, words: list[str], command: Command, piped: Piped, depth: int
+    ) -> Iterator[Target]:
+        """A command that another one starts."""
+        self._started_so_far += 1
+        if depth >= MAX_DEPTH or self._started_so_far > MAX_STARTED:
+            self.is_cut = True
+            return
+        yield from self._command(words, command, piped, depth + 1)
 
     def _options(self, words: list[str], depth: int) -> Iterator[Target]:
         """`env -C FOLDER …`, `flock FILE -c TEXT`: what follows is done there, or is a text."""
@@ -229,11 +238,12 @@ class _ShellReader:
         )
         self.is_cut |= call.is_cut
         given = [FOUND] if piped.lists else call.given
+        started = call.started
         if call.mark:
-            texts = [[one.replace(call.mark, each) for one in words] for each in given or [FOUND]]
+            texts = [[one.replace(call.mark, each) for one in started] for each in given or [FOUND]]
         else:
-            texts = [[*words, *given]]
-        acting = [one for text in texts for one in self._started(text, command, NOTHING, depth)]
+            texts = [[*started, *given]]
+        acting = [one for text in texts for one in self._inside(text, command, NOTHING, depth)]
         yield from acting
         if piped.lists:
             yield from done_to(acting, piped.lists)
@@ -256,12 +266,10 @@ class _ShellReader:
         for one, two in pairwise(words):
             if one in {"-fprint", "-fprint0", "-fprintf", "-fls"}:
                 yield Target(two)
-        for at, word in enumerate(words):
-            if word in {"-exec", "-execdir", "-ok", "-okdir"}:
-                acting = [one for one in words[at + 1 :] if one not in {";", "+"}]
-                done = list(self._command(acting, command, NOTHING, depth))
-                yield from done
-                yield from done_to(done, found)
+        for started in run_by_find(words):
+            done = list(self._inside(started, command, NOTHING, depth))
+            yield from done
+            yield from done_to(done, found)
 
     def _code(
         self, words: list[str], texts: list[str], command: Command, depth: int
@@ -270,7 +278,7 @@ class _ShellReader:
         rest = words[1:]
         module = module_words(rest) if programs.PYTHON.fullmatch(base_name(words[0])) else []
         if module:
-            yield from self._command(module, command, NOTHING, depth)
+            yield from self._inside(module, command, NOTHING, depth)
             return
         yield Target("\n".join((*rest, *texts)), code=True)
         whole = any(programs.TAKES_AWAY.search(one) for one in (*rest, *texts))

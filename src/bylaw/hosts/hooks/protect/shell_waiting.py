@@ -88,9 +88,11 @@ def _passes_on(words: list[str]) -> bool:
 
 def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: bool) -> Iterator[str]:
     program = base_name(words[0]) if words else ""
-    if program in programs.STARTS:
+    if program in programs.STARTS and depth > MAX_DEPTH:
+        yield program  # who starts so many others, hides what the last one is
+    elif program in programs.STARTS:
         for started in _started(program, words[1:]):
-            yield from _of_command(started, state, depth, is_open=is_open)
+            yield from _of_command(started, state, depth + 1, is_open=is_open)
         texts, _ = run_by_shell(words)
         if is_open and not texts and _starts_shell(program, words[1:]):
             yield program
