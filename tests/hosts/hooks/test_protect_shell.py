@@ -176,6 +176,12 @@ cp -f other.toml ./bylaw.toml
 cp evil/bylaw.toml .
 cp -t . evil/bylaw.toml
 cp --target-directory=. evil/bylaw.toml
+cp -trules bare.tar.d/a.toml
+cp -t rules bare.tar.d/new.toml
+cp --target=rules bare.tar.d/new.toml
+cp --target rules bare.tar.d/new.toml
+mv --target-dir=rules bare.tar.d/new.toml
+install -Dt rules bare.tar.d/new.toml
 cp -l bylaw.toml copy.toml
 ln -sf /dev/null bylaw.toml
 ln bylaw.toml copy.toml
@@ -346,6 +352,8 @@ git -C src update-index --skip a.py
 find src -type f | xargs git update-index --assume-unchanged
 strace -o bylaw.toml ls
 strace -fobylaw.toml ls
+strace -o.codex/hooks.json ls
+strace -ofoo/../bylaw.toml ls
 ltrace -o bylaw.toml ls
 /usr/bin/time -o bylaw.toml ls
 /usr/bin/time --output=bylaw.toml ls
@@ -407,6 +415,15 @@ tar -xzf evil.tar
 tar --extract --file=evil.tar
 tar -xf evil.tar -C .
 tar -C src -xf deep.tar --strip-components=1 && tar xf deep.tar --strip-components=1
+tar xf bare.tar -Crules
+tar xf bare.tar -Cdoc -C../rules
+tar xf bare.tar --dir=rules
+tar xf bare.tar --cd rules
+tar --ext -f bare.tar -C rules
+tar xfC bare.tar rules
+tar xCf rules bare.tar
+tar -xCrules -f bare.tar
+unzip bare.zip -drules
 unzip -o evil.zip
 unzip -qo evil.zip -d .
 unzip -o ../top/evil.zip
@@ -712,6 +729,12 @@ find . -type f -exec cp {} /tmp/copies \\;
 tar xf good.tar
 tar -xf evil.tar -C sub/new
 tar tf evil.tar
+tar xf bare.tar -Cdocs
+tar xf bare.tar -Cscripts/rules
+tar xfC bare.tar src
+tar tfC bare.tar rules
+cp -tsrc bare.tar.d/a.toml
+cp --target=src bare.tar.d/a.toml
 tar czf /tmp/backup.tgz .
 cd src && make && cd .. && cd scripts && make && cd .. && cd src && rm a.py
 cd a && make && cd .. && cd b && make && cd .. && cd c && make && cd .. && cd d && make
@@ -919,6 +942,7 @@ def root(tmp_path, monkeypatch):
     (top / "evil.patch").write_text(DIFF.format("bylaw.toml"))
     (top / "good.patch").write_text(DIFF.format("src/a.py"))
     archives(top, "evil", "rules/a.toml", "README.md")
+    archives(top, "bare", "a.toml")
     archives(top, "deep", "one/bylaw.toml")
     archives(top, "good", "src/a.py", "docs/rules.md")
     (top / "here").symlink_to(".")

@@ -94,13 +94,15 @@ REMOVES_SOURCES = re.compile(r"--remove-source-files|--remove-sent-files")
 REMOVES_OTHERS = re.compile(r"--delete.*|--del")
 PASSES_OVER = re.compile(r"--exclude(?P<value>=.*)?", re.DOTALL)
 COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
-INTO = re.compile(r"(?:-[a-zA-Z]*t|--target-directory)(?:=?(?P<folder>.+))?")
+INTO = re.compile(r"(?:-[a-zA-Z]*?t|--t[a-z-]*)(?:=?(?P<folder>.+))?")
 
 # They take files out of archives, where they are told to.
 UNPACKS = frozenset({"tar", "gtar", "bsdtar", "unzip"})
-TAR_EXTRACTS = re.compile(r"-?[a-zA-Z]*x[a-zA-Z]*(?:=?.*)?|--(?:extract|get)")
-UNZIP_READS = re.compile(r"-[a-zA-Z]*[lptvzZ].*")
-UNPACK_FOLDER = re.compile(r"(?:-[a-zA-Z]*[Cd]|--(?:directory|cd))(?:=?(?P<folder>.+))?")
+TAR_EXTRACTS = re.compile(r"-[a-zA-Z]*x.*|--(?:ext[a-z]*|get)")
+UNZIP_READS = re.compile(r"-[A-OQ-Za-ce-wyz]*[lptvzZ].*")  # behind `d`, `x` and `P` stand values
+UNPACK_FOLDER = re.compile(r"(?:-[a-zA-Z]*?[Cd]|--(?:dir[a-z]*|cd))(?:=?(?P<folder>.+))?")
+# Options of `tar` that have a value; in its first word they stand together, without a sign.
+TAR_VALUED = frozenset("bCfFgHIKLNTVX")
 UNPACK_STRIPPED = re.compile(r"--strip(?:-components)?=(?P<number>[0-9]{1,3})")
 
 # They start what stands behind them.
@@ -139,7 +141,7 @@ SHELLS = frozenset(
 # Options of programs that start others: a text that is run, a folder in which that is done.
 TEXT_OPTION = re.compile(r"(?:-c|-S|--command|--split-string)(?:=(?P<text>.+))?", re.DOTALL)
 # A file to which such a program writes what it finds out; of some it is what follows the options.
-OUTPUT_OPTION = re.compile(r"(?:-[a-zA-Z]*o|--output)(?:=?(?P<file>.+))?")
+OUTPUT_OPTION = re.compile(r"(?:-[a-zA-Z]*?o|--output)(?:=?(?P<file>.+))?")
 WRITES_FIRST = frozenset({"script"})
 FOLDER_OPTION = re.compile(r"(?:-C|-D|--chdir|--working-directory|--wd)(?:=?(?P<folder>.+))?")
 RUNS_CODE = re.compile(
@@ -175,7 +177,7 @@ GIT_VALUED = re.compile(
 )
 # Options behind its verb whose value is the text of a command.
 GIT_RUNS = {
-    "rebase": re.compile(r"(?:-[a-z]*x|--exec)(?:=?(?P<text>.+))?", re.DOTALL),
+    "rebase": re.compile(r"(?:-[a-z]*?x|--ex[a-z]*)(?:=?(?P<text>.+))?", re.DOTALL),
     "filter-branch": re.compile(r"--[a-z-]+-filter(?:=(?P<text>.+))?", re.DOTALL),
     "difftool": re.compile(r"(?:-x|--extcmd)(?:=?(?P<text>.+))?", re.DOTALL),
     "grep": re.compile(r"(?:-O|--open-files-in-pager)(?:=?(?P<text>.+))?", re.DOTALL),
@@ -190,8 +192,8 @@ GIT_TRIED = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
 GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
 # Options that have a value: from where files come, what is left alone, what is said about it.
 GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
-GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*e|--exclude)(?:=?(?P<value>.+))?")
-GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
+GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*?e|--exclude)(?:=?(?P<value>.+))?")
+GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*?m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
 GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--reset")
 # They change the index by names or numbers: what git says of it before is not what holds then.
 GIT_INDEX = frozenset({"update-index", "read-tree", "rm", "mv", "update-ref", "symbolic-ref"})
