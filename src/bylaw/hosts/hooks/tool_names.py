@@ -60,10 +60,10 @@ SHELL_OF_WORDS = SHELL._replace(arguments={**SHELL.arguments, "command": TEXT_OR
 WRITE = Sort(("file.write",), _PATHS, arguments={**_NAMED, "edits": OBJECTS}, needs=_PATHS)
 PATCH = Sort(
     ("file.write",),
-    _PATH,
+    _PATHS,
     _PATCHES,
     {**_NAMED, **dict.fromkeys(_PATCHES, TEXT)},
-    (*_PATCHES, *_PATH),
+    (*_PATCHES, *_PATHS),
 )
 READ = Sort(("file.read",), _PATHS, arguments=_NAMED)
 FETCH = Sort(("web.fetch", "web.run"))
