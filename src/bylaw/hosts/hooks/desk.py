@@ -24,7 +24,7 @@ from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.events import GATE_EVENTS, events_of
 from bylaw.hosts.hooks.growing_text import note_judged, only_new
 from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
-from bylaw.hosts.hooks.named_files import with_paths_from_root
+from bylaw.hosts.hooks.named_files import may_change_files, with_paths_from_root
 from bylaw.hosts.hooks.notes import (
     changing_notes,
     digest_of,
@@ -33,7 +33,7 @@ from bylaw.hosts.hooks.notes import (
 )
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.calls import waiting_in
-from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
+from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.hooks.transcripts import NOTHING_SAID, Said, said_since
 from bylaw.hosts.worktree.policy_host import FilePolicies
