@@ -33,6 +33,12 @@ sed -Ei 's/a/b/' bylaw.toml
 sed --in-place=.bak s/a/b/ bylaw.toml
 sed -n 'w bylaw.toml' README.md
 sed 'wbylaw.toml' README.md
+sed --expression='w bylaw.toml' README.md
+sed -e'w bylaw.toml' README.md
+sed -ne'wbylaw.toml' README.md
+sed 's/x/y/gw bylaw.toml' README.md
+sed 's/x/y/w bylaw.toml' README.md
+sed --in=.bak s/a/b/ bylaw.toml
 awk '{print > "bylaw.toml"}' README.md
 perl -pi -e 's/a/b/' bylaw.toml
 rm bylaw.toml
@@ -136,6 +142,11 @@ flock cat rm -rf rules
 chroot find rm -rf rules
 command rm bylaw.toml
 timeout 5 rm bylaw.toml
+runuser -u bob -- rm -rf rules
+runuser bob -c 'rm -rf rules'
+nsenter -t 1 rm -rf rules
+chrt -i 0 rm -rf rules
+pkexec rm -rf rules
 nohup rm bylaw.toml &
 time rm bylaw.toml
 sh -c 'rm bylaw.toml'
@@ -158,6 +169,13 @@ eval rm bylaw.toml
 trap 'rm bylaw.toml' EXIT
 echo 'rm bylaw.toml' | sh
 bash <<< 'rm bylaw.toml'
+echo 'rm bylaw.toml' | bash -c sh
+bash -c bash <<< 'rm bylaw.toml'
+echo bylaw.toml | bash -c 'xargs rm'
+cat evil.patch | sh -c 'git apply'
+find rules -type f | sh -c 'xargs rm'
+echo bylaw.toml | (xargs rm)
+echo 'rm bylaw.toml' | (sh)
 echo "$(rm bylaw.toml)"
 cat <(rm bylaw.toml)
 echo hi > $(echo bylaw.toml)
@@ -195,6 +213,7 @@ chown -R nobody rules
 curl -o bylaw.toml https://example.org
 wget --output-document=bylaw.toml https://example.org
 sort -o bylaw.toml README.md
+sort --out=bylaw.toml README.md
 git checkout HEAD~3 -- bylaw.toml
 git checkout -- .
 git restore .
@@ -234,6 +253,14 @@ exec 3> bylaw.toml
 { echo x; } > bylaw.toml
 while true; do echo x; done > bylaw.toml
 f() { rm bylaw.toml; }; f
+f() { rm -rf "$1"; }; f rules
+f() { rm -rf "$@"; }; f src rules
+function f { rm -rf $2; }; D=rules; f x $D
+function f { rm -rf rules; }; f
+function f() { rm -rf $1; }; (f rules)
+f() { rm -rf "$1"; }; for d in src rules; do f $d; done
+alias r='rm -rf'; r rules
+alias r=rm\nr -rf rules
 case x in x) rm bylaw.toml;; esac
 cat > bylaw.toml <<'EOF'\n[protect]\nenabled = false\nEOF
 cat <<EOF | tee bylaw.toml\nx\nEOF
@@ -310,6 +337,14 @@ printf -v F %s bylaw.toml; rm $F
 git checkout HEAD~1 .
 git checkout -f HEAD~1
 git switch --discard-changes main
+git switch --disc main
+git checkout --forc
+git reset --har
+git restore --staged --workt bylaw.toml
+git grep --open='rm bylaw.toml' x
+git -c alias.x='!rm -rf rules' x
+git -c core.pager='rm -rf rules' log
+GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!rm -rf rules' git x
 git read-tree -u --reset HEAD~3
 git read-tree -um main
 git read-tree -vum HEAD main
@@ -483,6 +518,10 @@ socat -u - OPEN:bylaw.toml,creat
 tar cf x.tar src --checkpoint=1 --checkpoint-action=exec='rm bylaw.toml'
 tar cf x.tar src --checkpoint-action exec='rm bylaw.toml'
 tar -I 'rm bylaw.toml;' -cf x.tar src
+tar -I'rm bylaw.toml;' -cf x.tar src
+tar --to-c='rm bylaw.toml' -xf good.tar
+tar cf x.tar src --checkpoint=1 --checkpoint-a=exec='rm bylaw.toml'
+rsync -e'rm bylaw.toml;' a host:b
 rsync -e 'rm bylaw.toml;' a host:b
 ssh -o ProxyCommand='rm bylaw.toml' host
 declare -n r=z; z=bylaw.toml; rm $r
@@ -888,6 +927,21 @@ export PATH=$PWD/bin:$PATH && run-it
 source .venv/bin/activate && pip install -r requirements.txt
 pip install -e '.[dev]'
 for d in a b c; do (cd $d && make); done
+f() { rm -rf "$1"; }; f src
+f() { ls "$1"; f "$1"; }; f rules
+alias ls='ls -l'; ls bylaw.toml
+sed -n '/word/p' bylaw.toml
+sed 's/warn/x/' bylaw.toml
+git -c core.pager=cat log bylaw.toml
+git -c user.name='A B' commit -m 'about bylaw.toml'
+sed -e 's/x/y/' bylaw.toml
+sed -ne's/w/e/p' bylaw.toml
+sed --expression=s/x/y/ bylaw.toml
+sed -n 's/x/y/gp' bylaw.toml
+sort --output=/tmp/x bylaw.toml.bak
+echo bylaw.toml | bash -c 'xargs cat'
+cat bylaw.toml | (grep x)
+echo x | (cat) && rm src/a.py
 while read f; do wc -l "$f"; done < list.txt
 if [ -d build ]; then rm -rf build; fi
 python - <<EOF\nimport json\nprint(json.dumps({"settings": 1}))\nEOF
@@ -1040,6 +1094,8 @@ MANY = " ".join(f"a{number}" for number in range(2_500))
         ";".join(f"ln -s a{number} b{number}" for number in range(300)) + "; ln -s .claude q;"
         " rm q/settings.json",
         "x='" + "a" * 9_000 + '; rm bylaw.toml\'; sh -c "$x"',
+        "sed '#" + "w " * 40_000 + "\nw bylaw.toml' README.md",
+        "f " + " " * 40_000 + "x" * 40_000 + "; f() { rm -rf $1; }; f rules",
         "sudo " * 5_000 + "rm bylaw.toml",
         "env -u env " * 3_000 + "rm bylaw.toml",
         "env -u git " * 3_000 + "rm bylaw.toml",
@@ -1049,7 +1105,16 @@ MANY = " ".join(f"a{number}" for number in range(2_500))
     ids=[
         *("long", "words", "nested", "defaults", "quotes", "braces", "commands", "pipes"),
         *("values", "loop", "choices", "xargs", "marks", "folders", "git", "rules", "links"),
-        *("variable", "starters", "own names", "other names", "finds", "modules"),
+        *(
+            "variable",
+            "sed",
+            "function",
+            "starters",
+            "own names",
+            "other names",
+            "finds",
+            "modules",
+        ),
     ],
 )
 def test_what_is_too_much_to_look_through_counts_if_it_speaks_of_it(root, text):

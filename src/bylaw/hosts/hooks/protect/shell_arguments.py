@@ -95,6 +95,7 @@ def words_of(program: str, words: list[str]) -> Iterator[Target]:
                  if not two.startswith(("-", "+")) and not valued.fullmatch(one)]  # fmt: skip
         yield from (Target(one) for one in files[1:])
     elif unless is not None:
+        yield from _written_by_sed(words) if program in programs.SED else ()
         yield from _if_it_writes(words, unless)
     elif program in programs.COPIES:
         yield from copied(words)
@@ -160,9 +161,12 @@ def _done_by_us(words: list[str]) -> Iterator[Target]:
         yield from (Target(one) for word in words for one in paths_in(word))
 
 
+def _written_by_sed(words: list[str]) -> Iterator[Target]:
+    for word in words:
+        yield from (Target(one["file"].strip()) for one in programs.SED_WRITES.finditer(word))
+
+
 def _if_it_writes(words: list[str], unless: re.Pattern[str]) -> Iterator[Target]:
     if any(unless.fullmatch(one) for one in words):
         for word in words:
             yield from (Target(one) for one in (*paths_in(word), *CODE_WORD.findall(word)))
-            # `sed 'w FILE'`, without a gap.
-            yield from (Target(one[1:]) for one in CODE_WORD.findall(word) if one[0] in "wW")

@@ -71,7 +71,8 @@ def called(words: list[str]) -> Called:
 
 
 def run_by_git(call: Called) -> Iterator[str]:
-    """Texts of commands that git runs itself."""
+    """Texts of commands that git runs itself, or may: a setting can be one."""
+    yield from (value.partition("=")[2].removeprefix("!") for value in call.settings)
     if call.verb == "bisect" and call.rest[:1] == ["run"]:
         yield shlex.join(call.rest[1:])
     if call.verb == "submodule" and "foreach" in call.rest:

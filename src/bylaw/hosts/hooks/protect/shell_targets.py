@@ -9,6 +9,7 @@ that is too much, it goes on with what is left, and says so.
 from __future__ import annotations
 
 import re
+import shlex
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,6 +52,7 @@ MAX_LOOKED = 400  # texts in all
 MAX_STARTED = 5_000  # commands that others start
 MAX_TARGETS = 200_000
 
+_FUNCTION = re.compile(r"\bfunction\s+([\w.:-]+)|(?<![\w.:-])([\w.:-]+)\s*\(\s*\)")
 _TOKEN = re.compile(r"[^\s'\"`()\[\]{},;<>|&=+:]+")
 
 
@@ -88,16 +90,17 @@ class _ShellReader:
         self.is_cut = False
         self._looked = 0
         self._started_so_far = 0
+        self._aliases: dict[str, str] = {}
 
-    def read(self, text: str, depth: int) -> Iterator[Target]:
-        """What a text may change."""
-        self._looked += 1
-        if depth > MAX_DEPTH or self._looked > MAX_LOOKED:
-            self.is_cut = True
+    def read(self, text: str, depth: int, given: Piped = NOTHING) -> Iterator[Target]:
+        """What a text may change, to which something may be given as input."""
+        if self._is_too_much(depth):
             return
         read = read_shell(text)
         self.is_cut |= not read.is_whole
         before = everything = NOTHING
+        functions = [[one[1] or one[2]] for one in _FUNCTION.finditer(text)]
+        is_told_more = False
         for number, command in enumerate(read.commands):
             for word in (*command.words, *command.writes, *command.reads, *command.here):
                 for piece in word:
@@ -106,8 +109,10 @@ class _ShellReader:
             yield from (Target(one) for word in command.writes for one in self._state.of(word))
             words = self._state.of_command(command)
             # Who can tell where a group began?
-            piped = everything if command.after_group else before if command.piped else NOTHING
+            piped = everything if command.after_group else before if command.piped else given
             yield from self._command(words, command, piped, depth)
+            yield from self._by_alias(words, depth)
+            is_told_more |= words[:1] in functions and self._state.give_function(words[1:])
             if not depth and not number and self._goes_for_certain(read, words):
                 self.values.leave_start()
             while self._state.run_later:
@@ -116,6 +121,22 @@ class _ShellReader:
                 here, reads = self._state.all_of(command.here), self._state.all_of(command.reads)
                 before = piped.through(words, here, reads)
                 everything = everything.beside(before)
+        if is_told_more:  # what a function does stands before what it is called with
+            yield from self.read(text, depth + 1)
+
+    def _is_too_much(self, depth: int) -> bool:
+        """Whether one more text is not looked into."""
+        self._looked += 1
+        is_too_much = depth > MAX_DEPTH or self._looked > MAX_LOOKED
+        self.is_cut |= is_too_much
+        return is_too_much
+
+    def _by_alias(self, words: list[str], depth: int) -> Iterator[Target]:
+        name = words[0] if words else ""
+        meant = self._aliases.pop(name, None)  # inside of itself it means nothing
+        if meant is not None:
+            yield from self.read(f"{meant} {shlex.join(words[1:])}", depth + 1)
+            self._aliases[name] = meant
 
     def _goes_for_certain(self, read: ShellText, words: list[str]) -> bool:
         """`cd FOLDER && …`: what follows is done there, or not at all."""
@@ -140,12 +161,14 @@ class _ShellReader:
         elif program == "xargs":
             yield from self._each(words, command, piped, depth)
         elif program in programs.RUNS_TEXT:
+            if program == "alias":
+                self._aliases |= {one.partition("=")[0]: one.partition("=")[2] for one in words[1:]}
             texts = [one.partition("=")[2] if program == "alias" else one for one in words[1:]]
             yield from self.read(
                 " ".join(texts) if program == "eval" else "\n".join(texts), depth + 1
             )
         elif program in programs.SHELLS:
-            yield from self._shell(words, [*here, *piped.texts], depth)
+            yield from self._shell(words, piped._replace(texts=[*here, *piped.texts]), depth)
         elif program == "find":
             yield from self._find(words, command, depth)
         elif programs.RUNS_CODE.fullmatch(program):
@@ -248,15 +271,15 @@ class _ShellReader:
         if piped.lists:
             yield from done_to(acting, piped.lists)
 
-    def _shell(self, words: list[str], heard: list[str], depth: int) -> Iterator[Target]:
+    def _shell(self, words: list[str], heard: Piped, depth: int) -> Iterator[Target]:
         texts, given = run_by_shell(words)
-        for number, one in enumerate(given):
-            for name in (str(number), "@", "*"):
-                self.values.assign(name, [one])
+        self._state.give(given)
+        for text in texts:
+            yield from self.read(text, depth + 1, heard)
         if not texts:
             yield from (Target(one) for one in words[1:])
-        for text in texts or heard:
-            yield from self.read(text, depth + 1)
+            for text in heard.texts:
+                yield from self.read(text, depth + 1)
 
     def _find(self, words: list[str], command: Command, depth: int) -> Iterator[Target]:
         found = listing(words)
