@@ -7,7 +7,6 @@ and nothing that others choose may stand in it. What programs do with other word
 from __future__ import annotations
 
 import re
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,8 +20,9 @@ class _Reads(NamedTuple):
     """How an interpreter is told its program: as the value of `letters`, or of `long` options.
 
     Other options that have a value: the rest of the word for those that are `attached`, else the
-    rest or the next word. `behind_options`: the program comes when all options are through.
-    `is_first`: it is the first word that is no option, unless an option names a file of programs.
+    rest or the next word. `behind_options`: the program comes when all options are through, and so
+    do values, one word each. `anywhere`: options may stand behind other words, too. `is_first`: the
+    program is the first word that is no option, unless an option names a file of programs.
     """
 
     letters: str = ""
@@ -31,21 +31,23 @@ class _Reads(NamedTuple):
     attached: str = ""
     long_valued: tuple[str, ...] = ()
     behind_options: bool = False
+    anywhere: bool = False
     is_first: bool = False
 
 
-_SHELL = _Reads(
-    "c", ("--command", "--init-command"), "oO", "", ("--rcfile", "--init-file"), behind_options=True
-)
+_SHELL = _Reads("c", (), "oO", "", ("--rcfile", "--init-file"), behind_options=True)
+_FISH = _Reads("cC", ("--command", "--init-command"), "dDfop")
 _AWK = _Reads("e", ("--source",), "Fvfilo", is_first=True)
 _SCRIPTING = _Reads("eE", ("--eval", "--print"), "rC", "", ("--require", "--import", "--loader"))
 _INTERPRETERS: Mapping[str, _Reads] = {
-    **dict.fromkeys(("ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"), _SHELL),
+    **dict.fromkeys(("ash", "bash", "dash", "rbash", "sh"), _SHELL),
+    **dict.fromkeys(("ksh", "mksh", "zsh"), _SHELL._replace(attached="o")),
+    "fish": _FISH,
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
     **dict.fromkeys(("elixir", "julia", "lua", "luajit", "osascript", "R", "Rscript"), _SCRIPTING),
     **dict.fromkeys(("bun", "node", "nodejs"), _SCRIPTING._replace(letters="ep")),
     **dict.fromkeys(("python", "pypy"), _Reads("c", (), "WX")),
-    **dict.fromkeys(("runuser", "script", "su"), _Reads("c", ("--command",))),
+    **dict.fromkeys(("runuser", "script", "su"), _Reads("c", ("--command",), anywhere=True)),
     **dict.fromkeys(("ex", "nvim", "vi", "view", "vim"), _Reads("c", ("--cmd",), "Su")),
     "deno": _Reads("", ("eval",)),
     "emacs": _Reads("", ("--eval", "-eval", "--execute"), "lf"),
@@ -111,13 +113,12 @@ def _name(word: str) -> str:
     return _VERSION.sub("", name) or name
 
 
-class _Holds(Enum):
-    """What an option has to do with program text."""
+class _Option(NamedTuple):
+    """Whether an option tells a program, in itself or not; and how many words belong to it."""
 
-    NOTHING = 0
-    TEXT_INSIDE = 1
-    TEXT_NEXT = 2
-    VALUE_NEXT = 3
+    tells: bool = False
+    inside: bool = False
+    values: int = 0
 
 
 class _Arguments:
@@ -129,40 +130,50 @@ class _Arguments:
     def programs(self, at: int) -> Iterator[int]:
         """Where program text is, from the first word behind the interpreter on."""
         by_option, waits = False, False
-        while at < len(self._words) and self._is_option(self._words[at]):
-            word, holds = self._words[at], self._holds(self._words[at])
+        while at < len(self._words) and self._goes_on(self._words[at]):
+            word = self._words[at]
+            if self._ends_options(word):
+                at += 1
+                break
+            option = self._option(word) if self._is_option(word) else _Option()
             by_option = by_option or bool(_PROGRAM_FILE.match(word))
-            if holds is _Holds.TEXT_INSIDE or (holds is _Holds.TEXT_NEXT and not self._waits):
+            if option.tells and self._reads.behind_options:
+                waits = True
+            elif option.tells:
                 by_option = True
-                yield at if holds is _Holds.TEXT_INSIDE else at + 1
-            waits = waits or (holds is _Holds.TEXT_NEXT and self._waits)
-            skips = holds is _Holds.VALUE_NEXT or (holds is _Holds.TEXT_NEXT and not self._waits)
-            at += 2 if skips else 1
+                yield at if option.inside else at + 1
+            at += 1 + option.values
         if waits or (self._reads.is_first and not by_option):
             yield at
 
-    @property
-    def _waits(self) -> bool:
-        return self._reads.behind_options
+    def _goes_on(self, word: str) -> bool:
+        return self._reads.anywhere or self._is_option(word) or self._ends_options(word)
+
+    def _ends_options(self, word: str) -> bool:
+        return word == "--" or (word == "-" and self._reads.behind_options)
 
     def _is_option(self, word: str) -> bool:
         return word in self._reads.long or (len(word) > 1 and word[0] in "-+")
 
-    def _holds(self, word: str) -> _Holds:
+    def _option(self, word: str) -> _Option:
         reads = self._reads
         name, sign, _ = word.partition("=")
         if name in reads.long:
-            return _Holds.TEXT_INSIDE if sign else _Holds.TEXT_NEXT
+            return _Option(tells=True, inside=bool(sign), values=0 if sign else 1)
         if word.startswith("--"):
-            return _Holds.VALUE_NEXT if word in reads.long_valued else _Holds.NOTHING
+            return _Option(values=int(word in reads.long_valued))
+        return self._letters(word)
+
+    def _letters(self, word: str) -> _Option:
+        """What stands behind a letter of a shell are others, elsewhere it is a value."""
+        reads, tells, values = self._reads, False, 0
         for position, letter in enumerate(word[1:], start=2):
             is_last = position == len(word)
-            if letter in reads.letters:
-                # Behind the letter of a shell stand others, elsewhere the text itself.
-                inside = not (is_last or reads.behind_options)
-                return _Holds.TEXT_INSIDE if inside else _Holds.TEXT_NEXT
-            if letter in reads.attached:
-                return _Holds.NOTHING
-            if letter in reads.valued:
-                return _Holds.VALUE_NEXT if is_last else _Holds.NOTHING
-        return _Holds.NOTHING
+            if letter in reads.attached and not is_last:
+                break
+            if letter in reads.letters + reads.valued and not reads.behind_options:
+                told = letter in reads.letters
+                return _Option(told, inside=told and not is_last, values=int(is_last))
+            tells = tells or letter in reads.letters
+            values += letter in reads.valued
+        return _Option(tells, values=values)

@@ -124,6 +124,13 @@ def test_no_file_that_a_call_names_is_left_out():
     assert call_of("claude", "Write", {"paths": many}).args["paths"] == many
 
 
+def test_a_patch_hides_no_file_that_is_named_beside_it(tmp_path):
+    call = call_of("codex", "apply_patch", {"command": PATCH, "paths": ["bylaw.toml"]})
+
+    assert call.args["paths"] == ["bylaw.toml", *PATCHED]
+    assert protected_by(call, str(tmp_path), Protection(str(tmp_path), ProtectSettings()))
+
+
 PATCHES = [
     ("codex", "apply_patch", "command"),
     ("droid", "ApplyPatch", "input"),

@@ -77,6 +77,10 @@ git checkout --force main
 git switch --discard-changes main
 git checkout-index -f -a
 git -C src reset --hard
+git -C "$PWD" reset --hard
+git -C src -C "$PWD" stash
+git -C / -C "$PWD/src" checkout ..
+git -C "" reset --hard
 cd src && git stash
 cd src; git checkout ..
 """
@@ -93,6 +97,8 @@ git reset
 git clean -fd
 cd src && git checkout .
 git -C src restore .
+git -C "$PWD/src" restore .
+git -C "$PWD" checkout src
 git checkout main
 git checkout -b other
 git status

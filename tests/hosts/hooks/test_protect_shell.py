@@ -33,6 +33,12 @@ sed -Ei 's/a/b/' bylaw.toml
 sed --in-place=.bak s/a/b/ bylaw.toml
 sed -n 'w bylaw.toml' README.md
 sed 'wbylaw.toml' README.md
+sed --expression='w bylaw.toml' README.md
+sed -e'w bylaw.toml' README.md
+sed -ne'wbylaw.toml' README.md
+sed 's/x/y/gw bylaw.toml' README.md
+sed 's/x/y/w bylaw.toml' README.md
+sed --in=.bak s/a/b/ bylaw.toml
 awk '{print > "bylaw.toml"}' README.md
 perl -pi -e 's/a/b/' bylaw.toml
 rm bylaw.toml
@@ -116,23 +122,60 @@ find rules -type f -exec rm {} +
 find . -type f -exec sed -i s/a/b/ {} ;
 find . -name '*.toml' -exec sed -i s/a/b/ {} +
 find . -name '*.db' -delete
+find . -exec grep -q x {} \; -exec rm {} \;
+find . -exec sh -c 'rm "$1"' _ {} \; -exec cat {} +
 find . -name '*.toml' | xargs sed -i s/a/b/
 env A=b rm bylaw.toml
 sudo rm bylaw.toml
 sudo -u root rm -rf rules
+sudo -u bob python3 -c "open('rules/a.toml','w')"
+sudo -u bob python3 -c "import shutil; shutil.rmtree('rules')"
+sudo -u bob patch -p1 < evil.patch
+sudo -u bob make --eval='all: ; rm bylaw.toml'
+sudo -u bob sudo -u eve rm -rf rules
+sudo -u bob eval 'rm -rf rules'
+env -u X tar xf evil.tar
+env -u git rm bylaw.toml
+env -u find rm -rf rules
+env -u find -u cat rm -rf rules
+flock cat rm -rf rules
+chroot find rm -rf rules
 command rm bylaw.toml
 timeout 5 rm bylaw.toml
+runuser -u bob -- rm -rf rules
+runuser bob -c 'rm -rf rules'
+nsenter -t 1 rm -rf rules
+chrt -i 0 rm -rf rules
+pkexec rm -rf rules
 nohup rm bylaw.toml &
 time rm bylaw.toml
 sh -c 'rm bylaw.toml'
 bash -lc "rm bylaw.toml"
 bash -c 'bash -c "rm bylaw.toml"'
+bash -ce 'rm bylaw.toml'
+sh -cx 'rm bylaw.toml'
+bash -c -e 'rm bylaw.toml'
+bash -c -- 'rm bylaw.toml'
+bash -c -o errexit 'rm bylaw.toml' x
+bash -co errexit 'rm bylaw.toml'
+bash -co errexit 'rm $1' _ bylaw.toml
+bash -s -- -c ls <<< 'rm bylaw.toml'
+su bob -c 'rm bylaw.toml'
+su - bob --command='rm bylaw.toml'
+fish --command='rm bylaw.toml'
 sh -c 'rm "$1"' _ bylaw.toml
 eval "rm bylaw.toml"
 eval rm bylaw.toml
 trap 'rm bylaw.toml' EXIT
 echo 'rm bylaw.toml' | sh
 bash <<< 'rm bylaw.toml'
+echo 'rm bylaw.toml' | bash -c sh
+bash -c bash <<< 'rm bylaw.toml'
+echo bylaw.toml | bash -c 'xargs rm'
+cat evil.patch | sh -c 'git apply'
+find rules -type f | sh -c 'xargs rm'
+echo bylaw.toml | (xargs rm)
+echo 'rm bylaw.toml' | (sh)
 echo "$(rm bylaw.toml)"
 cat <(rm bylaw.toml)
 echo hi > $(echo bylaw.toml)
@@ -151,6 +194,12 @@ cp -f other.toml ./bylaw.toml
 cp evil/bylaw.toml .
 cp -t . evil/bylaw.toml
 cp --target-directory=. evil/bylaw.toml
+cp -trules bare.tar.d/a.toml
+cp -t rules bare.tar.d/new.toml
+cp --target=rules bare.tar.d/new.toml
+cp --target rules bare.tar.d/new.toml
+mv --target-dir=rules bare.tar.d/new.toml
+install -Dt rules bare.tar.d/new.toml
 cp -l bylaw.toml copy.toml
 ln -sf /dev/null bylaw.toml
 ln bylaw.toml copy.toml
@@ -164,6 +213,7 @@ chown -R nobody rules
 curl -o bylaw.toml https://example.org
 wget --output-document=bylaw.toml https://example.org
 sort -o bylaw.toml README.md
+sort --out=bylaw.toml README.md
 git checkout HEAD~3 -- bylaw.toml
 git checkout -- .
 git restore .
@@ -203,6 +253,14 @@ exec 3> bylaw.toml
 { echo x; } > bylaw.toml
 while true; do echo x; done > bylaw.toml
 f() { rm bylaw.toml; }; f
+f() { rm -rf "$1"; }; f rules
+f() { rm -rf "$@"; }; f src rules
+function f { rm -rf $2; }; D=rules; f x $D
+function f { rm -rf rules; }; f
+function f() { rm -rf $1; }; (f rules)
+f() { rm -rf "$1"; }; for d in src rules; do f $d; done
+alias r='rm -rf'; r rules
+alias r=rm\nr -rf rules
 case x in x) rm bylaw.toml;; esac
 cat > bylaw.toml <<'EOF'\n[protect]\nenabled = false\nEOF
 cat <<EOF | tee bylaw.toml\nx\nEOF
@@ -279,6 +337,14 @@ printf -v F %s bylaw.toml; rm $F
 git checkout HEAD~1 .
 git checkout -f HEAD~1
 git switch --discard-changes main
+git switch --disc main
+git checkout --forc
+git reset --har
+git restore --staged --workt bylaw.toml
+git grep --open='rm bylaw.toml' x
+git -c alias.x='!rm -rf rules' x
+git -c core.pager='rm -rf rules' log
+GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='!rm -rf rules' git x
 git read-tree -u --reset HEAD~3
 git read-tree -um main
 git read-tree -vum HEAD main
@@ -321,6 +387,8 @@ git -C src update-index --skip a.py
 find src -type f | xargs git update-index --assume-unchanged
 strace -o bylaw.toml ls
 strace -fobylaw.toml ls
+strace -o.codex/hooks.json ls
+strace -ofoo/../bylaw.toml ls
 ltrace -o bylaw.toml ls
 /usr/bin/time -o bylaw.toml ls
 /usr/bin/time --output=bylaw.toml ls
@@ -382,6 +450,15 @@ tar -xzf evil.tar
 tar --extract --file=evil.tar
 tar -xf evil.tar -C .
 tar -C src -xf deep.tar --strip-components=1 && tar xf deep.tar --strip-components=1
+tar xf bare.tar -Crules
+tar xf bare.tar -Cdoc -C../rules
+tar xf bare.tar --dir=rules
+tar xf bare.tar --cd rules
+tar --ext -f bare.tar -C rules
+tar xfC bare.tar rules
+tar xCf rules bare.tar
+tar -xCrules -f bare.tar
+unzip bare.zip -drules
 unzip -o evil.zip
 unzip -qo evil.zip -d .
 unzip -o ../top/evil.zip
@@ -441,6 +518,10 @@ socat -u - OPEN:bylaw.toml,creat
 tar cf x.tar src --checkpoint=1 --checkpoint-action=exec='rm bylaw.toml'
 tar cf x.tar src --checkpoint-action exec='rm bylaw.toml'
 tar -I 'rm bylaw.toml;' -cf x.tar src
+tar -I'rm bylaw.toml;' -cf x.tar src
+tar --to-c='rm bylaw.toml' -xf good.tar
+tar cf x.tar src --checkpoint=1 --checkpoint-a=exec='rm bylaw.toml'
+rsync -e'rm bylaw.toml;' a host:b
 rsync -e 'rm bylaw.toml;' a host:b
 ssh -o ProxyCommand='rm bylaw.toml' host
 declare -n r=z; z=bylaw.toml; rm $r
@@ -465,6 +546,17 @@ git rm '*.toml'
 git mv rules old
 git mv src/a.py bylaw.toml
 git mv evil/rules/a.toml rules
+git mv $PWD/rules/a.toml /tmp/x
+git -C src mv ../rules/a.toml x
+git -C src mv $PWD/rules/a.toml x
+git -C "$PWD" rm rules/a.toml
+git -C $PWD/rules rm a.toml
+git -C rules rm $PWD/rules/a.toml
+git -C src --work-tree="$PWD" stash
+git -C src --work-tree=../rules checkout -- a.toml
+git -C "$PWD" apply evil.patch
+git -C src apply $PWD/evil.patch
+git -C src archive --output=../rules/new.toml HEAD
 git checkout HEAD~1 -- src ./rules
 git --git-dir=elsewhere checkout -- .
 rsync -a --remove-source-files ./ /tmp/z/
@@ -556,7 +648,20 @@ cat < bylaw.toml
 cat bylaw.toml | grep x | sort > /tmp/out.txt
 xargs grep x < bylaw.toml
 timeout 5 cat bylaw.toml
+sudo grep rm bylaw.toml
+sudo -u=bob grep rm bylaw.toml
+sudo -- grep rm bylaw.toml
+nice -n 5 grep rm bylaw.toml
+find . -type f | xargs grep rm
+find . -print0 | xargs -0 grep -l install
+find . -print0 | xargs -0 -n 1 -P 4 grep -l mv
+find . -exec grep -l x {} \; -exec ls {} +
+find . -exec grep x {} \; -name '*.pyc' -delete
 sh -c 'cat bylaw.toml'
+sh -ce 'cat bylaw.toml'
+bash -c -o errexit 'cat "$1"' _ bylaw.toml
+su bob --command='cat bylaw.toml'
+bash run.sh -c 'rm bylaw.toml'
 echo "$(cat bylaw.toml)"
 # rm bylaw.toml
 true # > bylaw.toml
@@ -663,6 +768,12 @@ find . -type f -exec cp {} /tmp/copies \\;
 tar xf good.tar
 tar -xf evil.tar -C sub/new
 tar tf evil.tar
+tar xf bare.tar -Cdocs
+tar xf bare.tar -Cscripts/rules
+tar xfC bare.tar src
+tar tfC bare.tar rules
+cp -tsrc bare.tar.d/a.toml
+cp --target=src bare.tar.d/a.toml
 tar czf /tmp/backup.tgz .
 cd src && make && cd .. && cd scripts && make && cd .. && cd src && rm a.py
 cd a && make && cd .. && cd b && make && cd .. && cd c && make && cd .. && cd d && make
@@ -731,6 +842,11 @@ git sparse-checkout list
 cd $UNHEARD_OF && rm settings.json
 f() { cd "$1"; }; f .vscode; rm settings.json
 git mv src/a.py src/b.py
+git -C "$PWD" mv src/a.py src/b.py
+git -C $PWD/src rm a.py
+git -C $PWD/src diff --output=../a.diff
+git -C $PWD log -- bylaw.toml
+git -C $PWD diff $PWD/bylaw.toml
 git checkout -- ':(glob)src/*.py'
 bylaw hook --help
 python -m bylaw check
@@ -811,6 +927,21 @@ export PATH=$PWD/bin:$PATH && run-it
 source .venv/bin/activate && pip install -r requirements.txt
 pip install -e '.[dev]'
 for d in a b c; do (cd $d && make); done
+f() { rm -rf "$1"; }; f src
+f() { ls "$1"; f "$1"; }; f rules
+alias ls='ls -l'; ls bylaw.toml
+sed -n '/word/p' bylaw.toml
+sed 's/warn/x/' bylaw.toml
+git -c core.pager=cat log bylaw.toml
+git -c user.name='A B' commit -m 'about bylaw.toml'
+sed -e 's/x/y/' bylaw.toml
+sed -ne's/w/e/p' bylaw.toml
+sed --expression=s/x/y/ bylaw.toml
+sed -n 's/x/y/gp' bylaw.toml
+sort --output=/tmp/x bylaw.toml.bak
+echo bylaw.toml | bash -c 'xargs cat'
+cat bylaw.toml | (grep x)
+echo x | (cat) && rm src/a.py
 while read f; do wc -l "$f"; done < list.txt
 if [ -d build ]; then rm -rf build; fi
 python - <<EOF\nimport json\nprint(json.dumps({"settings": 1}))\nEOF
@@ -865,6 +996,7 @@ def root(tmp_path, monkeypatch):
     (top / "evil.patch").write_text(DIFF.format("bylaw.toml"))
     (top / "good.patch").write_text(DIFF.format("src/a.py"))
     archives(top, "evil", "rules/a.toml", "README.md")
+    archives(top, "bare", "a.toml")
     archives(top, "deep", "one/bylaw.toml")
     archives(top, "good", "src/a.py", "docs/rules.md")
     (top / "here").symlink_to(".")
@@ -962,11 +1094,27 @@ MANY = " ".join(f"a{number}" for number in range(2_500))
         ";".join(f"ln -s a{number} b{number}" for number in range(300)) + "; ln -s .claude q;"
         " rm q/settings.json",
         "x='" + "a" * 9_000 + '; rm bylaw.toml\'; sh -c "$x"',
+        "sed '#" + "w " * 40_000 + "\nw bylaw.toml' README.md",
+        "f " + " " * 40_000 + "x" * 40_000 + "; f() { rm -rf $1; }; f rules",
+        "sudo " * 5_000 + "rm bylaw.toml",
+        "env -u env " * 3_000 + "rm bylaw.toml",
+        "env -u git " * 3_000 + "rm bylaw.toml",
+        "find . -exec " * 3_000 + "rm bylaw.toml",
+        "env -X python -X python -X python -X python -m " * 100 + "rm bylaw.toml",
     ],
     ids=[
         *("long", "words", "nested", "defaults", "quotes", "braces", "commands", "pipes"),
         *("values", "loop", "choices", "xargs", "marks", "folders", "git", "rules", "links"),
-        "variable",
+        *(
+            "variable",
+            "sed",
+            "function",
+            "starters",
+            "own names",
+            "other names",
+            "finds",
+            "modules",
+        ),
     ],
 )
 def test_what_is_too_much_to_look_through_counts_if_it_speaks_of_it(root, text):

@@ -15,6 +15,7 @@ WAIT = {
     "bash -l": "bash",
     "bash --norc --rcfile x": "bash",
     "bash -o pipefail": "bash",
+    "bash -euo pipefail": "bash",
     "bash -s x": "bash",
     "bash -": "bash",
     "bash /dev/stdin": "bash",
@@ -34,6 +35,10 @@ WAIT = {
     "cat - | tee x | sh": "sh",
     "bash -c 'python3'": "python3",
     "bash -lc bash": "bash",
+    "bash -ce bash": "bash",
+    "bash -c -o errexit bash": "bash",
+    "bash -co errexit python3": "python3",
+    "su bob -c bash": "bash",
     "eval bash": "bash",
     "echo $(bash)": "bash",
     "X=bash; $X": "bash",
@@ -58,6 +63,10 @@ DO = [
     "bash -lc 'ls -l'",
     "bash x.sh",
     "bash -e x.sh a b",
+    "bash x.sh -s y",
+    "bash -c -o errexit ls",
+    "bash -co errexit ls",
+    "su bob -c ls",
     "bash --version",
     "bash < x.sh",
     "bash <<'END'\nls\nEND",
@@ -107,6 +116,10 @@ def test_who_waits(start, text, program):
 @pytest.mark.parametrize("text", DO)
 def test_who_has_something_to_do(start, text):
     assert waiting_program(text, start) == ""
+
+
+def test_too_many_starters_are_not_followed(start):
+    assert waiting_program("env " * 5_000 + "bash", start) == "env"
 
 
 @pytest.fixture

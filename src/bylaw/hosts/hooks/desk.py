@@ -24,7 +24,7 @@ from bylaw.hosts.hooks.built_in_rules import built_in_book
 from bylaw.hosts.hooks.delivery import delivered
 from bylaw.hosts.hooks.events import GATE_EVENTS, events_of
 from bylaw.hosts.hooks.hook_host import HookHost, NotForFiles
-from bylaw.hosts.hooks.named_files import with_paths_from_root
+from bylaw.hosts.hooks.named_files import may_change_files, with_paths_from_root
 from bylaw.hosts.hooks.new_words import (
     earlier_texts,
     note_judged,
@@ -35,7 +35,7 @@ from bylaw.hosts.hooks.new_words import (
 from bylaw.hosts.hooks.notes import changing_notes, digest_of, one_stop_at_a_time, read_notes
 from bylaw.hosts.hooks.protect.approvals import ApprovalCalls
 from bylaw.hosts.hooks.protect.calls import waiting_in
-from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles, may_change_files
+from bylaw.hosts.hooks.protect.protected_files import ProtectedFiles
 from bylaw.hosts.hooks.reasons import ASKED, objections, places, shown, warnings
 from bylaw.hosts.worktree.policy_host import FilePolicies
 from bylaw.model.errors import BylawError

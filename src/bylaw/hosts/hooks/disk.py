@@ -23,10 +23,8 @@ from bylaw.hosts.bus.bus_host import LOCKS
 from bylaw.hosts.bus.events import by_its_name, leads_out
 from bylaw.hosts.hooks.base import STOPS
 from bylaw.hosts.hooks.disk_memory import Changed, DiskMemory, read_memory, too_many_at
-from bylaw.hosts.hooks.named_files import path_below
+from bylaw.hosts.hooks.named_files import may_change_files, named_paths, path_below
 from bylaw.hosts.hooks.notes import notes_file
-from bylaw.hosts.hooks.protect.calls import named_paths
-from bylaw.hosts.hooks.protect.protected_files import may_change_files
 from bylaw.hosts.worktree.git.tree_comparer import TooDirtyError, TreeComparer, TreeMemory
 from bylaw.model.errors import BylawError
 from bylaw.model.event import File

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.fields import Shape
     from bylaw.model.values import JSON
 
+# Our names; what begins with the last one names a tool of a server.
+RUNS_SHELL = "shell"
+WRITES_FILES, READS_FILES = "file.write", "file.read"
+FETCHES, SEARCHES, GOES_OUT = "web.fetch", "web.search", "web.run"
+RUNS_AGENT = "agent.run"
+OF_SERVER = "mcp:"
+
 MAX_READINGS = 8  # of one name that may be that of a server and a tool
 
 
@@ -51,24 +58,24 @@ _PATCHES = ("command", "patch", "patchText", "input")
 _NAMED: Mapping[str, Shape] = {**dict.fromkeys(_PATH, TEXT), "paths": TEXT_OR_TEXTS}
 
 SHELL = Sort(
-    ("shell", "container.exec"),
+    (RUNS_SHELL, "container.exec"),
     arguments=dict.fromkeys((*COMMANDS, *FOLDERS), TEXT),
     needs=COMMANDS,
 )
 # A shell that may be given its command as words, too.
 SHELL_OF_WORDS = SHELL._replace(arguments={**SHELL.arguments, "command": TEXT_OR_TEXTS})
-WRITE = Sort(("file.write",), _PATHS, arguments={**_NAMED, "edits": OBJECTS}, needs=_PATHS)
+WRITE = Sort((WRITES_FILES,), _PATHS, arguments={**_NAMED, "edits": OBJECTS}, needs=_PATHS)
 PATCH = Sort(
-    ("file.write",),
-    _PATH,
+    (WRITES_FILES,),
+    _PATHS,
     _PATCHES,
     {**_NAMED, **dict.fromkeys(_PATCHES, TEXT)},
-    (*_PATCHES, *_PATH),
+    (*_PATCHES, *_PATHS),
 )
-READ = Sort(("file.read",), _PATHS, arguments=_NAMED)
-FETCH = Sort(("web.fetch", "web.run"))
-SEARCH = Sort(("web.search", "web.run"))
-AGENT = Sort(("agent.run",))
+READ = Sort((READS_FILES,), _PATHS, arguments=_NAMED)
+FETCH = Sort((FETCHES, GOES_OUT))
+SEARCH = Sort((SEARCHES, GOES_OUT))
+AGENT = Sort((RUNS_AGENT,))
 
 CURSOR_MCP = "MCP:"
 _MCP = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)")
@@ -86,7 +93,7 @@ def our_names(
     if sort is None:
         found = _MCP.fullmatch(tool)
         readings = (f"{found['server']}/{found['tool']}",) if found else servers
-        return tuple(f"mcp:{one}" for one in readings), dict(args)
+        return tuple(f"{OF_SERVER}{one}" for one in readings), dict(args)
     for key, shape in sort.arguments.items():
         if key in args:
             refuse_other(f"the argument `{key}` of `{tool}`", args[key], shape)

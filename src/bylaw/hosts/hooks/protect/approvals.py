@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bylaw.hosts.hooks.protect.protected_files import may_change_files
+from bylaw.hosts.hooks.named_files import may_change_files
 from bylaw.model.visible import brief, visible
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.approval_watch import call_began, call_denied, call_ended, calls_ended

@@ -14,9 +14,10 @@ import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bylaw.hosts.hooks.named_files import MAX_PATH, location_of, named_paths
 from bylaw.hosts.hooks.protect.shell_state import ShellStart
 from bylaw.hosts.hooks.protect.touched import TouchedByText, named_file, speaks_of_us
-from bylaw.hosts.hooks.tool_names import COMMANDS, FOLDERS
+from bylaw.hosts.hooks.tool_names import COMMANDS, FOLDERS, OF_SERVER, RUNS_SHELL, WRITES_FILES
 from bylaw.model.facts import Protected
 from bylaw.runtime.protection import ProtectedPath
 
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.runtime.protection import Protection
 
-SHELL, WRITES, MCP = "shell", "file.write", "mcp:"
-# What our names for other tools say: they change no file by themselves.
-CHANGES_NOTHING = frozenset({"file.read", "web.fetch", "web.search", "web.run", "agent.run"})
 MAX_FOUND = 20
 MAX_NAMED = 10_000  # files of one call
-MAX_PATH = 4_096  # characters; a longer text is none, unless it is called so and can be shortened
 TOO_MANY = f"no more than {MAX_NAMED:,} files of one call are looked at"
 _LIKE_COMMAND = ("command", "cmd", "commands", "script")
 _LIKE_PATH = re.compile(
@@ -59,29 +56,11 @@ def waiting_in(call: Call, folder: str, root: str) -> str:
     """The program that waits for what is typed, if a call of a shell starts one."""
     from bylaw.hosts.hooks.protect.shell_waiting import waiting_program  # noqa: PLC0415 - of Codex
 
-    for key in COMMANDS if SHELL in call.also else ():
+    for key in COMMANDS if RUNS_SHELL in call.also else ():
         found = waiting_program(_text(call.args.get(key)), ShellStart(folder, root, os.environ))
         if found:
             return found
     return ""
-
-
-def named_paths(call: Call) -> Iterator[str]:
-    """The files that a tool for writing files names."""
-    named = call.args.get("paths") if WRITES in call.also else None
-    for one in named if isinstance(named, list) else ():
-        if isinstance(one, str):
-            yield one
-
-
-def location_of(path: str, folder: str) -> str | None:
-    """Where a path lies that a tool names in a folder; None if there can be no such file."""
-    full = os.path.join(folder, os.path.expanduser(path))  # noqa: PTH111, PTH118 - a text
-    if len(path) <= MAX_PATH:
-        return full
-    # The system takes no such path: it leads somewhere only if the client shortens it.
-    shortened = os.path.normpath(full)
-    return shortened if len(shortened) <= MAX_PATH else None
 
 
 class _CallTargets:
@@ -93,15 +72,15 @@ class _CallTargets:
 
     def found(self) -> Iterator[ProtectedPath]:
         also = self._call.also
-        if SHELL in also:
+        if RUNS_SHELL in also:
             yield from self._in_shell(COMMANDS)
         named = list(named_paths(self._call))
-        is_anybodys = not also or any(one.startswith(MCP) for one in also)
-        if is_anybodys or WRITES in also:
+        is_anybodys = not also or any(one.startswith(OF_SERVER) for one in also)
+        if is_anybodys or WRITES_FILES in also:
             # Which of several names a client goes by is not known.
-            others = _paths_in(self._call.args, any_name=WRITES in also)
+            others = _paths_in(self._call.args, any_name=WRITES_FILES in also)
             yield from self._at([*named, *others])
-        if is_anybodys or (WRITES in also and not named):
+        if is_anybodys or (WRITES_FILES in also and not named):
             yield from self._in_shell(_LIKE_COMMAND)
 
     def _in_shell(self, keys: Iterable[str]) -> Iterator[ProtectedPath]:

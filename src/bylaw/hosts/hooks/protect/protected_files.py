@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bylaw.dialects import law
-from bylaw.hosts.hooks.protect.calls import CHANGES_NOTHING, protected_by
+from bylaw.hosts.hooks.protect.calls import protected_by
 from bylaw.hosts.hooks.protect.watch import Look, has_looked, look, note_as_seen
 from bylaw.model.facts import Protected
 from bylaw.runtime.protection import Protection
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from bylaw.runtime.settings.tables import ProtectSettings
 
 UNTOLD = "it is protected"
-
-
-def may_change_files(call: Call) -> bool:
-    """Whether a call can change a file at all; of what nobody knows, one has to assume it."""
-    return not call.also or not CHANGES_NOTHING.issuperset(call.also)
 
 
 class ProtectedFiles:

@@ -9,6 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from bylaw.expr.program_words import program_words
 from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_files import (
     base_name,
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 OUR_NAME = "bylaw"
 _FOR_CLIENTS = "it is for clients: an agent does not speak in the name of its own"
 _NAME = re.compile(r"\W.*", re.DOTALL)  # what stands behind the name of a variable
+_WANTS_VALUE = re.compile(r"-[a-zA-Z0-9]+|--[a-z][a-z-]*")
+_STARTERS = programs.STARTS | {"xargs"}
+_KNOWN = frozenset(
+    {
+        *(*_STARTERS, *programs.GOES, *programs.RUNS_TEXT, *programs.SHELLS, *programs.RUNS_OPTION),
+        *(*programs.READS, *programs.READS_WITHOUT, *programs.WRITES_SECOND, *programs.WHOLE),
+        *(*programs.COPIES, *programs.UNPACKS, *programs.ADDRESSED),
+        *("find", "git", "patch", "tee", "dd", "ln", OUR_NAME),
+    }
+)
 CODE_WORD = re.compile(r"[^\s;{}'\"()|&<>=]+")
 
 
@@ -38,15 +49,36 @@ def given_to(option: re.Pattern[str], words: list[str]) -> Iterator[str]:
             yield found["text"] or two
 
 
-def is_known(program: str) -> bool:
-    """Whether a name is one of a program of which something is known."""
-    return (
-        program in programs.WHOLE
-        or program in programs.SHELLS
-        or program in programs.COPIES
-        or program in programs.READS_WITHOUT
-        or program in {"git", "find", "xargs", "tee", "dd", "ln", OUR_NAME}
-    )
+def run_by_shell(words: list[str]) -> tuple[list[str], list[str]]:
+    """The texts that a shell is told to run, and the words that these are given."""
+    places = sorted(program_words(words))
+    told = [words[at] for at in places]
+    texts = [one.partition("=")[2] if one.startswith("--") else one for one in told]
+    return texts, words[places[-1] + 1 :] if places else []
+
+
+def is_known(word: str) -> bool:
+    """Whether a word is the name of a program of which something is known."""
+    name = base_name(word)
+    return name in _KNOWN or bool(programs.RUNS_CODE.fullmatch(name))
+
+
+def may_be_started(words: list[str], first: int) -> Iterator[int]:
+    """Where the program may stand that the first word starts: behind its options, or further on.
+
+    What stands behind an option may be its value (`sudo -u NAME rm …`), and so may be what nobody
+    knows.
+    """
+    yield first
+    for at in range(first, len(words)):
+        if not is_known(words[at]):
+            continue
+        if at > first:
+            yield at
+        is_second = at == first and base_name(words[0]) in programs.STARTS_SECOND
+        may_be_value = is_second or _WANTS_VALUE.fullmatch(words[at - 1])
+        if not may_be_value or base_name(words[at]) in _STARTERS:
+            return  # one that starts others looks behind itself
 
 
 def words_of(program: str, words: list[str]) -> Iterator[Target]:
@@ -63,6 +95,7 @@ def words_of(program: str, words: list[str]) -> Iterator[Target]:
                  if not two.startswith(("-", "+")) and not valued.fullmatch(one)]  # fmt: skip
         yield from (Target(one) for one in files[1:])
     elif unless is not None:
+        yield from _written_by_sed(words) if program in programs.SED else ()
         yield from _if_it_writes(words, unless)
     elif program in programs.COPIES:
         yield from copied(words)
@@ -128,9 +161,12 @@ def _done_by_us(words: list[str]) -> Iterator[Target]:
         yield from (Target(one) for word in words for one in paths_in(word))
 
 
+def _written_by_sed(words: list[str]) -> Iterator[Target]:
+    for word in words:
+        yield from (Target(one["file"].strip()) for one in programs.SED_WRITES.finditer(word))
+
+
 def _if_it_writes(words: list[str], unless: re.Pattern[str]) -> Iterator[Target]:
     if any(unless.fullmatch(one) for one in words):
         for word in words:
             yield from (Target(one) for one in (*paths_in(word), *CODE_WORD.findall(word)))
-            # `sed 'w FILE'`, without a gap.
-            yield from (Target(one[1:]) for one in CODE_WORD.findall(word) if one[0] in "wW")

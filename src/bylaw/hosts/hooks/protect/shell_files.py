@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -69,23 +70,36 @@ def copied(given: list[str]) -> Iterator[Target]:
 
 def unpacked(program: str, given: list[str]) -> Iterator[Target]:
     """What is taken out of archives, each word that names one; and what is named itself."""
-    words = _without_exclusions(given)
+    words = _without_exclusions(given if program == "unzip" else _with_signs(given))
     if program == "unzip" and any(programs.UNZIP_READS.fullmatch(one) for one in words):
         return
     yield from (Target(one) for word in words for one in paths_in(word))
-    options = [one for at, one in enumerate(words) if not at or one.startswith("-")]
+    options = [one for one in words if one.startswith("-")]
     if program != "unzip" and not any(programs.TAR_EXTRACTS.fullmatch(one) for one in options):
         return
     folder, stripped = ".", 0
     for one, two in pairwise([*words, ""]):
         found = programs.UNPACK_FOLDER.fullmatch(one)
         if found is not None:
-            folder = found["folder"] or two
+            folder = os.path.join(folder, found["folder"] or two)  # noqa: PTH118 - a text
         found = programs.UNPACK_STRIPPED.fullmatch(one)
         if found is not None:
             stripped = int(found["number"])
     for archive in dict.fromkeys(one for word in words for one in paths_in(word)):
         yield Target(folder, archive=archive, stripped=stripped)
+
+
+def _with_signs(words: list[str]) -> list[str]:
+    """`tar xfC ARCHIVE FOLDER` as `tar -x -f ARCHIVE -C FOLDER`."""
+    if not words or words[0].startswith("-"):
+        return words
+    rest = iter(words[1:])
+    options = [
+        part
+        for letter in words[0]
+        for part in (f"-{letter}", *([next(rest, "")] if letter in programs.TAR_VALUED else ()))
+    ]
+    return [*options, *rest]
 
 
 def _without_exclusions(words: list[str]) -> list[str]:

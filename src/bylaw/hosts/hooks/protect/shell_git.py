@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,22 +56,23 @@ class GitState:
 def called(words: list[str]) -> Called:
     """What stands behind `git`."""
     rest = list(words)
-    folder, settings, is_usual = ".", [], True
+    folder, work_tree, settings, is_usual = ".", "", [], True
     while rest and rest[0].startswith("-"):
         option, has_value, value = rest.pop(0).partition("=")
         if programs.GIT_VALUED.fullmatch(option):
             if not has_value:
                 value = rest.pop(0) if rest else ""
-            folder = f"{folder}/{value}" if option == "-C" else folder
-            if option == "--work-tree":
-                folder = value
+            folder = _below(folder, value) if option == "-C" else folder
+            work_tree = value if option == "--work-tree" else work_tree
             settings += [value] if option == "-c" else []
             is_usual &= option in {"-C", "-c"}
-    return Called(folder, rest[0] if rest else "", rest[1:], settings, is_usual)
+    where = _below(folder, work_tree) if work_tree else folder
+    return Called(where, rest[0] if rest else "", rest[1:], settings, is_usual)
 
 
 def run_by_git(call: Called) -> Iterator[str]:
-    """Texts of commands that git runs itself."""
+    """Texts of commands that git runs itself, or may: a setting can be one."""
+    yield from (value.partition("=")[2].removeprefix("!") for value in call.settings)
     if call.verb == "bisect" and call.rest[:1] == ["run"]:
         yield shlex.join(call.rest[1:])
     if call.verb == "submodule" and "foreach" in call.rest:
@@ -104,7 +106,12 @@ def git_targets(call: Called, state: GitState) -> Iterator[Target]:
 def _paths(folder: str, words: list[str]) -> Iterator[str]:
     for word in words:
         if word != "--":
-            yield from paths_in(word if folder == "." else f"{folder}/{word}")
+            yield from (_below(folder, one) for one in paths_in(word))
+
+
+def _below(folder: str, path: str) -> str:
+    """A path that is named in a folder; what looks like an option where the text is still does."""
+    return path if path and folder == "." else os.path.join(folder, path)  # noqa: PTH118 - a text
 
 
 def _in_work_tree(call: Called, change: GitChange, state: GitState) -> Iterator[Target]:
@@ -112,7 +119,7 @@ def _in_work_tree(call: Called, change: GitChange, state: GitState) -> Iterator[
     # A protected file that is named is meant, whatever is in it.
     yield from (Target(one) for one in _paths(folder, list(change.specs)))
     if verb == "mv":
-        yield from moved([f"{folder}/{one}" for one in rest if not one.startswith("-")])
+        yield from moved([_below(folder, one) for one in rest if not one.startswith("-")])
         return
     known = state.is_known and is_usual and not settings
     revisions = (*change.revisions, *(state.revisions if change.tracked else ()))

@@ -45,7 +45,7 @@ def _restored(words: list[str]) -> GitChange | None:
     before, after = _parted(words)
     flags = _letters(before, "SWs")
     staged = "S" in flags or "--staged" in before
-    if staged and not ("W" in flags or "--worktree" in before):
+    if staged and not ("W" in flags or any(one.startswith("--w") for one in before)):
         return None
     rest, sources = _without_values(before, programs.GIT_SOURCE)
     specs = [one for one in rest if not one.startswith("-")] + after

@@ -23,6 +23,7 @@ MAX_PATTERN = 500  # characters
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
 _BASIC = frozenset({"grep", "zgrep", "git"})  # in their patterns `\(` is what `(` is elsewhere
 _SWAPPED = re.compile(r"\\?[(){}|+?]")
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FINDS = frozenset({"fd", "fdfind"})
 # Short options that have a value, and long ones, by what they mean.
 _VALUED = {"e": "pattern", "f": "file", "g": "name", "m": "", "A": "", "B": "", "C": "", "t": ""}
@@ -107,6 +108,19 @@ def listing(words: list[str]) -> Listing | None:
     if program == "git" and words[1:2] == ["grep"]:
         return _holding("git", words[2:])
     return None
+
+
+def run_by_find(words: list[str]) -> Iterator[list[str]]:
+    """The commands that `find` runs: each goes on to `;`, or to `+` behind the mark for files."""
+    todo = iter(words)
+    for word in todo:
+        if word in _RUNS:
+            run: list[str] = []
+            for one in todo:
+                if one == ";" or (one == "+" and run[-1:] == ["{}"]):
+                    break
+                run.append(one)
+            yield run
 
 
 class _Said:

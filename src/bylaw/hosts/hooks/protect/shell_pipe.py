@@ -58,11 +58,13 @@ def spread(words: list[str]) -> list[str]:
 
 
 class EachCall(NamedTuple):
-    """A call of `xargs`: what it is given, and the mark that stands for one of that, if any.
+    """A call of `xargs`: the command that it starts, what it gives to it, and the mark that stands
+    for one of that, if any.
 
     `is_cut` tells that it is given more.
     """
 
+    started: list[str]
     given: list[str]
     mark: str
     is_cut: bool
@@ -70,7 +72,8 @@ class EachCall(NamedTuple):
 
 def each_call(words: list[str], texts: list[str]) -> EachCall:
     """What `xargs` does with texts; words may also be named as those of a file (`-a <(…)`)."""
-    said = [*_own_options(words), ""]
+    options = _own_options(words)
+    said = [*options, ""]
     marks = [found["mark"] or (two if found["next"] else FOUND)
              for one, two in pairwise(said) if (found := _MARK.fullmatch(one))]  # fmt: skip
     parts = [found["part"] or two for one, two in pairwise(said) if (found := _PART.fullmatch(one))]
@@ -78,7 +81,8 @@ def each_call(words: list[str], texts: list[str]) -> EachCall:
         texts = [*texts, *(one.partition("=")[2] or one for one in words[1:])]
     given = dict.fromkeys(_items(texts, parts, lines=bool(marks)))
     kept = list(islice(given, MAX_GIVEN))
-    return EachCall(kept, marks[0] if marks else "", is_cut=len(given) > MAX_GIVEN)
+    started = words[len(options) + 1 :]
+    return EachCall(started, kept, marks[0] if marks else "", is_cut=len(given) > MAX_GIVEN)
 
 
 def _own_options(words: list[str]) -> list[str]:

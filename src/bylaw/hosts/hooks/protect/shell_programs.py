@@ -25,7 +25,7 @@ READS = frozenset(
 )
 # They only read, unless one of these stands behind them.
 READS_WITHOUT = {
-    "sort": re.compile(r"-[a-zA-Z]*o.*|--o(?:utput)?(?:=.*)?"),
+    "sort": re.compile(r"-[a-zA-Z]*o.*|--o[a-z]*(?:=.*)?"),
     "rg": re.compile(r"--pre(?:=.*)?|--hostname-bin(?:=.*)?"),
     "less": re.compile(r"-[a-zA-Z]*[oO].*|--(?:log-file|LOG-FILE)(?:=.*)?|\+.*"),
     "tree": re.compile(r"-[a-zA-Z]*o.*|--output(?:=.*)?"),
@@ -33,8 +33,8 @@ READS_WITHOUT = {
     "fd": re.compile(r"-[a-zA-Z]*[xX].*|--exec(?:-batch)?(?:=.*)?"),
     "fdfind": re.compile(r"-[a-zA-Z]*[xX].*|--exec(?:-batch)?(?:=.*)?"),
     "sed": re.compile(
-        r"-[a-zA-Z]*i.*|--in-place(?:=.*)?|-[a-zA-Z]*f.*|--file(?:=.*)?"
-        r"|(?s:(?:.*[\s;{}/|,!0-9$])?[wWe](?:[\s\w./~].*|))"
+        r"-[a-df-zA-Z]*i.*|--i[a-z-]*(?:=.*)?|-[a-df-zA-Z]*f.*|--fi[a-z]*(?:=.*)?"
+        r"|(?s:(?:.*[\s;{}/|,!0-9$=]|-[a-zA-Z]*?e)?e(?:\s.*|))"
     ),
     "awk": re.compile(r"-i|-i.+|--include(?:=.*)?|-f.*|--file(?:=.*)?|(?s:.*(?:>|\||system).*)"),
     "gh": re.compile(r"-[OD].*|--(?:output|dir)(?:=.*)?|download|clone|alias|extension"),
@@ -46,6 +46,11 @@ READS_WITHOUT = {
     ),
     "scc": re.compile(r"-o.*|--output(?:=.*)?|--format-multi(?:=.*)?"),
 }
+# What a script of `sed` writes to: all that follows a `w` in its line.
+SED_WRITES = re.compile(
+    r"(?<![a-dfhj-loq-zA-HJ-LN-Z])[wW](?=[ \t]*(?P<file>[^\n]{1,4096})$)", re.MULTILINE
+)
+SED = frozenset({"sed", "gsed"})
 # They read the first file and write to the second; options of theirs whose value is the next word.
 WRITES_SECOND = {
     "uniq": re.compile(r"-[a-zA-Z]*[fsw]|--(?:skip-fields|skip-chars|check-chars)"),
@@ -58,12 +63,12 @@ RUNS_OPTION = {
     **dict.fromkeys(
         ("tar", "gtar", "bsdtar"),
         re.compile(
-            r"(?:--checkpoint-action(?:=exec)?|--to-command|--use-compress-program|--info-script"
-            r"|--new-volume-script|--rsh-command|-[a-zA-Z]*[IF])(?:=(?P<text>.*))?",
+            r"(?:--(?:checkpoint-a|to-c|use-c|info-|new-|rsh-)[a-z-]*=?|-[a-zA-Z]*?[IF]=?)"
+            r"(?P<text>.*)",
             re.DOTALL,
         ),
     ),
-    "rsync": re.compile(r"(?:-[a-zA-Z]*e|--rsh)(?:=(?P<text>.*))?", re.DOTALL),
+    "rsync": re.compile(r"(?:-[a-zA-Z]*?e|--rsh)=?(?P<text>.*)", re.DOTALL),
     "ssh": re.compile(r"(?:-o ?)?(?:ProxyCommand|LocalCommand)(?:[= ](?P<text>.*))?", re.DOTALL),
 }
 # What stands before the command in the value of such an option.
@@ -94,13 +99,15 @@ REMOVES_SOURCES = re.compile(r"--remove-source-files|--remove-sent-files")
 REMOVES_OTHERS = re.compile(r"--delete.*|--del")
 PASSES_OVER = re.compile(r"--exclude(?P<value>=.*)?", re.DOTALL)
 COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
-INTO = re.compile(r"(?:-[a-zA-Z]*t|--target-directory)(?:=?(?P<folder>.+))?")
+INTO = re.compile(r"(?:-[a-zA-Z]*?t|--t[a-z-]*)(?:=?(?P<folder>.+))?")
 
 # They take files out of archives, where they are told to.
 UNPACKS = frozenset({"tar", "gtar", "bsdtar", "unzip"})
-TAR_EXTRACTS = re.compile(r"-?[a-zA-Z]*x[a-zA-Z]*(?:=?.*)?|--(?:extract|get)")
-UNZIP_READS = re.compile(r"-[a-zA-Z]*[lptvzZ].*")
-UNPACK_FOLDER = re.compile(r"(?:-[a-zA-Z]*[Cd]|--(?:directory|cd))(?:=?(?P<folder>.+))?")
+TAR_EXTRACTS = re.compile(r"-[a-zA-Z]*x.*|--(?:ext[a-z]*|get)")
+UNZIP_READS = re.compile(r"-[A-OQ-Za-ce-wyz]*[lptvzZ].*")  # behind `d`, `x` and `P` stand values
+UNPACK_FOLDER = re.compile(r"(?:-[a-zA-Z]*?[Cd]|--(?:dir[a-z]*|cd))(?:=?(?P<folder>.+))?")
+# Options of `tar` that have a value; in its first word they stand together, without a sign.
+TAR_VALUED = frozenset("bCfFgHIKLNTVX")
 UNPACK_STRIPPED = re.compile(r"--strip(?:-components)?=(?P<number>[0-9]{1,3})")
 
 # They start what stands behind them.
@@ -111,8 +118,12 @@ STARTS = frozenset(
         *("strace", "ltrace", "watch", "flock", "parallel", "chroot", "unshare", "firejail"),
         *("npx", "pnpx", "bunx", "uvx", "pipx", "uv", "poetry", "pdm", "hatch", "rye", "run"),
         *("winpty", "gtimeout", "caffeinate", "taskset", "systemd-run", "proxychains", "torsocks"),
+        *("runuser", "pkexec", "nsenter", "chrt", "prlimit", "setarch", "fakeroot", "entr"),
+        *("dbus-run-session", "xvfb-run"),
     }
 )
+# Those of them that want something else before it: a file, a folder, a number.
+STARTS_SECOND = frozenset({"flock", "chroot", "taskset"})
 # They go to a folder; they give values to variables.
 GOES = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
@@ -137,7 +148,7 @@ SHELLS = frozenset(
 # Options of programs that start others: a text that is run, a folder in which that is done.
 TEXT_OPTION = re.compile(r"(?:-c|-S|--command|--split-string)(?:=(?P<text>.+))?", re.DOTALL)
 # A file to which such a program writes what it finds out; of some it is what follows the options.
-OUTPUT_OPTION = re.compile(r"(?:-[a-zA-Z]*o|--output)(?:=?(?P<file>.+))?")
+OUTPUT_OPTION = re.compile(r"(?:-[a-zA-Z]*?o|--output)(?:=?(?P<file>.+))?")
 WRITES_FIRST = frozenset({"script"})
 FOLDER_OPTION = re.compile(r"(?:-C|-D|--chdir|--working-directory|--wd)(?:=?(?P<folder>.+))?")
 RUNS_CODE = re.compile(
@@ -151,7 +162,22 @@ MODULE_FLAGS = re.compile(r"-[bBdEiIOPqsSuvx]+|-[WX].+|--.+")
 # Code that takes away whole folders.
 TAKES_AWAY = re.compile(r"rmtree|rmSync|rm_rf|rm_r|rmdir|remove_tree|removeSync|rimraf|unlink")
 KEYWORDS = frozenset(
-    {"if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "time", "coproc", "fi"}
+    {
+        "if",
+        "then",
+        "elif",
+        "else",
+        "while",
+        "until",
+        "do",
+        "!",
+        "{",
+        "}",
+        "time",
+        "coproc",
+        "fi",
+        "function",
+    }
 )
 
 # Verbs of git that change no file by the names behind them.
@@ -173,24 +199,24 @@ GIT_VALUED = re.compile(
 )
 # Options behind its verb whose value is the text of a command.
 GIT_RUNS = {
-    "rebase": re.compile(r"(?:-[a-z]*x|--exec)(?:=?(?P<text>.+))?", re.DOTALL),
+    "rebase": re.compile(r"(?:-[a-z]*?x|--ex[a-z]*)(?:=?(?P<text>.+))?", re.DOTALL),
     "filter-branch": re.compile(r"--[a-z-]+-filter(?:=(?P<text>.+))?", re.DOTALL),
-    "difftool": re.compile(r"(?:-x|--extcmd)(?:=?(?P<text>.+))?", re.DOTALL),
-    "grep": re.compile(r"(?:-O|--open-files-in-pager)(?:=?(?P<text>.+))?", re.DOTALL),
+    "difftool": re.compile(r"(?:-x|--ext[a-z]*)(?:=?(?P<text>.+))?", re.DOTALL),
+    "grep": re.compile(r"(?:-O|--op[a-z-]*)(?:=?(?P<text>.+))?", re.DOTALL),
 }
 # They print to a file, or start a program of their own.
-GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--open-files-in-pager.*|-O.*")
+GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--op[a-z-]*(?:=.*)?|-O.*")
 # They bring a branch, which changes no file that differs from it.
 GIT_SWITCHES_BRANCH = re.compile(r"-[bBdt]|--(?:orphan|detach|track)(?:=.*)?")
-GIT_HARD = re.compile(r"--(?:hard|merge|keep)")
-GIT_FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--force|--discard-changes")
+GIT_HARD = re.compile(r"--(?:ha|me|k)[a-z]*")
+GIT_FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--(?:f|di)[a-z-]*")
 GIT_TRIED = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
 GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
 # Options that have a value: from where files come, what is left alone, what is said about it.
 GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
-GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*e|--exclude)(?:=?(?P<value>.+))?")
-GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
-GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--reset")
+GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*?e|--exclude)(?:=?(?P<value>.+))?")
+GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*?m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
+GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--res[a-z]*")
 # They change the index by names or numbers: what git says of it before is not what holds then.
 GIT_INDEX = frozenset({"update-index", "read-tree", "rm", "mv", "update-ref", "symbolic-ref"})
 GIT_CACHED = re.compile(r"--(?:cached|index|3way)|-3")

@@ -42,6 +42,7 @@ class ShellState:
         self.git = GitState()
         self.run_later: list[str] = []
         self._start = start
+        self._given: set[tuple[str, ...]] = set()
 
     def of(self, word: Word) -> list[str]:
         """All that a word can stand for."""
@@ -74,7 +75,7 @@ class ShellState:
             is_keyword = first in programs.KEYWORDS and len(todo[0]) == 1
             if not is_keyword and not self._is_assignment(todo[0], values):
                 break
-            todo.pop(0)
+            del todo[: 2 if first == "function" else 1]  # behind it stands a name
         found = [value for word in todo for value in self.of(word)]
         if len(found) > 2 and found[0] in {"for", "select"}:  # noqa: PLR2004 - `for NAME in …`
             self.values.assign(found[1], found[3:])
@@ -84,6 +85,21 @@ class ShellState:
         for name in given_names(found):
             self.values.assign(name, [UNKNOWN])
         return found
+
+    def give(self, words: list[str]) -> None:
+        """Note what a text is called with."""
+        for number, one in enumerate(words):
+            for name in (str(number), "@", "*"):
+                self.values.assign(name, [one])
+
+    def give_function(self, words: list[str]) -> bool:
+        """Note what a function is called with, whichever is which; whether that is new."""
+        is_new = bool(words) and tuple(words) not in self._given
+        if is_new:
+            self._given.add(tuple(words))
+            for name in (*map(str, range(1, len(words) + 1)), "@", "*"):
+                self.values.assign(name, words)
+        return is_new
 
     def _is_assignment(self, word: Word, values: list[str]) -> bool:
         return bool(word) and word[0].kind is PieceKind.PLAIN and self.assign(values)
@@ -97,7 +113,7 @@ class ShellState:
             else:
                 self.values.assign(found["name"], [one[found.end() :]])
             if programs.RUN_VARIABLE.fullmatch(found["name"]):
-                self.run_later.append(one[found.end() :])
+                self.run_later.append(one[found.end() :].removeprefix("!"))
             elif programs.GIT_VARIABLE.fullmatch(found["name"]):
                 self.git.is_known = False
                 self.values.go_to([one[found.end() :]])

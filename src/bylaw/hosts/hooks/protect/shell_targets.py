@@ -9,6 +9,7 @@ that is too much, it goes on with what is left, and says so.
 from __future__ import annotations
 
 import re
+import shlex
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +17,14 @@ from bylaw.hosts.hooks.patch import diffed_paths, patched_paths
 from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_arguments import (
     given_to,
-    is_known,
+    may_be_started,
     module_words,
+    run_by_shell,
     words_of,
 )
 from bylaw.hosts.hooks.protect.shell_files import base_name, links_made
 from bylaw.hosts.hooks.protect.shell_git import called, git_targets, run_by_git
-from bylaw.hosts.hooks.protect.shell_listing import listing
+from bylaw.hosts.hooks.protect.shell_listing import listing, run_by_find
 from bylaw.hosts.hooks.protect.shell_pipe import (
     FOUND,
     NOTHING,
@@ -47,8 +49,10 @@ if TYPE_CHECKING:
 MAX_TEXT = 100_000  # characters
 MAX_DEPTH = 8  # texts inside of texts
 MAX_LOOKED = 400  # texts in all
+MAX_STARTED = 5_000  # commands that others start
 MAX_TARGETS = 200_000
 
+_FUNCTION = re.compile(r"\bfunction\s+([\w.:-]+)|(?<![\w.:-])([\w.:-]+)\s*\(\s*\)")
 _TOKEN = re.compile(r"[^\s'\"`()\[\]{},;<>|&=+:]+")
 
 
@@ -85,16 +89,18 @@ class _ShellReader:
         self.links: list[Link] = []
         self.is_cut = False
         self._looked = 0
+        self._started_so_far = 0
+        self._aliases: dict[str, str] = {}
 
-    def read(self, text: str, depth: int) -> Iterator[Target]:
-        """What a text may change."""
-        self._looked += 1
-        if depth > MAX_DEPTH or self._looked > MAX_LOOKED:
-            self.is_cut = True
+    def read(self, text: str, depth: int, given: Piped = NOTHING) -> Iterator[Target]:
+        """What a text may change, to which something may be given as input."""
+        if self._is_too_much(depth):
             return
         read = read_shell(text)
         self.is_cut |= not read.is_whole
         before = everything = NOTHING
+        functions = [[one[1] or one[2]] for one in _FUNCTION.finditer(text)]
+        is_told_more = False
         for number, command in enumerate(read.commands):
             for word in (*command.words, *command.writes, *command.reads, *command.here):
                 for piece in word:
@@ -103,8 +109,10 @@ class _ShellReader:
             yield from (Target(one) for word in command.writes for one in self._state.of(word))
             words = self._state.of_command(command)
             # Who can tell where a group began?
-            piped = everything if command.after_group else before if command.piped else NOTHING
+            piped = everything if command.after_group else before if command.piped else given
             yield from self._command(words, command, piped, depth)
+            yield from self._by_alias(words, depth)
+            is_told_more |= words[:1] in functions and self._state.give_function(words[1:])
             if not depth and not number and self._goes_for_certain(read, words):
                 self.values.leave_start()
             while self._state.run_later:
@@ -113,6 +121,22 @@ class _ShellReader:
                 here, reads = self._state.all_of(command.here), self._state.all_of(command.reads)
                 before = piped.through(words, here, reads)
                 everything = everything.beside(before)
+        if is_told_more:  # what a function does stands before what it is called with
+            yield from self.read(text, depth + 1)
+
+    def _is_too_much(self, depth: int) -> bool:
+        """Whether one more text is not looked into."""
+        self._looked += 1
+        is_too_much = depth > MAX_DEPTH or self._looked > MAX_LOOKED
+        self.is_cut |= is_too_much
+        return is_too_much
+
+    def _by_alias(self, words: list[str], depth: int) -> Iterator[Target]:
+        name = words[0] if words else ""
+        meant = self._aliases.pop(name, None)  # inside of itself it means nothing
+        if meant is not None:
+            yield from self.read(f"{meant} {shlex.join(words[1:])}", depth + 1)
+            self._aliases[name] = meant
 
     def _goes_for_certain(self, read: ShellText, words: list[str]) -> bool:
         """`cd FOLDER && …`: what follows is done there, or not at all."""
@@ -137,12 +161,14 @@ class _ShellReader:
         elif program == "xargs":
             yield from self._each(words, command, piped, depth)
         elif program in programs.RUNS_TEXT:
+            if program == "alias":
+                self._aliases |= {one.partition("=")[0]: one.partition("=")[2] for one in words[1:]}
             texts = [one.partition("=")[2] if program == "alias" else one for one in words[1:]]
             yield from self.read(
                 " ".join(texts) if program == "eval" else "\n".join(texts), depth + 1
             )
         elif program in programs.SHELLS:
-            yield from self._shell(words, [*here, *piped.texts], depth)
+            yield from self._shell(words, piped._replace(texts=[*here, *piped.texts]), depth)
         elif program == "find":
             yield from self._find(words, command, depth)
         elif programs.RUNS_CODE.fullmatch(program):
@@ -190,8 +216,8 @@ class _ShellReader:
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
         """What a program starts that starts others: what its options mean is not asked."""
-        rest = words[1:]
         yield from self._options(words, depth)
+        rest = words[1:]
         while rest and (
             rest[0].startswith("-") or ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()
         ):
@@ -200,11 +226,18 @@ class _ShellReader:
             yield from self.read(rest[0], depth + 1)
         if base_name(words[0]) in programs.WRITES_FIRST:
             yield from (Target(one) for one in rest if " " not in one)
-        known = [at for at, one in enumerate(rest) if is_known(base_name(one))]
-        yield from self._command(rest, command, piped, depth)
-        # `sudo -u NAME rm …`: the name is no program.
-        if known and known[0]:
-            yield from self._command(rest[known[0] :], command, piped, depth)
+        for at in may_be_started(words, len(words) - len(rest)):
+            yield from self._inside(words[at:], command, piped, depth)
+
+    def _inside(
+        self, words: list[str], command: Command, piped: Piped, depth: int
+    ) -> Iterator[Target]:
+        """A command that another one starts."""
+        self._started_so_far += 1
+        if depth >= MAX_DEPTH or self._started_so_far > MAX_STARTED:
+            self.is_cut = True
+            return
+        yield from self._command(words, command, piped, depth + 1)
 
     def _options(self, words: list[str], depth: int) -> Iterator[Target]:
         """`env -C FOLDER …`, `flock FILE -c TEXT`: what follows is done there, or is a text."""
@@ -228,28 +261,25 @@ class _ShellReader:
         )
         self.is_cut |= call.is_cut
         given = [FOUND] if piped.lists else call.given
+        started = call.started
         if call.mark:
-            texts = [[one.replace(call.mark, each) for one in words] for each in given or [FOUND]]
+            texts = [[one.replace(call.mark, each) for one in started] for each in given or [FOUND]]
         else:
-            texts = [[*words, *given]]
-        acting = [one for text in texts for one in self._started(text, command, NOTHING, depth)]
+            texts = [[*started, *given]]
+        acting = [one for text in texts for one in self._inside(text, command, NOTHING, depth)]
         yield from acting
         if piped.lists:
             yield from done_to(acting, piped.lists)
 
-    def _shell(self, words: list[str], heard: list[str], depth: int) -> Iterator[Target]:
-        rest = words[1:]
-        flagged = [at for at, one in enumerate(rest) if re.fullmatch(r"-[a-zA-Z]*c|--command", one)]
-        if flagged:
-            texts = rest[flagged[0] + 1 :]
-            for number, given in enumerate(texts[1:]):
-                for name in (str(number), "@", "*"):
-                    self.values.assign(name, [given])
-            yield from (found for text in texts[:1] for found in self.read(text, depth + 1))
-            return
-        yield from (Target(one) for one in rest)
-        for text in heard:
-            yield from self.read(text, depth + 1)
+    def _shell(self, words: list[str], heard: Piped, depth: int) -> Iterator[Target]:
+        texts, given = run_by_shell(words)
+        self._state.give(given)
+        for text in texts:
+            yield from self.read(text, depth + 1, heard)
+        if not texts:
+            yield from (Target(one) for one in words[1:])
+            for text in heard.texts:
+                yield from self.read(text, depth + 1)
 
     def _find(self, words: list[str], command: Command, depth: int) -> Iterator[Target]:
         found = listing(words)
@@ -259,12 +289,10 @@ class _ShellReader:
         for one, two in pairwise(words):
             if one in {"-fprint", "-fprint0", "-fprintf", "-fls"}:
                 yield Target(two)
-        for at, word in enumerate(words):
-            if word in {"-exec", "-execdir", "-ok", "-okdir"}:
-                acting = [one for one in words[at + 1 :] if one not in {";", "+"}]
-                done = list(self._command(acting, command, NOTHING, depth))
-                yield from done
-                yield from done_to(done, found)
+        for started in run_by_find(words):
+            done = list(self._inside(started, command, NOTHING, depth))
+            yield from done
+            yield from done_to(done, found)
 
     def _code(
         self, words: list[str], texts: list[str], command: Command, depth: int
@@ -273,7 +301,7 @@ class _ShellReader:
         rest = words[1:]
         module = module_words(rest) if programs.PYTHON.fullmatch(base_name(words[0])) else []
         if module:
-            yield from self._command(module, command, NOTHING, depth)
+            yield from self._inside(module, command, NOTHING, depth)
             return
         yield Target("\n".join((*rest, *texts)), code=True)
         whole = any(programs.TAKES_AWAY.search(one) for one in (*rest, *texts))

@@ -119,6 +119,8 @@ class _Reader(WordReader):
         self.at += len(operator)
         piped = operator in {"|", "|&"}
         self.is_chain &= piped or operator == "&&"
+        if operator == "(" and self._now.piped and not self._now.words:
+            return  # what comes through the pipe goes to what stands in the brackets
         self._end(piped=piped, after_group=piped and (self._closed or self._ends_group()))
         self._closed = operator == ")"
         if operator == "\n":

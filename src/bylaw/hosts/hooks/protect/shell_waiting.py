@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.protect import shell_programs as programs
-from bylaw.hosts.hooks.protect.shell_arguments import given_to
+from bylaw.hosts.hooks.protect.shell_arguments import run_by_shell
 from bylaw.hosts.hooks.protect.shell_files import base_name
 from bylaw.hosts.hooks.protect.shell_state import ASSIGNMENT, ShellState
 from bylaw.hosts.hooks.protect.shell_targets import MAX_DEPTH, MAX_TEXT
@@ -30,8 +30,7 @@ _PROMPTS = frozenset({"ipython", "ipython3", "bpython", "ptpython", "irb", "pry"
 # What is typed goes through them, if they are given no file.
 _PASSES_ON = frozenset({"cat", "tee"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty"})
-# Options of shells: a text to run, that commands are read all the same, a value in the next word.
-_TEXT = re.compile(r"(?:-[a-zA-Z]*c[a-zA-Z]*|--command)(?:=(?P<text>.*))?", re.DOTALL)
+# An option of shells: commands are read all the same.
 _READS_ON = re.compile(r"-[a-zA-Z]*s[a-zA-Z]*")
 # Options of interpreters and editors: something to do, and that they go on with what is typed.
 _DOES = re.compile(
@@ -41,7 +40,7 @@ _PYTHON_DOES = re.compile(r"-[bBdEiIOPqsSuvx]*[cm].*", re.DOTALL)
 _EDITOR_DOES = re.compile(r"-[a-zA-Z]*[cSs].*|--(?:batch|eval|cmd)(?:=.*)?|\+.*", re.DOTALL)
 _GOES_ON = re.compile(r"-[bBdEIOPqsSuvx]*i[bBdEIOPqsSuvx]*|--interactive")
 _TELLS = re.compile(r"-(?:V+|v|h|\?)|--(?:version|help)")
-_VALUED = re.compile(r"[-+][oOWX]|--(?:rcfile|init-file|require|import|loader)")
+_VALUED = re.compile(r"[-+](?:[a-zA-Z]*[oO]|[WX])|--(?:rcfile|init-file|require|import|loader)")
 # Modules of Python, and verbs of others, that ask for commands.
 _ASKING = frozenset({"code", "asyncio", "pdb", "repl"})
 # Of programs that start others: those whose options may have a word for a value, and those that
@@ -89,17 +88,21 @@ def _passes_on(words: list[str]) -> bool:
 
 def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: bool) -> Iterator[str]:
     program = base_name(words[0]) if words else ""
-    if program in programs.STARTS:
+    if program in programs.STARTS and depth > MAX_DEPTH:
+        yield program  # who starts so many others, hides what the last one is
+    elif program in programs.STARTS:
         for started in _started(program, words[1:]):
-            yield from _of_command(started, state, depth, is_open=is_open)
-        if is_open and _starts_shell(program, words[1:]):
+            yield from _of_command(started, state, depth + 1, is_open=is_open)
+        texts, _ = run_by_shell(words)
+        if is_open and not texts and _starts_shell(program, words[1:]):
             yield program
     elif program == "eval":
         yield from _waiting(" ".join(words[1:]), state, depth + 1)
     elif program in _SHELLS:
-        for inner in given_to(_TEXT, words[1:]):
+        texts, _ = run_by_shell(words)
+        for inner in texts:
             yield from _waiting(inner, state, depth + 1)
-        if is_open and _is_bare_shell(program, words[1:]):
+        if is_open and not texts and _is_bare_shell(program, words[1:]):
             yield program
     elif is_open and _is_bare(program, words[1:]):
         yield program
@@ -123,15 +126,16 @@ def _starts_shell(program: str, words: list[str]) -> bool:
     if program in {"sudo", "doas"}:
         return not files and any(_LOGIN.fullmatch(one) for one in words)
     most = 0 if program == "unshare" else 1  # `script FILE`, `chroot FOLDER`
-    told = any(_TEXT.fullmatch(one) for one in words)
-    return program in _START_SHELLS and len(files) <= most and not told
+    return program in _START_SHELLS and len(files) <= most
 
 
 def _is_bare_shell(program: str, words: list[str]) -> bool:
-    if any(_TEXT.fullmatch(one) or _TELLS.fullmatch(one) for one in words):
+    first = _operands(words)[:1]
+    own = words[: words.index(first[0])] if first else words  # what follows is for a script
+    if any(_TELLS.fullmatch(one) for one in own):
         return False
-    reads_on = any(_READS_ON.fullmatch(one) for one in words)
-    return program == "su" or reads_on or _STDIN.issuperset(_operands(words)[:1])
+    reads_on = any(_READS_ON.fullmatch(one) for one in own)
+    return program == "su" or reads_on or _STDIN.issuperset(first)
 
 
 def _is_bare(program: str, words: list[str]) -> bool:
