@@ -183,8 +183,11 @@ def test_hooks_for_claude_code_that_another_client_runs(set_up):
     assert any("may be judged twice" in told for told in set_up.found("cursor", Level.NOTE))
 
 
-def test_hooks_that_are_switched_off(set_up):
-    set_up.program("qwen")
+@pytest.mark.parametrize("is_here", [True, False])
+def test_hooks_that_are_switched_off(set_up, is_here):
+    """Also of a client that is no program on the search path: it may be part of an editor."""
+    if is_here:
+        set_up.program("qwen")
     set_up.install("qwen", Scope.USER)
     set_up.write(".qwen/settings.json", '{"disableAllHooks": true}')
     (told,) = set_up.wrong("qwen")

@@ -65,3 +65,22 @@ def test_a_violation_is_told_as_often_as_it_would_block(repository):
 
     assert ["Look at README.md" in one for one in heard] == [True] * 3 + [False] * 2
     assert "let through after 3 blocks: `readme`" in heard[3]
+
+
+def test_what_was_let_through_stands_in_the_log_where_nobody_else_can_be_told(tmp_path):
+    """Cursor shows nothing to the person at a stop, and there may be no next event."""
+    repository = Repository(tmp_path / "root", tmp_path / "home")
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=repository.root, check=True)
+    repository.write(".deepwork/policies/readme.md", POLICY)
+    repository.write("src/app.py", "print(1)\n")
+    about = {
+        "conversation_id": "c",
+        "workspace_roots": [str(repository.root)],
+        "status": "completed",
+    }
+    data = json.dumps({**about, "hook_event_name": "stop"}).encode()
+    called = [repository.raw("cursor", "stop", data=data) for _ in range(4)]
+
+    assert "followup_message" in called[2].answer
+    assert called[3].answer == {}
+    assert "let through after 3 blocks: `readme`" in called[3].stderr

@@ -140,6 +140,56 @@ def test_the_model_is_not_told_what_else_the_person_is_warned_of(repository):
     assert "rule does-not-load" not in told
 
 
+def git(repository, *words):
+    subprocess.run(["git", *words], cwd=repository.root, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remote", "add", "origin", "../other.git"),
+        ("config", "user.name", "z"),
+        ("config", "branch.main.merge", "refs/heads/main"),
+        ("gc", "--quiet"),
+    ],
+)
+def test_daily_work_in_the_settings_of_git_is_no_breach(repository, words):
+    repository.shell(SCRIPT)
+    git(repository, *words)
+
+    assert b"protected" not in ran(repository).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("core.hooksPath", "/tmp/x"),
+        ("filter.x.clean", "sh"),
+        ("remote.origin.uploadpack", "sh"),
+        ("user.signingkey", "x"),
+    ],
+)
+def test_settings_that_decide_what_git_runs_are_told(repository, words):
+    git(repository, "remote", "add", "origin", "../other.git")
+    repository.shell(SCRIPT)
+    git(repository, "config", *words)
+
+    assert ".git/config" in ran(repository).own["additionalContext"]
+
+
+def test_a_project_file_counts_if_it_holds_settings(tmp_path):
+    repository = Repository(tmp_path / "another", tmp_path / "home")
+    project = "[project]\nname = 'x'\n"
+    repository.write("pyproject.toml", project)
+    repository.shell(SCRIPT)
+    repository.write("pyproject.toml", project.replace("x", "y"))
+    assert b"protected" not in ran(repository).stdout
+
+    for text in (project + "[tool.bylaw]\n", project):
+        repository.write("pyproject.toml", text)
+        assert "`pyproject.toml`" in ran(repository).own["additionalContext"]
+
+
 def test_each_session_is_told(repository):
     for session in ("s", "t"):
         repository.shell(SCRIPT, session=session)

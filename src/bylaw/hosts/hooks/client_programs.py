@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_KEPT = 256 << 10
 _PATIENCE_S = 20.0
 _LOOK_S = 0.2
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[\w.+-]*\w)?")
 NODE = "node"
 
 

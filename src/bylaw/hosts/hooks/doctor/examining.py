@@ -68,17 +68,19 @@ def _of_client(
     programs: Mapping[str, Program],
 ) -> Iterator[Finding]:
     found = [scope for scope in Scope if there[scope].found]
-    needed = {scope: list(still_needed(client, scope, root, there[scope])) for scope in found}
+    is_here = client.host in programs
+    # What a person has to do in it, nobody has to where it is not used.
+    needed = {s: list(still_needed(client, s, root, there[s])) if is_here else [] for s in found}
     for scope, one in there.items():
         # Hooks that are whole, and that the client does not run, are not fine.
         idle = any(lacking.level is Level.WRONG for lacking in needed.get(scope, ()))
         yield from (each for each in one.findings if not (idle and each.level is Level.FINE))
-    if client.host in programs:
+    if is_here:
         yield from _of_program(client, programs)
     elif found:
-        # It may be part of an editor: its files are looked at all the same.
+        # It may be part of an editor, so its settings count all the same.
         yield note(client.host, "not installed here, or not on the search path")
-    if not found and client.host in programs:
+    if not found and is_here:
         step = f"`bylaw install {client.host}` puts them there"
         yield note(client.host, "no hooks of Bylaw: no rule governs it", step)
     if found:
