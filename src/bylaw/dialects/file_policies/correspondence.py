@@ -177,7 +177,7 @@ class Correspondence(Struct, frozen=True, dict=True):
         if not triggered:
             return None
         if self.policy.mode in (Mode.SET, Mode.PAIR):
-            return _compared(self._groups(triggered), hits.files)
+            return self._compared(list(self._groups(triggered)), hits.files)
         safe = hits.safety.get(self.policy.id, ())
         return Finding(
             is_satisfied=bool(safe),
@@ -208,6 +208,49 @@ class Correspondence(Struct, frozen=True, dict=True):
                 groups[key] = _Group([slot.filled(captures) for slot in self._slots])
             groups[key].members.append((path, number if is_set else _NO_SLOT))
         return groups.values()
+
+    def _compared(self, groups: Sequence[_Group], files: Mapping[str, ChangedFile]) -> Finding:
+        """One finding for all groups: of the incomplete ones, or of all if none is (DW-A49)."""
+        there = _There(groups, files)
+        complete = [group for group in groups if group.is_complete(there)]
+        incomplete = [group for group in groups if not group.is_complete(there)]
+        if self.policy.mode is Mode.SET:
+            incomplete = self._without_expected(incomplete, complete)
+        counted = incomplete or complete
+        wanted = {one: None for group in counted for one in group.expected()}
+        members = (one for group in incomplete or groups for one in group.members)
+        arrows = {arrow for group in incomplete for arrow in group.arrows(there)}
+        return Finding(
+            is_satisfied=not incomplete,
+            trigger_files=_listed(path for path, _ in members),
+            expected_files=_listed(map(_text, wanted)),
+            matched_files=_listed(path for one in wanted for path in there.changed(one)),
+            arrows=tuple(sorted(arrows)),
+        )
+
+    def _without_expected(
+        self, incomplete: Sequence[_Group], complete: Sequence[_Group]
+    ) -> list[_Group]:
+        """The groups of a set without the files that a complete one expects.
+
+        `{a}-{b}` can be parted in two ways, so that a file looks for other files than the one
+        that looks for it. A pattern that fits less closely than its own says nothing about it.
+        """
+        fixed = [one.fixed for one in self._triggers]
+        expected: dict[str, int] = {}
+        for group in complete:
+            for slot, path in enumerate(group.wanted):
+                if isinstance(path, str):
+                    expected[path] = max(fixed[slot], expected.get(path, 0))
+
+        def is_expected(path: str, own: int) -> bool:
+            return expected.get(path, -1) >= fixed[own]
+
+        left = [
+            _Group(group.wanted, [one for one in group.members if not is_expected(*one)])
+            for group in incomplete
+        ]
+        return [group for group in left if group.members]
 
 
 _NO_SLOT = -1
@@ -244,6 +287,9 @@ class _Group(Struct):
         only = own.pop() if len(own) == 1 else _NO_SLOT
         return [one for slot, one in enumerate(self.wanted) if slot != only]
 
+    def is_complete(self, there: _There) -> bool:
+        return not any(self.arrows(there))
+
     def arrows(self, there: _There) -> Iterator[tuple[str, str]]:
         lacking = [
             (slot, _text(one)) for slot, one in enumerate(self.wanted) if not there.changed(one)
@@ -273,23 +319,6 @@ class _There:
         if isinstance(wanted, Pattern):
             return self._by_glob[wanted]
         return (wanted,) if wanted in self._files else ()
-
-
-def _compared(groups: Iterable[_Group], files: Mapping[str, ChangedFile]) -> Finding:
-    """One finding for all groups: of the incomplete ones, or of all if none is (DW-A49)."""
-    groups = list(groups)
-    there = _There(groups, files)
-    arrows = [list(group.arrows(there)) for group in groups]
-    incomplete = [group for group, found in zip(groups, arrows, strict=True) if found]
-    counted = incomplete or groups
-    wanted = {one: None for group in counted for one in group.expected()}
-    return Finding(
-        is_satisfied=not incomplete,
-        trigger_files=_listed(path for group in counted for path, _ in group.members),
-        expected_files=_listed(map(_text, wanted)),
-        matched_files=_listed(path for one in wanted for path in there.changed(one)),
-        arrows=tuple(sorted({arrow for found in arrows for arrow in found})),
-    )
 
 
 def _text(wanted: _Wanted) -> str:
