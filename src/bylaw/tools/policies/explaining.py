@@ -57,12 +57,13 @@ class Says(StrEnum):
     UNKNOWN = "unknown"
 
 
-# Of a policy that a file triggers and that is not satisfied by files.
+# Of a policy that a file triggers, unless its files satisfy it.
 _SAYS = {
     PolicyState.VIOLATED: Says.FIRES,
     PolicyState.FAILED: Says.FAILED,
     PolicyState.INTERRUPTED: Says.FAILED,
     PolicyState.SATISFIED: Says.NOTHING_TO_RUN,
+    PolicyState.ANSWERED: Says.SETTLED,
 }
 
 
@@ -163,16 +164,18 @@ class Explaining:
         return self._findings[policy.id]
 
     def _found(self, policy: WrittenPolicy, path: str, case: Case) -> tuple[Says, tuple[str, ...]]:
-        lacking = tuple(wanted for file, wanted in case.arrows if file == path)
-        arrows = policy.mode in (Mode.SET, Mode.PAIR)
-        if case.is_satisfied or (arrows and not lacking):
-            return Says.SATISFIED, case.matched_files if policy.safety else ()
+        if path not in case.trigger_files:
+            return Says.SATISFIED, ()  # its group is complete, another one is not
         entry = self._entry_of(case.hash)
         state = state_of(policy, case, entry)
-        if state is None:
+        if case.is_satisfied and state in (None, PolicyState.SATISFIED):
+            return Says.SATISFIED, case.matched_files if policy.safety else ()
+        says = Says.SETTLED if state is None else _SAYS[state]
+        if says is Says.SETTLED:
             assert entry is not None, "nothing else settles it"
-            return Says.SETTLED, (entry.status.value,)
-        return _SAYS[state], lacking if state is PolicyState.VIOLATED else ()
+            return says, (entry.status.value,)
+        lacking = tuple(wanted for file, wanted in case.arrows if file == path)
+        return says, lacking if says is Says.FIRES else ()
 
 
 def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:
