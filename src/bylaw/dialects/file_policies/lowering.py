@@ -140,7 +140,8 @@ class _Lowering:
 
     def _answered(self) -> Rule:
         """A promise stands for the files as commands of the same stop left them."""
-        steps = (self._closes, Writes(self.policy, EntryStatus.PASSED))
+        passed = Writes(self.policy, EntryStatus.PASSED)
+        steps = (self._closes, passed, Emits(self.policy, EntryStatus.PASSED))
         return self._stands(PolicyState.ANSWERED, _LAST, steps)
 
     def _run(self, action: CommandAction) -> Rule:
