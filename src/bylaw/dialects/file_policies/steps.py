@@ -96,7 +96,7 @@ class Runs(Struct, frozen=True):
         ]
 
 
-class Writes(Struct, frozen=True):
+class WritesEntry(Struct, frozen=True):
     """Writes the entry of what was found."""
 
     policy: WrittenPolicy
@@ -123,7 +123,7 @@ class Skips(Struct, frozen=True):
     def make(self, view: View, match: Match) -> Sequence[Step]:
         """The skipped entry."""
         result = None if bound_of(match).case.is_satisfied else NOTHING_TO_RUN
-        return Writes(self.policy, EntryStatus.SKIPPED, result).make(view, match)
+        return WritesEntry(self.policy, EntryStatus.SKIPPED, result).make(view, match)
 
 
 class Closes(Struct, frozen=True):

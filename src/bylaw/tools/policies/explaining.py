@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     EntryOf = Callable[[str], Entry | None]
 
 
-class Role(StrEnum):
+class FileRole(StrEnum):
     """What a file is to a policy."""
 
     TRIGGER = "trigger"
@@ -67,10 +67,10 @@ _SAYS = {
 }
 
 
-class Hit(Struct, frozen=True):
+class PatternHit(Struct, frozen=True):
     """A pattern of a policy that matches a file."""
 
-    role: Role
+    role: FileRole
     pattern: str
     captures: Mapping[str, str]
 
@@ -87,7 +87,7 @@ class Explanation(Struct, frozen=True):
 
     known: KnownPolicy
     says: Says
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[PatternHit, ...] = ()
     expects: tuple[Expected, ...] = ()
     status: str = ""
     because: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class Explaining:
         return self._files[policy.compare_to]
 
     def _says(
-        self, known: KnownPolicy, path: str, hits: tuple[Hit, ...]
+        self, known: KnownPolicy, path: str, hits: tuple[PatternHit, ...]
     ) -> tuple[Says, tuple[str, ...]]:
         """What it says, and the files because of which it says so."""
         roles = {hit.role for hit in hits}
@@ -141,8 +141,8 @@ class Explaining:
             return Says.NO_MATCH, ()
         if known.is_off:
             return Says.OFF, ()
-        if Role.TRIGGER not in roles:
-            return (Says.SAFETY if Role.SAFETY in roles else Says.EXPECTED), ()
+        if FileRole.TRIGGER not in roles:
+            return (Says.SAFETY if FileRole.SAFETY in roles else Says.EXPECTED), ()
         return self._triggered(known.policy, path)
 
     def _triggered(self, policy: WrittenPolicy, path: str) -> tuple[Says, tuple[str, ...]]:
@@ -178,25 +178,25 @@ class Explaining:
         return says, lacking if says is Says.FIRES else ()
 
 
-def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:
+def _hits(policy: WrittenPolicy, path: str) -> Iterator[PatternHit]:
     """The pattern of each role that matches, as the policy itself looks for it."""
     trigger = triggered_by(policy, path)
     roles = {
-        Role.TRIGGER: () if trigger is None else (trigger,),
-        Role.SAFETY: policy.safety,
-        Role.EXPECTED: policy.expects,
+        FileRole.TRIGGER: () if trigger is None else (trigger,),
+        FileRole.SAFETY: policy.safety,
+        FileRole.EXPECTED: policy.expects,
     }
     for role, texts in roles.items():
         found = ((text, pattern(text).match(path)) for text in texts)
         first = next(((text, one) for text, one in found if one is not None), None)
         if first is not None:
-            yield Hit(role, *first)
+            yield PatternHit(role, *first)
 
 
 def _expects(
-    policy: WrittenPolicy, hits: tuple[Hit, ...], files: Mapping[str, ChangedFile] | None
+    policy: WrittenPolicy, hits: tuple[PatternHit, ...], files: Mapping[str, ChangedFile] | None
 ) -> Iterator[Expected]:
-    hit = next((one for one in hits if one.role is Role.TRIGGER), None)
+    hit = next((one for one in hits if one.role is FileRole.TRIGGER), None)
     if hit is None or policy.mode not in (Mode.SET, Mode.PAIR):
         return
     others = policy.expects or [one for one in policy.trigger if one != hit.pattern]

@@ -118,7 +118,7 @@ def find_repository(git: Git, start: str, *, compares: bool = False) -> Reposito
     """
     likely = _likely_default(start) if compares else None
     found = None if likely is None else _asked(git, start, likely)
-    return found or _asked(git, start) or _refused(git, start)
+    return found or _asked(git, start) or _refuse(git, start)
 
 
 def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None:
@@ -151,7 +151,7 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
     )
 
 
-def _refused(git: Git, start: str) -> NoReturn:
+def _refuse(git: Git, start: str) -> NoReturn:
     """BylawError says why there is nothing to look at."""
     written = git.run(start, "rev-parse", "--is-bare-repository", "--show-toplevel")
     if not written.output:
