@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_texts import changes, found, policy
 
-from bylaw.dialects.file_policies.correspondence import Finding, Sieve, find
+from bylaw.dialects.file_policies.correspondence import Finding, find
+from bylaw.dialects.file_policies.sieve import Sieve
 from bylaw.dialects.file_policies.written import Mode, WrittenPolicy
 from bylaw.expr.paths import pattern
 from bylaw.model.facts import ChangedFile, ChangeSet

@@ -2,8 +2,8 @@
 
     text → read (reader.py) → the policy as written (written.py) → lowered (lowering.py)
 
-What a policy finds is pure: changed files in (correspondence.py), states out (judging.py). Who
-knows the changes and keeps the queue is a host.
+What a policy finds is pure: changed files in (sieve.py, correspondence.py), states out
+(judging.py). Who knows the changes and keeps the queue is a host.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Visit
 from bylaw.dialects.file_policies import abandoned
-from bylaw.dialects.file_policies.correspondence import Sieve
 from bylaw.dialects.file_policies.judging import (
     INTERRUPTED,
     IsPromised,
@@ -21,6 +20,7 @@ from bylaw.dialects.file_policies.judging import (
 )
 from bylaw.dialects.file_policies.names import ABANDONED, COMMAND_RANK, GROUP, NAME, PROMPT_RANK
 from bylaw.dialects.file_policies.reader import policy_id
+from bylaw.dialects.file_policies.sieve import Sieve
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,

@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct
 
-from bylaw.dialects.file_policies.correspondence import (
-    changed_files,
-    find,
-    is_new,
-    triggered_by,
-)
-from bylaw.dialects.file_policies.judging import PolicyState, case_of, state_of
+from bylaw.dialects.file_policies.cases import case_of
+from bylaw.dialects.file_policies.correspondence import find
+from bylaw.dialects.file_policies.judging import PolicyState, state_of
+from bylaw.dialects.file_policies.sieve import changed_files, is_new, triggered_by
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from bylaw.dialects.file_policies.cases import Case
     from bylaw.dialects.file_policies.correspondence import Finding
-    from bylaw.dialects.file_policies.judging import Case
     from bylaw.dialects.file_policies.written import CompareTo, WrittenPolicy
     from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
     from bylaw.tools.policies.known import KnownPolicy
