@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 # Whatever asks for the time must be there.
+import bylaw.cli.policies_clear
 import bylaw.cli.policies_run
 import bylaw.cli.policies_status
 import bylaw.hosts.bus.opening  # noqa: F401

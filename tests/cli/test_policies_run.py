@@ -72,6 +72,21 @@ def test_what_a_removed_policy_left_is_skipped_and_can_be_decided_again(root):
     assert verified.returncode == 0, verified.stdout
 
 
+def test_so_is_a_failure_that_it_left(root):
+    policy(root, "fails", "---\ntrigger: 'src/*.py'\naction: {command: 'false {file}'}\n---\n")
+    (root / "src/a.py").write_text("a")
+    [entry] = told(run(root, "--trust", "--format", "json"))["entries"]
+    assert entry["status"] == "failed"
+    (root / ".deepwork/policies/fails.md").unlink()
+    [entry] = told(run(root, "--format", "json"))["entries"]
+
+    assert (entry["status"], entry["action_result"]["output"]) == (
+        "skipped",
+        "the policy was removed",
+    )
+    assert told(run(root, "--format", "json"))["entries"] == []
+
+
 def test_there_are_no_policies(root):
     done = run(root)
     assert (done.returncode, done.stdout) == (0, "no policy needs attention\n")

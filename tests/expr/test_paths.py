@@ -134,6 +134,15 @@ REFUSED: list[tuple[str, str, Code, str]] = [
     ("DW-A04", "/src", codes.PATTERN_OUTSIDE_ROOT, "/"),
     ("DW-A04", "src/../x", codes.PATTERN_OUTSIDE_ROOT, ".."),
     ("DW-A04", "./x", codes.PATTERN_OUTSIDE_ROOT, "."),
+    ("DW-A04", "{a,..}/x", codes.PATTERN_OUTSIDE_ROOT, ".."),
+    ("DW-A04", "x/{.,b}/c", codes.PATTERN_OUTSIDE_ROOT, "."),
+    ("DW-A04", "x/{b,..}", codes.PATTERN_OUTSIDE_ROOT, ".."),
+    ("DW-A04", "{a/../b,c}", codes.PATTERN_OUTSIDE_ROOT, ".."),
+    ("DW-A04", "{a,./b}.py", codes.PATTERN_OUTSIDE_ROOT, "."),
+    ("DW-A04", "**/{a,..}/x", codes.PATTERN_OUTSIDE_ROOT, ".."),
+    ("DW-A04", "{.,a}./x", codes.PATTERN_OUTSIDE_ROOT, ".,a}."),
+    ("DW-A04", "x/.{a,.}", codes.PATTERN_OUTSIDE_ROOT, ".{a,."),
+    ("DW-A04", "{a,b/.}{c,.}/x", codes.PATTERN_OUTSIDE_ROOT, ".}{c,."),
     ("DW-A04", "", codes.EMPTY_PATTERN, ""),
     ("DW-A04", "*.{js,}", codes.BAD_ALTERNATIVE, "{js,}"),
     ("DW-A04", "*.{js, ts}", codes.BAD_ALTERNATIVE, " ts"),
@@ -166,6 +175,20 @@ def test_refused_at_load(why, text, code, underlined):
     assert found.span.start >= 9
     assert found.help
     assert issubclass(PatternError, PolicyError)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (".{env,git}", ".env"),
+        ("{.a,..b}/{...,c}", ".a/..."),
+        ("{a,.}{b,.}{c,.}", "..."),
+        ("x{.,a}", "x."),
+        ("{.,a}*", ".x"),
+    ],
+)
+def test_dots_that_are_no_whole_segment(text, path):
+    assert pattern(text).match(path) == {}
 
 
 def test_all_mistakes_are_told_in_order():

@@ -96,6 +96,13 @@ def test_what_is_too_much_is_counted(mode):
     assert lines_of(1_025, mode)[20:] == ["… and 1,005 more; `bylaw policies status p` lists them"]
 
 
+def test_a_name_with_blanks_is_one_argument():
+    """As people would type it."""
+    many = "\n".join(f"line {number}" for number in range(30))
+    one = PromptShow(policy="keep it", title="p", mode="trigger", text=many)
+    assert "`bylaw policies status 'keep it'` lists them" in batched([one])
+
+
 def test_one_line_a_pair_and_nothing_unseen():
     """DW-A35; a name with a line break is still one line."""
     odd = PromptShow(

@@ -13,8 +13,8 @@ _VERBS = {
     "status": "policies_status",
     "explain": "policies_explain",
     "new": "policies_new",
-    "clear": "policies_status",
-    "baseline": "policies_status",
+    "clear": "policies_clear",
+    "baseline": "policies_baseline",
     "migrate": "policies_migrate",
 }
 

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from bylaw.cli.output import in_color
+from bylaw.cli.progress import progress
 from bylaw.cli.root_option import chosen_root
 from bylaw.hosts.worktree.work_tree import WorkTree
 from bylaw.model.codes.books import NO_RULE_FILES
@@ -17,13 +18,18 @@ from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.visible import visible
 from bylaw.runtime.paths import is_folder
 from bylaw.runtime.policy_settings import CONFIG, PolicySettings, read_policy_settings
+from bylaw.tools.policies.known import known_policies
 from bylaw.tools.printers import text
 from bylaw.tools.printers.wording import shown_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bylaw.hosts.worktree.queue.entry_file import QueueEntry
     from bylaw.model.diagnostic import Diagnostic
+    from bylaw.tools.policies.known import KnownPolicy
+
+policy_name = click.argument("name", default="", metavar="[NAME]")
 
 
 def repository_root(given: str) -> str:
@@ -64,3 +70,14 @@ def tell(findings: Sequence[Diagnostic]) -> None:
 def note(words: str) -> None:
     """Say something beside the answer."""
     click.echo(f"note: {shown_once(words)}", err=True)
+
+
+def named_policy(root: str, name: str, entries: Sequence[QueueEntry]) -> KnownPolicy | None:
+    """The policy of that name; BylawError if neither a policy nor an entry has it."""
+    with progress() as show:
+        known = known_policies(root, show)
+    found = known.named(name)
+    if found is None:
+        tell(known.diagnostics)  # its file may be one that does not load
+    known.refuse_unknown(name, (one.policy_name for one in entries))
+    return found

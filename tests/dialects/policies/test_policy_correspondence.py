@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_texts import changes, found, policy
 
-from bylaw.dialects.file_policies.correspondence import Finding, Sieve, find
+from bylaw.dialects.file_policies.correspondence import Finding, find
+from bylaw.dialects.file_policies.sieve import Sieve
 from bylaw.dialects.file_policies.written import Mode, WrittenPolicy
 from bylaw.expr.paths import pattern
 from bylaw.model.facts import ChangedFile, ChangeSet
@@ -135,6 +136,26 @@ class TestSets:
         keys = "set: ['{path}_test.py', '{path}.py']"
         finding = found(keys, "a_test.py")
         assert finding.arrows == (("a_test.py", "a.py"),)
+
+    def test_captures_that_can_be_parted_in_two_ways(self):
+        """What one file expects corresponds, whatever that file would expect itself."""
+        keys = "set: ['src/{a}-{b}.py', 't/{b}-{a}.py']"
+        pair = ("src/x-y-z.py", "t/z-x-y.py")
+        assert found(keys, *pair) == Finding(
+            is_satisfied=True,
+            trigger_files=pair,
+            expected_files=pair[1:],
+            matched_files=pair[1:],
+        )
+        assert found(keys, pair[1]).arrows == (("t/z-x-y.py", "src/y-z-x.py"),)
+        assert found(keys, *pair, "src/p-q.py").trigger_files == ("src/p-q.py",)
+
+    def test_as_close_as_its_own_pattern(self):
+        keys = "set: ['{a}-{b}.py', '{b}-{a}.py']"
+        assert found(keys, "x-y-z.py", "z-x-y.py").is_satisfied
+        # It is a test, whichever test of a test there is.
+        keys = "set: ['{name}.py', 'test_{name}.py']"
+        assert found(keys, "test_a.py", "test_test_a.py").arrows == (("test_a.py", "a.py"),)
 
     def test_a_capture_is_never_read_as_a_variable(self):
         finding = found("set: ['src/{path}.py', 't/{path}.py']", "src/{name}.py")

@@ -37,6 +37,11 @@ class TestDetection:
             "---\nname: skill\ndescription: trigger\n---\ntrigger: x\n",
             "---\ntitle: x\n---\nset: [a]\n",
             "[[MODULE]]\nid: x\n[[/MODULE]]\n",
+            "---\ntitle: x\ncreated: 2024-01-01\n---\nA note.\n",
+            "---\ncreated: 2024-01-01\n---\nA note.\n",
+            "---\nname: x\n'action': buy\ntags: [a]\n---\nA note.\n",
+            "---\nset: chess\nauthor: x\n---\n",
+            "---\ninstructions: read it\nmodel: x\n---\n",
         ],
     )
     def test_others(self, text):
@@ -49,6 +54,10 @@ class TestDetection:
             "---\ntrigger: x\n",
             "\ufeff---\r\n'pair' : {}\r\n---\r\n",
             "---\nname: x\ninstructions: y\n---\n",
+            "---\ncreated: [a\n---\nx",
+            "---\ncreated: a\ncompareto: base\n---\nx",
+            "---\ncreated: a\nactoin: {command: ls}\n---\n",
+            "---\ntrigger: a\ndescription: more\n---\nx",
         ],
     )
     def test_broken_ones_are_policies_all_the_same(self, text):

@@ -320,8 +320,20 @@ class TestPatterns:
         assert (found.code, found.underlined) == ("unresolved-variable", "{other}")
         assert policy("pair: {trigger: '{a}/{b}.py', expects: 'docs/{a}.md'}").mode is Mode.PAIR
 
-    def test_wildcards_on_both_sides(self):
-        policy("set: ['src/{m}/{**}.py', 'docs/{m}/{*}.md', '{m}/*.{js,ts}']")
+    def test_globs_on_both_sides(self):
+        policy("set: ['src/{m}/**/*.py', 'docs/{m}/*.md', '{m}/*.{js,ts}']")
+
+    def test_wildcards_that_stand_for_a_value(self):
+        """DW-A03"""
+        assert refusals("set: ['src/{m}/{**}.py', 'docs/{m}/{*}.md', '{m}/*.{js,ts}']") == [
+            ("unresolved-variable", "{**}"),
+            ("unresolved-variable", "{*}"),
+        ]
+        found = refusal("pair: {trigger: 'a/{name}/{*}', expects: 'b/{*}/{name}'}")
+        assert (found.code, found.underlined) == ("unresolved-variable", "{*}")
+        assert found.help == (
+            "write a glob with `*`, such as `docs/*.md`: any changed file that matches will do"
+        )
 
 
 class TestTrapsOfYaml:

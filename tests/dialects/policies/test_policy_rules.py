@@ -14,7 +14,7 @@ from bylaw.model.event import AgentStop
 from bylaw.model.facts import Entry
 from bylaw.model.session import Session
 from bylaw.model.verdict import Verdict
-from bylaw.model.vocabulary import EntryStatus, Role
+from bylaw.model.vocabulary import EntryStatus, Op, Role
 
 MAIN = "8420d67ae38f"  # readme-accuracy, src/main.py, abc123
 PAIR = "3a6c044b2c11"  # source-test-pairing, src/foo/bar.py, abc123
@@ -102,6 +102,25 @@ class TestTheStandardFlow:
         world.files["src/main.py"] = "mended"
         say(session, PROMISE)
         assert stop(session).verdict is Verdict.ALLOW
+
+
+def test_every_plan_tells_what_became_of_its_entries():
+    """The outcome is an event of the journal, too."""
+    [group] = book_of(readme_accuracy=README, python_formatting=FORMAT).groups
+    assert {rule.plan.steps[-1].op for rule in group.rules} == {Op.EVENT_EMIT}
+
+
+def test_a_promise_that_goes_on_to_count_is_told_with_what_it_closes():
+    kept = Entry(policy="readme-accuracy", status=EntryStatus.PASSED, stood_before=True)
+    old = Entry(policy="readme-accuracy", status=EntryStatus.QUEUED, shown=1)
+    _, session = readme(entries={MAIN: kept, "1" * 12: old}, lists={"1" * 12: ((), (), ())})
+    happened = stop(session)
+    assert happened.verdict is Verdict.ALLOW
+    told = [step.payload for _, step in happened.steps if isinstance(step, EventEmit)]
+    assert [(one["hash"], one["status"]) for one in told] == [
+        ("1" * 12, "skipped"),
+        (MAIN, "passed"),
+    ]
 
 
 class TestSafety:

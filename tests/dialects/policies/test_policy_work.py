@@ -7,7 +7,7 @@ import pytest
 from policy_texts import API, PAIRING, README, policy_text
 from policy_world import World, driven, stop
 
-from bylaw.dialects.file_policies import correspondence, judging, steps
+from bylaw.dialects.file_policies import cases, correspondence, sieve, steps
 from bylaw.model.verdict import Verdict
 
 MANY = 1_000
@@ -39,10 +39,11 @@ def test_a_pattern_is_compiled_once(monkeypatch, number):
     lines = policy_text("trigger: ['lib/*.py', '**/x?.py']\nsafety: docs/**/*.md")
     session = driven(world, readme=README, pairing=PAIRING, api=API, lines=lines)
     compiled = Spy(monkeypatch, re, "compile")
-    read = Spy(monkeypatch, correspondence, "pattern")
+    indexed = Spy(monkeypatch, sieve, "pattern")
+    resolved = Spy(monkeypatch, correspondence, "pattern")
 
     assert stop(session).verdict is Verdict.DENY
-    at_first = dict(read)
+    at_first = indexed + resolved
     for text in ("two", "three"):
         world.files = dict.fromkeys(world.files, text)
         assert stop(session).verdict is Verdict.DENY
@@ -50,15 +51,16 @@ def test_a_pattern_is_compiled_once(monkeypatch, number):
     assert compiled
     assert set(compiled.values()) == {1}
     # At most for the index of all policies, for captures, and for what is expected.
-    assert max(read.values()) <= 3
-    assert read == at_first
+    assert resolved
+    assert max(at_first.values()) <= 3
+    assert indexed + resolved == at_first
 
 
 class TestNotAtAll:
     """DW-131: what no policy needs is not done."""
 
     def test_patterns_are_compiled_when_a_stop_comes(self, monkeypatch):
-        made = Spy(monkeypatch, correspondence, "pattern")
+        made = Spy(monkeypatch, sieve, "pattern")
         session = driven(changed(["src/main.py"]), readme=README)
         assert not made
 
@@ -78,7 +80,7 @@ class TestNotAtAll:
         assert [body.strip() for body in filled] == ["Fires."]
 
     def test_lists_of_files_are_made_for_what_is_triggered_alone(self, monkeypatch):
-        hashed = Spy(monkeypatch, judging, "trigger_hash")
+        hashed = Spy(monkeypatch, cases, "trigger_hash")
         world = changed([f"src/{n}.py" for n in range(MANY)])
         session = driven(world, readme=README, api=API, pairing=policy_text("trigger: docs/**"))
 

@@ -465,10 +465,24 @@ def test_a_branch_that_moves_is_asked_for_again(upstream, is_packed):
     assert tree.changes(ALL).base.ref == tip
 
 
-def test_as_long_as_it_stays_it_is_not(upstream):
+def test_so_is_one_that_comes_later(upstream):
     clone = upstream.clone("clone")
+    clone.git("checkout", "-q", "-b", "work")
+    clone.git("remote", "rename", "origin", "theirs")
+    clone.git("remote", "add", "origin", f"file://{upstream.path}")
     tree = WorkTree(str(clone.path))
-    for number in range(3):
+    first = tree.changes(ALL)
+    tip = upstream.commit(theirs="1")
+    clone.git("fetch", "-q", "origin")
+    tree.forget()
+
+    assert first.default_tip.ref != tip
+    assert tree.changes(ALL).default_tip.ref == tip
+
+
+def test_each_look_takes_two_processes(upstream):
+    tree = WorkTree(str(upstream.clone("clone").path))
+    for number in (1, 2, 3):
         tree.changes(ALL)
         tree.forget()
-        assert tree.processes == 2 + number
+        assert tree.processes == 2 * number

@@ -221,6 +221,52 @@ def test_nor_those_of_the_settings_of_a_worktree(repository, tmp_path):
     assert ran(tmp_path) == []
 
 
+def hide_a_filter(repository, tmp_path):
+    """Somebody names a filter after the first look."""
+    repository.git("config", "filter.late.clean", evil(tmp_path, "late"))
+    repository.write(".gitattributes", "* filter=late\n")
+    repository.write("a", "4")
+
+
+def test_nor_those_that_are_named_after_the_first_look(repository, tmp_path):
+    """Hosts live long."""
+    tree = WorkTree(str(repository.path))
+    tree.changes([BASE])
+    hide_a_filter(repository, tmp_path)
+    tree.forget()
+
+    assert ".gitattributes" in [file.path for file in tree.changes([BASE]).base.files]
+    assert ran(tmp_path) == []
+
+
+def test_nor_those_that_a_command_names(repository, tmp_path):
+    tree = WorkTree(str(repository.path))
+    tree.may_run = True
+    tree.changes([BASE])
+    tree.drift()
+    hide_a_filter(repository, tmp_path)
+    repository.write(".gitignore", "nothing\n")
+    tree.drift()
+    tree.take_in_commands()
+
+    assert ".gitattributes" in [file.path for file in tree.changes([BASE]).base.files]
+    assert ran(tmp_path) == []
+
+
+def test_nor_those_of_settings_that_are_included_later(repository, tmp_path):
+    included = repository.write("included")
+    repository.git("config", "include.path", str(included))
+    tree = WorkTree(str(repository.path))
+    tree.changes([BASE])
+    included.write_text(f'[filter "late"]\n\tclean = {evil(tmp_path, "late")}\n')
+    repository.write(".gitattributes", "* filter=late\n")
+    repository.write("a", "4")
+    tree.forget()
+    tree.changes([BASE])
+
+    assert ran(tmp_path) == []
+
+
 def test_a_filter_that_cannot_be_switched_off_is_refused(repository, tmp_path):
     config = repository.path / ".git/config"
     with config.open("a") as file:

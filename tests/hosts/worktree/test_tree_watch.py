@@ -251,6 +251,33 @@ def test_patterns_that_change(repository, patterns):
     assert watched.tree.processes <= 4 + 2
 
 
+def test_a_file_that_was_gone_is_written_back_when_patterns_change(repository):
+    """What is there counts from the newest status on."""
+    (repository.path / "b").unlink()
+    watched = Watched(repository)
+    repository.write("b", "1\n")
+    repository.write(".gitignore", "*.log\n")
+
+    assert watched.changed() == [".gitignore", "b"]
+    assert watched.changes() == afresh(repository)
+
+
+def test_what_was_done_before_patterns_changed_is_undone_behind_that(repository, watched):
+    repository.write("a", "3\n")
+    repository.write("b", "2\n")
+    repository.write("new", "x\n")
+    (repository.path / "d/a").unlink()
+    repository.write(".gitignore", "*.log\n")
+    assert watched.changed() == [".gitignore", "a", "b", "d/a", "new"]
+    repository.write("a", "2\n")
+    repository.write("b", "1\n")
+    (repository.path / "new").unlink()
+    repository.write("d/a", "1\n")
+
+    assert watched.changed() == ["a", "b", "d/a", "new"]
+    assert watched.changes() == afresh(repository)
+
+
 def test_folders_that_are_moved_linked_and_removed(repository, watched):
     (repository.path / "d").rename(repository.path / "f")
     assert watched.changed() == ["d/a", "d/e/b", "f/a", "f/e/b"]

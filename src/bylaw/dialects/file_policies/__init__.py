@@ -2,8 +2,8 @@
 
     text → read (reader.py) → the policy as written (written.py) → lowered (lowering.py)
 
-What a policy finds is pure: changed files in (correspondence.py), states out (judging.py). Who
-knows the changes and keeps the queue is a host.
+What a policy finds is pure: changed files in (sieve.py, correspondence.py), states out
+(judging.py). Who knows the changes and keeps the queue is a host.
 """
 
 from __future__ import annotations
@@ -31,16 +31,29 @@ suffixes = (".md",)
 common_ending = True
 one_book_per_file = False
 when_broken = WhenBroken(group=GROUP, kinds=(Kind.AGENT_STOP,), verdict=Verdict.WARN, once=True)
-# Many Markdown files have front matter, and most of it has a `name`.
-_TELLING = re.compile(
-    rf"""^["']?(?:{"|".join(key for key in (*KEYS, *LEGACY_KEYS) if key != "name")})["']?[ \t]*:""",
-    re.MULTILINE,
-)
+MAX_KEYS = 20  # that are compared with those of a policy, which has fewer
+_KNOWN = frozenset((*KEYS, *LEGACY_KEYS))
+# Many Markdown files have front matter, and notes of all sorts have such keys.
+_OF_OTHERS_TOO = frozenset(("name", "created", "set", "action", "instructions"))
+_DATE = re.compile(r"""["']?\d{4}-\d\d-\d\d""")
 
 
 def detect(source: SourceFile) -> bool:
-    """Whether it has front matter with a key of a policy."""
-    return _TELLING.search(head(source)) is not None
+    """Whether it has front matter with a key that only a policy has, or with none but its keys.
+
+    Slips in keys count as the keys. What lies in the folder of policies needs no such proof.
+    """
+    lines = [line for line in head(source).splitlines() if line[:1] not in (" ", "\t", "-", "#")]
+    pairs = [line.partition(":") for line in lines if ":" in line]
+    values = {key.strip().strip("\"'"): value.strip() for key, _, value in pairs}
+    if values.keys() & (_KNOWN - _OF_OTHERS_TOO):
+        return True
+    is_note = values.keys().isdisjoint(_OF_OTHERS_TOO - {"name"}) or len(values) > MAX_KEYS
+    if is_note or _DATE.match(values.get("created", "")):
+        return False
+    from bylaw.model.suggest import nearest  # noqa: PLC0415 - see `dialects.base`
+
+    return all(key in _KNOWN or nearest(key, _KNOWN) for key in values)
 
 
 def rule_text(source: SourceFile) -> str:

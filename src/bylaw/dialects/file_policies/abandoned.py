@@ -1,4 +1,4 @@
-"""Entries that wait for a policy which is not there any more, or is switched off → skipped.
+"""Open entries of a policy which is not there any more, or is switched off → skipped.
 
 No rule of the policy can say so: there is none, or it is not asked. So there is one for all of
 them, where somebody looks at the whole queue. A policy whose file does not load is still there.
@@ -15,7 +15,7 @@ from bylaw.dialects.file_policies.steps import EVENT_TYPE
 from bylaw.model.decision import OPEN_ENTRIES, Match, Need, NeedName
 from bylaw.model.effects import EntryWrite, EventEmit
 from bylaw.model.facts import Entry
-from bylaw.model.vocabulary import EntryStatus, Op
+from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus, Op
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class _Bound(Struct, frozen=True):
 
 
 class IsAbandoned(Struct, frozen=True):
-    """The check: whether entries wait for no policy of these, by identifier and uid."""
+    """The check: whether entries are open for no policy of these, by identifier and uid."""
 
     policies: Mapping[str, str]
 
@@ -55,7 +55,7 @@ class IsAbandoned(Struct, frozen=True):
         found = tuple(
             Abandoned(hash_, entry.policy, entry.shown, why)
             for hash_, entry in sorted(entries.items())
-            if isinstance(entry, Entry) and entry.status is EntryStatus.QUEUED
+            if isinstance(entry, Entry) and entry.status in OPEN_STATUSES
             if (why := self._why(entry.policy, off))
         )
         return Match(to_builtins(_Bound(found))) if found else None

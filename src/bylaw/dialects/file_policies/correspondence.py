@@ -1,40 +1,28 @@
 """Changed files × policy → what the policy finds: violated, satisfied, or nothing at all.
 
-Every changed file is looked up once for all policies together, in one index of their patterns.
-What is expected of it is then computed and looked up, so that the work grows with the number of
-files and not with its square.
+Which files a policy is about, the sieve tells. What is expected of each is computed and looked up,
+so that the work grows with the number of files and not with its square.
 """
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
+from bylaw.dialects.file_policies.sieve import EXPECTED, Sieve, is_new, pattern
 from bylaw.dialects.file_policies.written import Mode
-from bylaw.expr.paths import Pattern, is_normalised, normalise
-from bylaw.expr.paths import pattern as read_pattern
+from bylaw.expr.paths import Pattern
 from bylaw.expr.paths.index import PathIndex
 from bylaw.expr.paths.parts import Literal, Wildcard
-from bylaw.model.facts import ChangedFile, ChangeSet
-from bylaw.model.vocabulary import FileStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from bylaw.dialects.file_policies.sieve import Hit, Hits
     from bylaw.dialects.file_policies.written import WrittenPolicy
-
-# A path, and which of the policy's trigger patterns it counts for.
-Hit: TypeAlias = tuple[str, int]
-_SAFETY, _EXPECTED = -1, -2
-MAX_KNOWN = 10_000  # patterns
-
-
-@lru_cache(MAX_KNOWN)
-def pattern(text: str) -> Pattern:
-    """A pattern that is read once, however often it is written; PatternError is never kept."""
-    return read_pattern(text)
+    from bylaw.model.facts import ChangedFile, ChangeSet
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -64,99 +52,6 @@ class Finding(Struct, frozen=True, kw_only=True):
         return (*self.trigger_files, *self.expected_files, *self.matched_files)
 
 
-class Hits(Struct, frozen=True):
-    """Changed files by their paths, and which of them the patterns of each policy match."""
-
-    files: Mapping[str, ChangedFile]
-    triggers: Mapping[str, Sequence[Hit]]
-    safety: Mapping[str, Sequence[str]]
-
-
-class Sieve:
-    """The patterns of several policies, by whose identifiers everything is found again."""
-
-    def __init__(self, policies: Iterable[WrittenPolicy]) -> None:
-        self._policies = tuple(policies)
-        self._last: dict[str, tuple[ChangeSet, Hits]] = {}
-
-    @cached_property
-    def _entries(self) -> list[tuple[str, int, Pattern]]:
-        return [entry for policy in self._policies for entry in _entries(policy)]
-
-    @cached_property
-    def _index(self) -> PathIndex:
-        return PathIndex([one for _, _, one in self._entries])
-
-    def hits(self, changes: ChangeSet, compared_to: str = "") -> Hits:
-        """Which files concern which policies; known for the newest changes of each baseline."""
-        known = self._last.get(compared_to)
-        if known is None or known[0] is not changes:
-            known = self._last[compared_to] = (changes, self._hits(changed_files(changes.files)))
-        return known[1]
-
-    def _hits(self, files: dict[str, ChangedFile]) -> Hits:
-        triggers: dict[str, list[Hit]] = {}
-        safety: dict[str, dict[str, None]] = {}
-        for path in files:
-            for number in self._index.matching(path):
-                policy, place, _ = self._entries[number]
-                if place == _SAFETY:
-                    safety.setdefault(policy, {})[path] = None
-                    continue
-                found = triggers.setdefault(policy, [])
-                # Numbers ascend, so that the closest pattern of a policy comes first.
-                if not found or found[-1][0] != path:
-                    found.append((path, place))
-        return Hits(files, triggers, {policy: list(found) for policy, found in safety.items()})
-
-
-def _entries(policy: WrittenPolicy) -> Iterator[tuple[str, int, Pattern]]:
-    for place, made in _closest_first(policy):
-        yield policy.id, place, made
-    for text in policy.safety:
-        yield policy.id, _SAFETY, pattern(text)
-
-
-def triggered_by(policy: WrittenPolicy, path: str) -> str | None:
-    """The pattern for which a file counts as a trigger; None if it cannot trigger the policy."""
-    places = (place for place, made in _closest_first(policy) if made.match(path) is not None)
-    place = next(places, _EXPECTED)
-    return None if place == _EXPECTED else policy.trigger[place]
-
-
-def _closest_first(policy: WrittenPolicy) -> list[tuple[int, Pattern]]:
-    """The patterns that a file may count for, those with more fixed text first.
-
-    `a_test.go` is a `{path}_test.go` and no `{path}.go`, in whichever order they are written. So
-    what a pair expects is no trigger, although the pattern of that is wider (DW-015).
-    """
-    found = [(place, pattern(text)) for place, text in enumerate(policy.trigger)]
-    if policy.mode not in (Mode.SET, Mode.PAIR):
-        return found  # which of them it is makes no difference
-    if policy.mode is Mode.PAIR:
-        # One without variables expects itself at most.
-        expected = [made for made in map(pattern, policy.expects) if made.variables]
-        found += [(_EXPECTED, made) for made in expected if made.fixed > found[0][1].fixed]
-    return sorted(found, key=lambda one: -one[1].fixed)
-
-
-def changed_files(files: Iterable[ChangedFile]) -> dict[str, ChangedFile]:
-    """The files by normalised path; a rename counts for both names, what lies outside for none."""
-    found: dict[str, ChangedFile] = {}
-    for file in files:
-        _add(found, file.path, file)
-        if file.status is FileStatus.RENAMED and file.old_path:
-            _add(found, file.old_path, ChangedFile(path=file.old_path, status=FileStatus.DELETED))
-    return found
-
-
-def _add(found: dict[str, ChangedFile], written: str, file: ChangedFile) -> None:
-    path = written if is_normalised(written) else normalise(written)
-    known = None if path is None else found.get(path)
-    if path is not None and (known is None or known.status is FileStatus.DELETED):
-        found[path] = file
-
-
 def find(policy: WrittenPolicy, changes: ChangeSet) -> Finding | None:
     """What one policy finds in some changes; None if nothing triggers it."""
     return Correspondence(policy).find(Sieve([policy]).hits(changes))
@@ -171,13 +66,13 @@ class Correspondence(Struct, frozen=True, dict=True):
         """What the policy finds; None if nothing triggers it."""
         triggered = hits.triggers.get(self.policy.id, ())
         if self.policy.mode is Mode.PAIR:
-            triggered = [hit for hit in triggered if hit[1] != _EXPECTED]
+            triggered = [hit for hit in triggered if hit[1] != EXPECTED]
         if self.policy.mode is Mode.CREATED:
             triggered = [hit for hit in triggered if is_new(hits.files[hit[0]])]
         if not triggered:
             return None
         if self.policy.mode in (Mode.SET, Mode.PAIR):
-            return _compared(self._groups(triggered), hits.files)
+            return self._compared(list(self._groups(triggered)), hits.files)
         safe = hits.safety.get(self.policy.id, ())
         return Finding(
             is_satisfied=bool(safe),
@@ -208,6 +103,49 @@ class Correspondence(Struct, frozen=True, dict=True):
                 groups[key] = _Group([slot.filled(captures) for slot in self._slots])
             groups[key].members.append((path, number if is_set else _NO_SLOT))
         return groups.values()
+
+    def _compared(self, groups: Sequence[_Group], files: Mapping[str, ChangedFile]) -> Finding:
+        """One finding for all groups: of the incomplete ones, or of all if none is (DW-A49)."""
+        there = _There(groups, files)
+        complete = [group for group in groups if group.is_complete(there)]
+        incomplete = [group for group in groups if not group.is_complete(there)]
+        if self.policy.mode is Mode.SET:
+            incomplete = self._without_expected(incomplete, complete)
+        counted = incomplete or complete
+        wanted = {one: None for group in counted for one in group.expected()}
+        members = (one for group in incomplete or groups for one in group.members)
+        arrows = {arrow for group in incomplete for arrow in group.arrows(there)}
+        return Finding(
+            is_satisfied=not incomplete,
+            trigger_files=_listed(path for path, _ in members),
+            expected_files=_listed(map(_text, wanted)),
+            matched_files=_listed(path for one in wanted for path in there.changed(one)),
+            arrows=tuple(sorted(arrows)),
+        )
+
+    def _without_expected(
+        self, incomplete: Sequence[_Group], complete: Sequence[_Group]
+    ) -> list[_Group]:
+        """The groups of a set without the files that a complete one expects.
+
+        `{a}-{b}` can be parted in two ways, so that a file looks for other files than the one
+        that looks for it. A pattern that fits less closely than its own says nothing about it.
+        """
+        fixed = [one.fixed for one in self._triggers]
+        expected: dict[str, int] = {}
+        for group in complete:
+            for slot, path in enumerate(group.wanted):
+                if isinstance(path, str):
+                    expected[path] = max(fixed[slot], expected.get(path, 0))
+
+        def is_expected(path: str, own: int) -> bool:
+            return expected.get(path, -1) >= fixed[own]
+
+        left = [
+            _Group(group.wanted, [one for one in group.members if not is_expected(*one)])
+            for group in incomplete
+        ]
+        return [group for group in left if group.members]
 
 
 _NO_SLOT = -1
@@ -244,6 +182,9 @@ class _Group(Struct):
         only = own.pop() if len(own) == 1 else _NO_SLOT
         return [one for slot, one in enumerate(self.wanted) if slot != only]
 
+    def is_complete(self, there: _There) -> bool:
+        return not any(self.arrows(there))
+
     def arrows(self, there: _There) -> Iterator[tuple[str, str]]:
         lacking = [
             (slot, _text(one)) for slot, one in enumerate(self.wanted) if not there.changed(one)
@@ -275,30 +216,8 @@ class _There:
         return (wanted,) if wanted in self._files else ()
 
 
-def _compared(groups: Iterable[_Group], files: Mapping[str, ChangedFile]) -> Finding:
-    """One finding for all groups: of the incomplete ones, or of all if none is (DW-A49)."""
-    groups = list(groups)
-    there = _There(groups, files)
-    arrows = [list(group.arrows(there)) for group in groups]
-    incomplete = [group for group, found in zip(groups, arrows, strict=True) if found]
-    counted = incomplete or groups
-    wanted = {one: None for group in counted for one in group.expected()}
-    return Finding(
-        is_satisfied=not incomplete,
-        trigger_files=_listed(path for group in counted for path, _ in group.members),
-        expected_files=_listed(map(_text, wanted)),
-        matched_files=_listed(path for one in wanted for path in there.changed(one)),
-        arrows=tuple(sorted({arrow for found in arrows for arrow in found})),
-    )
-
-
 def _text(wanted: _Wanted) -> str:
     return wanted if isinstance(wanted, str) else wanted.text
-
-
-def is_new(file: ChangedFile) -> bool:
-    """Whether it is not there in the baseline, under this name."""
-    return file.status in (FileStatus.ADDED, FileStatus.RENAMED)
 
 
 def _listed(paths: Iterable[str]) -> tuple[str, ...]:

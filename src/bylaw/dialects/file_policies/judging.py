@@ -11,25 +11,25 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct
 
-from bylaw.dialects.file_policies.correspondence import Correspondence, Finding
+from bylaw.dialects.file_policies.cases import NO_CASE, Bound, Closing, case_of
+from bylaw.dialects.file_policies.correspondence import Correspondence
 from bylaw.dialects.file_policies.promises import is_promised
-from bylaw.dialects.file_policies.trigger_hash import content_digest, looked_at, trigger_hash
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.model.decision import OPEN_ENTRIES, Match, Need, NeedName
 from bylaw.model.errors import GuardError
 from bylaw.model.event import Message
 from bylaw.model.facts import ChangeSet, Entry
-from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus, FileStatus, Role
+from bylaw.model.vocabulary import OPEN_STATUSES, EntryStatus, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bylaw.dialects.file_policies.correspondence import Sieve
+    from bylaw.dialects.file_policies.cases import Case
+    from bylaw.dialects.file_policies.sieve import Sieve
     from bylaw.dialects.file_policies.written import WrittenPolicy
     from bylaw.model.decision import Needs
-    from bylaw.model.facts import ChangedFile
     from bylaw.model.rule import View
 
 GONE = "no longer applies"
@@ -52,53 +52,6 @@ class PolicyState(StrEnum):
 
 # The digest of what is gone, which no file has: if it comes back, it is looked at anew (DW-A19).
 OF_NOTHING = "-"
-
-
-class Closing(Struct, frozen=True):
-    """An entry that is finished by what happened, and how."""
-
-    hash: str
-    status: EntryStatus
-    digest: str
-    shown: int
-    result: str | None = None
-    is_current: bool = False
-
-
-class Case(Struct, frozen=True, kw_only=True):
-    """What a policy finds now, under which hash; `existing` are the files that are still there."""
-
-    hash: str = ""
-    baseline: str = ""
-    digest: str = ""
-    trigger_files: tuple[str, ...] = ()
-    expected_files: tuple[str, ...] = ()
-    matched_files: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    arrows: tuple[tuple[str, str], ...] = ()
-    existing: tuple[str, ...] = ()
-    is_satisfied: bool = False
-
-
-NO_CASE = Case()
-
-
-class Bound(Struct, frozen=True, kw_only=True):
-    """What a rule binds: the case, what is known of its entry, and the entries to finish."""
-
-    case: Case
-    shown: int = 0
-    result: str = ""
-    closing: tuple[Closing, ...] = ()
-
-    def as_match(self) -> Match:
-        """As plain values."""
-        return Match(to_builtins(self))
-
-
-def bound_of(match: Match) -> Bound:
-    """What the rule bound."""
-    return convert(match.values, Bound)
 
 
 # What every policy with this baseline has to know.
@@ -143,28 +96,6 @@ class PolicyStanding(NamedTuple):
 
 
 _IDLE = PolicyStanding()
-
-
-def case_of(
-    policy: WrittenPolicy, finding: Finding, files: Mapping[str, ChangedFile], baseline: str
-) -> Case:
-    """What a policy found among changed files, by path, against the baseline of that name."""
-    command = policy.action.command if policy.action else ""
-    paths = looked_at(finding.paths, command)
-    digests = {path: files[path].digest for path in paths if path in files}
-    there = [p for p in finding.trigger_files if files[p].status is not FileStatus.DELETED]
-    return Case(
-        hash=trigger_hash(policy.id, finding.trigger_files, baseline),
-        baseline=baseline,
-        digest=content_digest(paths, digests, command),
-        trigger_files=finding.trigger_files,
-        expected_files=finding.expected_files,
-        matched_files=finding.matched_files,
-        missing=finding.missing,
-        arrows=finding.arrows,
-        existing=tuple(there),
-        is_satisfied=finding.is_satisfied,
-    )
 
 
 def state_of(policy: WrittenPolicy, case: Case, entry: Entry | None) -> PolicyState | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.base import Visit
 from bylaw.dialects.file_policies import abandoned
-from bylaw.dialects.file_policies.correspondence import Sieve
 from bylaw.dialects.file_policies.judging import (
     INTERRUPTED,
     IsPromised,
@@ -21,6 +20,7 @@ from bylaw.dialects.file_policies.judging import (
 )
 from bylaw.dialects.file_policies.names import ABANDONED, COMMAND_RANK, GROUP, NAME, PROMPT_RANK
 from bylaw.dialects.file_policies.reader import policy_id
+from bylaw.dialects.file_policies.sieve import Sieve
 from bylaw.dialects.file_policies.steps import (
     FAILURE,
     AsksForIt,
@@ -33,7 +33,7 @@ from bylaw.dialects.file_policies.steps import (
     TellsFailure,
     TellsNotRun,
     TellsUnknown,
-    Writes,
+    WritesEntry,
 )
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.model.decision import OnFailure
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),
     flow=Flow.ALL,
-    # A gate that nobody can judge by stays closed; the host lets go after a while.
+    # A rule that denies does so also if nobody can judge by it; the host lets go after a while.
     guard_error=GuardFault.SKIP_WITH_NOTE,
     failed_step=StepFault.MARK_ENTRY,
     fault_reason=TellsUnknown(),
@@ -130,7 +130,7 @@ class _Lowering:
         yield self._promised()
 
     def _shown(self) -> Rule:
-        queued = Writes(self.policy, EntryStatus.QUEUED, is_shown=True)
+        queued = WritesEntry(self.policy, EntryStatus.QUEUED, is_shown=True)
         steps = (
             self._closes,
             Shows(self.policy),
@@ -142,7 +142,8 @@ class _Lowering:
 
     def _answered(self) -> Rule:
         """A promise stands for the files as commands of the same stop left them."""
-        steps = (self._closes, Writes(self.policy, EntryStatus.PASSED))
+        passed = WritesEntry(self.policy, EntryStatus.PASSED)
+        steps = (self._closes, passed, Emits(self.policy, EntryStatus.PASSED))
         return self._stands(PolicyState.ANSWERED, _LAST, steps)
 
     def _run(self, action: CommandAction) -> Rule:
@@ -150,9 +151,9 @@ class _Lowering:
         plan = PlanForm(
             steps=(
                 self._closes,
-                Writes(self.policy, EntryStatus.QUEUED),
+                WritesEntry(self.policy, EntryStatus.QUEUED),
                 Runs(action),
-                Writes(self.policy, EntryStatus.PASSED, FAILURE),
+                WritesEntry(self.policy, EntryStatus.PASSED, FAILURE),
                 Emits(self.policy, EntryStatus.PASSED),
             ),
             on_failure=OnFailure.MARK_ENTRY,
@@ -163,7 +164,7 @@ class _Lowering:
 
     def _interrupted(self) -> Rule:
         """What a process left behind that died has failed, and is then told as such."""
-        failed = Writes(self.policy, EntryStatus.FAILED, INTERRUPTED)
+        failed = WritesEntry(self.policy, EntryStatus.FAILED, INTERRUPTED)
         steps = (self._closes, failed, Emits(self.policy, EntryStatus.FAILED))
         plan = PlanForm(steps=steps, again=True)
         return self._rule(_FIRST, StandsSo(self.judge, PolicyState.INTERRUPTED), plan)

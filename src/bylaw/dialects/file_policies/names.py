@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bylaw.dialects.file_policies.written import Mode
-from bylaw.model.uid import built_in_uid
+from bylaw.model.uid import built_in_uid, dialect_of
 
 NAME = "policies"
 GROUP = NAME
@@ -14,3 +14,8 @@ MODE_KEYS = tuple(mode.value for mode in Mode)
 KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")
 # Of the old format: its text stood in the YAML, or in a file that it named (DW-139).
 LEGACY_KEYS = ("instructions", "instructions_file")
+
+
+def is_policy(uid: str) -> bool:
+    """Whether a rule is one of a policy."""
+    return dialect_of(uid) == NAME

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bylaw.dialects.file_policies.correspondence import pattern
+from bylaw.dialects.file_policies.sieve import pattern
 from bylaw.dialects.yaml import Mapping, Scalar, Sequence
 from bylaw.expr.paths import check_resolvable, check_same_variables
 from bylaw.model.errors import PatternError

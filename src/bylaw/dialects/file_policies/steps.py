@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bylaw.dialects.file_policies.cases import NO_CASE, bound_of
 from bylaw.dialects.file_policies.commands import ROOT, runs
 from bylaw.dialects.file_policies.instructions import instructions
-from bylaw.dialects.file_policies.judging import NO_CASE, NOTHING_TO_RUN, bound_of
+from bylaw.dialects.file_policies.judging import NOTHING_TO_RUN
 from bylaw.dialects.file_policies.promises import promise_of
 from bylaw.dialects.file_policies.written import CompareTo
 from bylaw.model.effects import (
@@ -29,7 +30,7 @@ from bylaw.model.vocabulary import EntryStatus, Op
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bylaw.dialects.file_policies.judging import Bound, Case, Closing
+    from bylaw.dialects.file_policies.cases import Bound, Case, Closing
     from bylaw.dialects.file_policies.written import CommandAction, WrittenPolicy
     from bylaw.model.decision import Match
     from bylaw.model.effects import Step, Text
@@ -96,7 +97,7 @@ class Runs(Struct, frozen=True):
         ]
 
 
-class Writes(Struct, frozen=True):
+class WritesEntry(Struct, frozen=True):
     """Writes the entry of what was found."""
 
     policy: WrittenPolicy
@@ -123,7 +124,7 @@ class Skips(Struct, frozen=True):
     def make(self, view: View, match: Match) -> Sequence[Step]:
         """The skipped entry."""
         result = None if bound_of(match).case.is_satisfied else NOTHING_TO_RUN
-        return Writes(self.policy, EntryStatus.SKIPPED, result).make(view, match)
+        return WritesEntry(self.policy, EntryStatus.SKIPPED, result).make(view, match)
 
 
 class Closes(Struct, frozen=True):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.expr.paths.matcher import matcher
-from bylaw.expr.paths.parts import MAX_PATH, Literal, Token, Wildcard, joined, texts_of
+from bylaw.expr.paths.parts import MAX_PATH, Literal, PartKind, Token, Wildcard, joined, texts_of
 from bylaw.expr.paths.syntax import read_pattern
 from bylaw.model.codes.patterns import DIFFERENT_VARIABLES, UNRESOLVED_VARIABLE
 from bylaw.model.diagnostic import Diagnostic, error
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 _BYTES_A_CHARACTER = 4  # at most, in UTF-8
+_GLOBS = {
+    PartKind.PART.value: "write a glob with `*`, such as `docs/*.md`",
+    PartKind.PARTS.value: "write a glob with `**/`, such as `docs/**/*.md`",
+}
 _FOREIGN = re.compile(r"^[A-Za-z]:/|[\x00-\x1f\x7f-\x9f]")
 
 
@@ -161,18 +165,35 @@ def _too_long(path: str) -> bool:
 
 def check_resolvable(wanted: Pattern, given: Pattern) -> list[Diagnostic]:
     """What keeps `wanted` from being resolved with the captures of `given`, for a pair."""
-    return [_missing(UNRESOLVED_VARIABLE, wanted, name, given) for name in _extra(wanted, given)]
+    missing = (_missing(UNRESOLVED_VARIABLE, wanted, name, given) for name in _extra(wanted, given))
+    return [*_nameless(wanted), *missing]
 
 
 def check_same_variables(patterns: Sequence[Pattern]) -> list[Diagnostic]:
-    """Which variables of a set are not in all its patterns, each underlined once."""
+    """What keeps a set from being resolved with any of its patterns, each underlined once."""
     found = {
         (index, name): _missing(DIFFERENT_VARIABLES, one, name, other)
         for index, one in enumerate(patterns)
         for other in reversed(patterns)
         for name in _extra(one, other)
     }
-    return [found[key] for key in sorted(found, key=lambda key: found[key].span)]
+    different = [found[key] for key in sorted(found, key=lambda key: found[key].span)]
+    return [*(each for one in patterns for each in _nameless(one)), *different]
+
+
+def _nameless(one: Pattern) -> list[Diagnostic]:
+    """Wildcards in braces stand for a value, as variables do, and nobody can know it (DW-A03)."""
+    return [
+        error(
+            UNRESOLVED_VARIABLE,
+            f"`{written}` cannot be resolved: it captures nothing",
+            one.source,
+            Span(start, start + len(written)).shift(one.span.start),
+            help=f"{glob}: any changed file that matches will do",
+        )
+        for written, glob in _GLOBS.items()
+        if (start := one.text.find(written)) >= 0
+    ]
 
 
 def _extra(one: Pattern, other: Pattern) -> list[str]:

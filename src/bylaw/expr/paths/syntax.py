@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bylaw.expr.paths.dots import dot_segments
 from bylaw.expr.paths.parts import (
     MAX_ALTERNATIVES,
     MAX_PATTERN,
@@ -134,12 +135,15 @@ class _Reader:
         if not segment:
             self._empty_segment(span.start)
         elif segment in {".", ".."}:
-            headline = f"`{segment}` is never part of a path in the repository"
-            help_ = "write the path from the top of the repository"
-            self.refuse(codes.PATTERN_OUTSIDE_ROOT, headline, span, help_)
+            self._dots(segment, span)
         elif segment != "**":
             for stars in _STARS.finditer(segment):
                 self._stars(span, Span(*stars.span()).shift(span.start))
+
+    def _dots(self, segment: str, span: Span) -> None:
+        headline = f"`{segment}` is never part of a path in the repository"
+        help_ = "write the path from the top of the repository"
+        self.refuse(codes.PATTERN_OUTSIDE_ROOT, headline, span, help_)
 
     def _stars(self, segment: Span, stars: Span) -> None:
         headline = f"`{self.text[stars.start : stars.end]}` is not a whole segment"
@@ -165,7 +169,12 @@ class _Reader:
         for found in _PARTS.finditer(self.text):
             span = Span(*found.span())
             self.parts.append((self._part(found[0], span), span))
-        for check in (self._check_count, self._check_repeated, self._check_separated):
+        for check in (
+            self._check_count,
+            self._check_repeated,
+            self._check_separated,
+            self._check_dots,
+        ):
             check()
 
     def _part(self, text: str, span: Span) -> Token:
@@ -237,6 +246,10 @@ class _Reader:
                     help_ = "put text between them, such as `/` or `-`, or make them one"
                     self.refuse(codes.ADJACENT_VARIABLES, headline, before.to(span), help_)
                 before = span
+
+    def _check_dots(self) -> None:
+        for span, segment in dot_segments(self.parts).items():
+            self._dots(segment, span)
 
 
 _NAME_HELP = "a name has letters, digits and `_`; `{*}` and `{**}` capture nothing"

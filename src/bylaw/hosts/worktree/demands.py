@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bylaw.dialects.file_policies.names import NAME
+from bylaw.dialects.file_policies.names import is_policy
 from bylaw.model.decision import TraceResult
 from bylaw.model.effects import PromptShow
-from bylaw.model.uid import dialect_of
 from bylaw.model.verdict import Verdict
 from bylaw.runtime.policy_settings import OutputMode
 from bylaw.tools.printers.policies import batched, how_to_answer, in_order, individual
@@ -44,11 +43,11 @@ def demands(
     """
     standing, others = unanswered(decision, shown, rules)
     for reason in others:
-        because = f"\n{policies.unknown}; {WAY_OUT}" if _is_of_policy(reason) else ""
+        because = f"\n{policies.unknown}; {WAY_OUT}" if is_policy(reason.uid) else ""
         text = reason.text + (because if policies.unknown else "")
         yield Demand(text, reason.rule, (reason.uid,))
     if standing:
-        uids = {one.rule: one.uid for one in decision.reasons if _is_of_policy(one)}
+        uids = {one.rule: one.uid for one in decision.reasons if is_policy(one.uid)}
         for text, names in policy_texts(standing, policies.output_mode()):
             words = f"{text}\n{how_to_answer(names)}"
             yield Demand(words, ", ".join(names), tuple(uids[one] for one in names))
@@ -59,7 +58,7 @@ def unanswered(
 ) -> tuple[list[PromptShow], list[Reason]]:
     """What policies say that object by now, and the objections of others, or for other reasons."""
     objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
-    of_policies = [one for one in objecting if _is_of_policy(one)]
+    of_policies = [one for one in objecting if is_policy(one.uid)]
     policies = {one.rule for one in of_policies}
     standing = [one for one in shown if one.policy in policies]
     told = {one.policy for one in standing}
@@ -69,7 +68,7 @@ def unanswered(
         about = {rule.uid: rule.about for rule in rules.rules()}
         standing += [_failed(one, about.get(one.uid, {})) for one in failed]
     told |= {one.rule for one in failed}
-    others = [one for one in objecting if not (_is_of_policy(one) and one.rule in told)]
+    others = [one for one in objecting if not (is_policy(one.uid) and one.rule in told)]
     return standing, others
 
 
@@ -88,7 +87,3 @@ def policy_texts(
         yield from zip(individual(shown), ((one,) for one in policies), strict=True)
     elif shown:
         yield batched(shown), policies
-
-
-def _is_of_policy(reason: Reason) -> bool:
-    return dialect_of(reason.uid) == NAME

@@ -86,7 +86,7 @@ class FilePolicies:
 
         `redacted` takes secrets out of what is kept of the output of commands (DW-135).
         """
-        policies = [rule for rule in rules.rules() if any(map(_is_of_policy, rule.needs))]
+        policies = [rule for rule in rules.rules() if any(map(_is_about_changes, rule.needs))]
         keys = {need.key for rule in policies for need in rule.needs}
         self._wanted = frozenset(one for one in CompareTo if one in keys)
         self._policies = {rule.id: rule.uid for rule in policies}
@@ -290,5 +290,5 @@ class FilePolicies:
             self._note(what)
 
 
-def _is_of_policy(need: Need) -> bool:
+def _is_about_changes(need: Need) -> bool:
     return need.name is NeedName.CHANGES

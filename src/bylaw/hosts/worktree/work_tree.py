@@ -16,7 +16,7 @@ looking at files, see `tree_watch`; the status that counts after them is worked 
 Git is asked once more, or twice (`docs/policies.md` tells users how often)
 
 - where another branch than the likely one is the default, or none (`rev-list`: the first commit);
-- where the settings of the repository include other files;
+- where the settings of the repository include other files, before each status;
 - where there is no commit, or was none when a prompt was submitted;
 - where there is nothing to look at: for why;
 - after commands, if files alone do not tell what git makes of them: the index was written, HEAD was
@@ -121,7 +121,7 @@ class WorkTree:
     def forget(self) -> None:
         """Something may have changed: look again, and at all of it."""
         self.hang_up()
-        self._watch = self._state = None
+        self._watch = self._state = self._repository = None
 
     def take_in_commands(self) -> None:
         """See what commands did; if nobody asked for the `drift`, none has done anything."""

@@ -99,9 +99,10 @@ TOO_MANY_WILDCARDS = Code(
 )
 UNRESOLVED_VARIABLE = Code(
     "unresolved-variable",
-    "a pattern needs a variable that the other pattern does not capture",
-    "Every expected path must be computable from the file that changed.",
-    "Use the variables of the trigger, or a wildcard that captures nothing, such as `*`.",
+    "a pattern needs a value that the other pattern does not capture",
+    "Every expected path must be computable from the file that changed. "
+    "`{*}` and `{**}` stand for values that nobody captures.",
+    "Use the variables of the trigger, or a glob, such as `*`, which any changed file may match.",
     Example("pattern-pair", "api/{path}.py\ndocs/{other}.md"),
 )
 DIFFERENT_VARIABLES = Code(

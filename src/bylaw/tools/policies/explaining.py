@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct
 
-from bylaw.dialects.file_policies.correspondence import (
-    changed_files,
-    find,
-    is_new,
-    triggered_by,
-)
-from bylaw.dialects.file_policies.judging import PolicyState, case_of, state_of
+from bylaw.dialects.file_policies.cases import case_of
+from bylaw.dialects.file_policies.correspondence import find
+from bylaw.dialects.file_policies.judging import PolicyState, state_of
+from bylaw.dialects.file_policies.sieve import changed_files, is_new, triggered_by
 from bylaw.dialects.file_policies.written import Mode
 from bylaw.expr.paths import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from bylaw.dialects.file_policies.cases import Case
     from bylaw.dialects.file_policies.correspondence import Finding
-    from bylaw.dialects.file_policies.judging import Case
     from bylaw.dialects.file_policies.written import CompareTo, WrittenPolicy
     from bylaw.model.facts import ChangedFile, Changes, ChangeSet, Entry
     from bylaw.tools.policies.known import KnownPolicy
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     EntryOf = Callable[[str], Entry | None]
 
 
-class Role(StrEnum):
+class FileRole(StrEnum):
     """What a file is to a policy."""
 
     TRIGGER = "trigger"
@@ -57,20 +54,21 @@ class Says(StrEnum):
     UNKNOWN = "unknown"
 
 
-# Of a policy that a file triggers and that is not satisfied by files.
+# Of a policy that a file triggers, unless its files satisfy it.
 _SAYS = {
     PolicyState.VIOLATED: Says.FIRES,
     PolicyState.FAILED: Says.FAILED,
     PolicyState.NOT_RUN: Says.FAILED,
     PolicyState.INTERRUPTED: Says.FAILED,
     PolicyState.SATISFIED: Says.NOTHING_TO_RUN,
+    PolicyState.ANSWERED: Says.SETTLED,
 }
 
 
-class Hit(Struct, frozen=True):
+class PatternHit(Struct, frozen=True):
     """A pattern of a policy that matches a file."""
 
-    role: Role
+    role: FileRole
     pattern: str
     captures: Mapping[str, str]
 
@@ -87,7 +85,7 @@ class Explanation(Struct, frozen=True):
 
     known: KnownPolicy
     says: Says
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[PatternHit, ...] = ()
     expects: tuple[Expected, ...] = ()
     status: str = ""
     because: tuple[str, ...] = ()
@@ -133,7 +131,7 @@ class Explaining:
         return self._files[policy.compare_to]
 
     def _says(
-        self, known: KnownPolicy, path: str, hits: tuple[Hit, ...]
+        self, known: KnownPolicy, path: str, hits: tuple[PatternHit, ...]
     ) -> tuple[Says, tuple[str, ...]]:
         """What it says, and the files because of which it says so."""
         roles = {hit.role for hit in hits}
@@ -141,8 +139,8 @@ class Explaining:
             return Says.NO_MATCH, ()
         if known.is_off:
             return Says.OFF, ()
-        if Role.TRIGGER not in roles:
-            return (Says.SAFETY if Role.SAFETY in roles else Says.EXPECTED), ()
+        if FileRole.TRIGGER not in roles:
+            return (Says.SAFETY if FileRole.SAFETY in roles else Says.EXPECTED), ()
         return self._triggered(known.policy, path)
 
     def _triggered(self, policy: WrittenPolicy, path: str) -> tuple[Says, tuple[str, ...]]:
@@ -164,37 +162,39 @@ class Explaining:
         return self._findings[policy.id]
 
     def _found(self, policy: WrittenPolicy, path: str, case: Case) -> tuple[Says, tuple[str, ...]]:
-        lacking = tuple(wanted for file, wanted in case.arrows if file == path)
-        arrows = policy.mode in (Mode.SET, Mode.PAIR)
-        if case.is_satisfied or (arrows and not lacking):
-            return Says.SATISFIED, case.matched_files if policy.safety else ()
+        if path not in case.trigger_files:
+            return Says.SATISFIED, ()  # its group is complete, another one is not
         entry = self._entry_of(case.hash)
         state = state_of(policy, case, entry)
-        if state is None:
+        if case.is_satisfied and state in (None, PolicyState.SATISFIED):
+            return Says.SATISFIED, case.matched_files if policy.safety else ()
+        says = Says.SETTLED if state is None else _SAYS[state]
+        if says is Says.SETTLED:
             assert entry is not None, "nothing else settles it"
-            return Says.SETTLED, (entry.status.value,)
-        return _SAYS[state], lacking if state is PolicyState.VIOLATED else ()
+            return says, (entry.status.value,)
+        lacking = tuple(wanted for file, wanted in case.arrows if file == path)
+        return says, lacking if says is Says.FIRES else ()
 
 
-def _hits(policy: WrittenPolicy, path: str) -> Iterator[Hit]:
+def _hits(policy: WrittenPolicy, path: str) -> Iterator[PatternHit]:
     """The pattern of each role that matches, as the policy itself looks for it."""
     trigger = triggered_by(policy, path)
     roles = {
-        Role.TRIGGER: () if trigger is None else (trigger,),
-        Role.SAFETY: policy.safety,
-        Role.EXPECTED: policy.expects,
+        FileRole.TRIGGER: () if trigger is None else (trigger,),
+        FileRole.SAFETY: policy.safety,
+        FileRole.EXPECTED: policy.expects,
     }
     for role, texts in roles.items():
         found = ((text, pattern(text).match(path)) for text in texts)
         first = next(((text, one) for text, one in found if one is not None), None)
         if first is not None:
-            yield Hit(role, *first)
+            yield PatternHit(role, *first)
 
 
 def _expects(
-    policy: WrittenPolicy, hits: tuple[Hit, ...], files: Mapping[str, ChangedFile] | None
+    policy: WrittenPolicy, hits: tuple[PatternHit, ...], files: Mapping[str, ChangedFile] | None
 ) -> Iterator[Expected]:
-    hit = next((one for one in hits if one.role is Role.TRIGGER), None)
+    hit = next((one for one in hits if one.role is FileRole.TRIGGER), None)
     if hit is None or policy.mode not in (Mode.SET, Mode.PAIR):
         return
     others = policy.expects or [one for one in policy.trigger if one != hit.pattern]

@@ -11,6 +11,7 @@ There is no decoration. What would be too much is counted, and a last line says 
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.promises import promise_of
@@ -75,5 +76,5 @@ def _bounded(one: PromptShow, lines: Sequence[str]) -> str:
     if len(lines) <= MAX_LINES:
         return "\n".join(lines)
     more = len(lines) - MAX_LINES
-    where = f"bylaw policies status {one.policy}"
+    where = f"bylaw policies status {quote(one.policy)}"
     return "\n".join([*lines[:MAX_LINES], f"… and {more:,} more; `{where}` lists them"])

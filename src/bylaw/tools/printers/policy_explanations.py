@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from bylaw.dialects.file_policies.judging import NOTHING_TO_RUN
 from bylaw.dialects.file_policies.written import Mode
-from bylaw.tools.policies.explaining import Role, Says
+from bylaw.tools.policies.explaining import FileRole, Says
 from bylaw.tools.printers.paint import Paint, Style
 from bylaw.tools.printers.wording import shown, shown_file, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bylaw.tools.policies.explaining import Explanation, Hit
+    from bylaw.tools.policies.explaining import Explanation, PatternHit
 
 LEAST = 40  # columns
 MAX_OTHERS = 10  # policies that do not look at a file
@@ -103,8 +103,10 @@ class _Lines:
 _CHANGED = {True: ", which changed, too", False: ", which did not change", None: ""}
 
 
-def _pattern_line(hit: Hit, mode: Mode) -> str:
-    key = {Role.TRIGGER: mode.value, Role.SAFETY: "safety", Role.EXPECTED: "expects"}[hit.role]
+def _pattern_line(hit: PatternHit, mode: Mode) -> str:
+    key = {FileRole.TRIGGER: mode.value, FileRole.SAFETY: "safety", FileRole.EXPECTED: "expects"}[
+        hit.role
+    ]
     found = ", ".join(f"{name} = {shown(value)}" for name, value in hit.captures.items())
     return f"{key} {shown(hit.pattern)}" + (f"  with {found}" if found else "")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bylaw.hosts.hooks.protect.git_paths import git_paths
 from bylaw.hosts.hooks.protect.shell_values import UNKNOWN
 from bylaw.hosts.worktree.git.git import Git
-from bylaw.hosts.worktree.git.repository import find_repository
+from bylaw.hosts.worktree.git.repository import find_repository, switch_filters_off
 from bylaw.model.errors import BylawError
 from bylaw.runtime.paths import as_text, is_folder, is_there, real_path
 from bylaw.runtime.protection import ProtectedPath, Reach
@@ -74,7 +74,9 @@ class GitChanges:
             self._trees[folder] = None
             if len(self._trees) <= MAX_ASKED:
                 git = Git(seconds=SECONDS)
-                self._trees[folder] = _Tree(git, find_repository(git, folder).root)
+                repository = find_repository(git, folder)
+                switch_filters_off(git, repository)
+                self._trees[folder] = _Tree(git, repository.root)
         return self._trees[folder]
 
     def _one(self, path: str) -> Iterator[ProtectedPath]:

@@ -114,12 +114,11 @@ def find_repository(git: Git, start: str, *, compares: bool = False) -> Reposito
     """The repository of a folder, by git's own answer (DW-A42); BylawError if there is none.
 
     With `compares`, git is asked in the same process for HEAD and its merge base with the likely
-    default branch; where it cannot tell, it is asked again without that. From then on, git runs no
-    filter that the settings of the repository name.
+    default branch; where it cannot tell, it is asked again without that.
     """
     likely = _likely_default(start) if compares else None
     found = None if likely is None else _asked(git, start, likely)
-    return found or _asked(git, start) or _refused(git, start)
+    return found or _asked(git, start) or _refuse(git, start)
 
 
 def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None:
@@ -141,7 +140,6 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
     shared = joined(start, as_text(common.removesuffix(b"\n")))
     if not lies_in(real_path(start), root):
         raise BylawError(f"git names `{clipped(visible(root), MAX_SHOWN)}`, which is elsewhere")
-    _switch_filters_off(git, root, [f"{shared}/config", f"{own}/config.worktree"])
     return Repository(
         root=root,
         default=_default(refs.decode(errors="replace").split()),
@@ -153,7 +151,7 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
     )
 
 
-def _refused(git: Git, start: str) -> NoReturn:
+def _refuse(git: Git, start: str) -> NoReturn:
     """BylawError says why there is nothing to look at."""
     written = git.run(start, "rev-parse", "--is-bare-repository", "--show-toplevel")
     if not written.output:
@@ -208,13 +206,18 @@ def _stamp(path: str) -> FileStamp | None:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _switch_filters_off(git: Git, root: str, files: Iterable[str]) -> None:
-    settings = b"\n".join(_read(path) for path in files)
+def switch_filters_off(git: Git, repository: Repository) -> None:
+    """From now on git runs no filter that the settings of a repository name; BylawError.
+
+    They may change at any time: before every question that makes git look into files.
+    """
+    files = f"{repository.shared}/config", f"{repository.folder}/config.worktree"
+    settings = b"\n".join(map(_read, files))
     filters = filters_in(settings)
     git.without_filters(filters)
     if _INCLUDE in settings.lower():
         # They lead to other files, and only git knows to which.
-        listed = git.output(root, "config", "--includes", "--list", "--name-only", "-z")
+        listed = git.output(repository.root, "config", "--includes", "--list", "--name-only", "-z")
         names = (name for name in listed.split(b"\0") if name.startswith(b"filter."))
         git.without_filters(filters | {name[7:].rpartition(b".")[0] for name in names})
 

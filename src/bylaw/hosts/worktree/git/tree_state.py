@@ -24,7 +24,7 @@ from bylaw.hosts.worktree.git.git_output import (
     read_status,
 )
 from bylaw.hosts.worktree.git.path_text import fact_path_of, file_bytes
-from bylaw.hosts.worktree.git.repository import tip_and_merge_bases
+from bylaw.hosts.worktree.git.repository import switch_filters_off, tip_and_merge_bases
 from bylaw.hosts.worktree.git.tree_walk import ClockReading
 from bylaw.model.facts import Changes, ChangeSet
 
@@ -113,6 +113,7 @@ class TreeState:
         if self._answer is None:
             began = ClockReading()
             index, exclude = self._repository.index_stamp(), self._repository.exclude_stamp()
+            switch_filters_off(self._git, self._repository)
             question = _WITH_IGNORED if self.lists_ignored else _STATUS
             status = read_status(self._git.output(self._repository.root, *question))
             self._answer = StatusAnswer(status, began, index, exclude)

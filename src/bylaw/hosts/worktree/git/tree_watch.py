@@ -54,6 +54,9 @@ class TreeWatch:
         # At the first look: all files, and what those held that may not have been as committed.
         self._then: set[bytes] = set()
         self._held: dict[bytes, Content] = {}
+        # When git last told its status: all files, and the paths that were not as at first.
+        self._there: set[bytes] = set()
+        self._changed_by_then: set[bytes] = set()
         # At the last look: when it was, all files, and what those held that were not as at first.
         self._moment: ClockReading
         self._stamps: dict[bytes, Stamp] = {}
@@ -76,11 +79,17 @@ class TreeWatch:
         is_same_index = self._state.status_answer().index_stamp == self._repository.index_stamp()
         if not is_same_index or not self._is_same_head():
             return None
-        patch = Patch(self._repository.root, self._index, self._committed, self._then)
+        patch = Patch(self._repository.root, self._index, self._committed, self._there)
         try:
-            return patch.of(self._state.status, self._now)
+            return patch.of(self._state.status, self._since_status())
         except OnlyGitCanTellError:
             return None
+
+    def _since_status(self) -> dict[bytes, Content]:
+        """What may not be as git saw it: also what was changed when it looked, and is undone."""
+        contents = self._contents()
+        undone = self._changed_by_then - self._now.keys()
+        return self._now | {path: contents.of(path) for path in undone}
 
     def _begin(self) -> None:
         """What there is; nobody has to know yet what it looks like, if it does not change."""
@@ -94,7 +103,7 @@ class TreeWatch:
         for path in self._ignored_of(new):
             del self._stamps[path]
             self._ground.reject(path)
-        self._then = {*self._stamps}
+        self._then = self._there = {*self._stamps}
         contents = self._contents()
         unsure = {*dirty, *new, *walk.repositories}
         self._held = {path: contents.of(path) for path in unsure & self._then}
@@ -121,6 +130,7 @@ class TreeWatch:
         self._index = IndexFile(self._repository.folder, self._repository.hash)
         self._ground.ignore(self._state.status.ignored)
         self._compare(Walk(self._ground, takes_new=True))
+        self._there, self._changed_by_then = {*self._stamps}, {*self._now}
 
     def _compare(self, walk: Walk) -> set[bytes]:
         """The files that changed since the last look."""

@@ -73,11 +73,11 @@ class Queue:
 
     def open_entries(self) -> list[QueueEntry]:
         """Everything that is queued or failed; files of other entries are not read."""
-        return self._if_there(lambda folder: self._in_one_state(folder, OPEN_STATUSES), [])
+        return self._if_there(lambda folder: self._in_states(folder, OPEN_STATUSES), [])
 
     def all_entries(self) -> list[QueueEntry]:
         """Everything, by the names of the files."""
-        return self._if_there(lambda folder: self._in_one_state(folder, [*EntryStatus]), [])
+        return self._if_there(lambda folder: self._in_states(folder, [*EntryStatus]), [])
 
     def counts(self) -> dict[EntryStatus, int]:
         """How many entries there are in each state, by the names of their files."""
@@ -210,7 +210,7 @@ class Queue:
             rmtree(name, dir_fd=folder)
         self._note(f"`{QUEUE}/{name}` was corrupt and is removed: {why}")
 
-    def _in_one_state(self, folder: int, states: Collection[EntryStatus]) -> list[QueueEntry]:
+    def _in_states(self, folder: int, states: Collection[EntryStatus]) -> list[QueueEntry]:
         self._finish_all(folder)
         names = defaultdict(list)
         for name in _names(folder):
