@@ -179,6 +179,8 @@ def test_settings_that_decide_what_git_runs_are_told(repository, words):
 
 def test_a_project_file_counts_if_it_holds_settings(tmp_path):
     repository = Repository(tmp_path / "another", tmp_path / "home")
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=repository.root, check=True)
+    (repository.root / "bylaw.toml").unlink()
     project = "[project]\nname = 'x'\n"
     repository.write("pyproject.toml", project)
     repository.shell(SCRIPT)
@@ -187,7 +189,7 @@ def test_a_project_file_counts_if_it_holds_settings(tmp_path):
 
     for text in (project + "[tool.bylaw]\n", project):
         repository.write("pyproject.toml", text)
-        assert "`pyproject.toml`" in ran(repository).own["additionalContext"]
+        assert "`pyproject.toml`" in repository.shell(SCRIPT).answer["systemMessage"]
 
 
 def test_each_session_is_told(repository):
