@@ -106,6 +106,18 @@ def test_gates_are_opened_and_closed_again(root):
     assert gate(root)[0] == 2
 
 
+def test_what_was_opened_since_settings_are_broken_is_on_record(root):
+    settings = (root / "bylaw.toml").read_text()
+    (root / "bylaw.toml").write_text("[[broken")
+    assert gate(root)[0] == 2
+
+    shown, code = on_terminal(root, "--release", "10")
+    assert (code, gate(root)[0]) == (0, 0)
+    assert "on record" not in shown
+    (root / "bylaw.toml").write_text(settings)
+    assert "gates.release" in call(root, "log", "--format", "json").stdout
+
+
 def test_what_was_opened_is_on_record(root):
     shown, code = on_terminal(root, "--release", "1440")
     assert code == 0

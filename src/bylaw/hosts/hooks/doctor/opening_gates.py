@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.hosts.hooks.open_gates import FILE
-from bylaw.model.errors import BylawError
+from bylaw.model.errors import BylawError, LoadError
 from bylaw.model.event import Custom
 from bylaw.model.fold import fold
 from bylaw.runtime.clock import now_ms
+from bylaw.runtime.configuration import Configuration
 from bylaw.runtime.journal.opening import open_journal
 from bylaw.runtime.journal.sources import NO_RULES
 from bylaw.runtime.journal.store import Entry
@@ -65,7 +66,7 @@ def _record(root: str, minutes: int, until: int) -> str:
     """Why it could not be recorded; empty if it was."""
     payload: dict[str, JSON] = {"minutes": minutes, "until": until, "by": user_name()}
     try:
-        with open_journal(root, read_configuration(root)) as journal:
+        with open_journal(root, _configuration(root)) as journal:
 
             def judge(session: Session, seq: int) -> Entry:
                 at = max(session.at, now_ms())
@@ -76,3 +77,11 @@ def _record(root: str, minutes: int, until: int) -> str:
     except BylawError as problem:
         return str(problem)
     return ""
+
+
+def _configuration(root: str) -> Configuration:
+    """Settings that nobody can read may be why somebody needs this: then the usual ones count."""
+    try:
+        return read_configuration(root)
+    except LoadError:
+        return Configuration()
