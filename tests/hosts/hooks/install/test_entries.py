@@ -11,8 +11,8 @@ from bylaw.hosts.hooks.adapters import adapter_named
 from bylaw.hosts.hooks.install.clients import CLIENTS
 from bylaw.hosts.hooks.install.entries import (
     calls_us,
+    has_all,
     has_set,
-    is_installed,
     with_entries,
     without_entries,
 )
@@ -35,7 +35,7 @@ def test_what_is_installed_leaves_no_trace(host, data):
     wanted = CLIENTS[host].wanted_entries(PYTHON)
     after = with_entries(source(before), wanted)
 
-    assert is_installed(source(after), wanted)
+    assert has_all(source(after), wanted)
     value, old = plain(after, wanted.form), plain(before, wanted.form)
     assert without(value, wanted, old) == old
     assert without_entries(source(after), wanted, Known(wanted.entries), before) == before
@@ -49,7 +49,7 @@ def test_another_interpreter_replaces_ours(host, data):
     old, new = (CLIENTS[host].wanted_entries(python) for python in (OTHER_PYTHON, PYTHON))
     installed = with_entries(source(before), old)
 
-    assert not is_installed(source(installed), new)
+    assert not has_all(source(installed), new)
     assert has_set(source(installed), new)
     for known in (Known(), Known(old.entries), Known(old.entries, None)):
         assert without_entries(source(installed), new, known, before) == before

@@ -12,7 +12,7 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.doctor.finding import fine, note, wrong
-from bylaw.hosts.hooks.install.entries import is_installed, read
+from bylaw.hosts.hooks.install.entries import has_all, read
 from bylaw.hosts.hooks.install.forms import COMMAND_KEYS, PLUGIN_PYTHON
 from bylaw.hosts.hooks.install.own_hooks import own_hook_steps, own_hooks
 from bylaw.hosts.hooks.install.places import file_of
@@ -76,7 +76,7 @@ class HooksThere:
             return
         again = f"`bylaw install {about} --{self._scope}` mends that"
         named = {one for _, value in self.callers for one in _interpreters(value)}
-        whole = {one for one in named if is_installed(source, client.wanted_entries(one))}
+        whole = {one for one in named if has_all(source, client.wanted_entries(one))}
         gone = sorted(one for one in named if not _is_program(one))
         if gone:
             text = f"hooks in {self.shown} name `{visible(gone[0])}`, which is not there"

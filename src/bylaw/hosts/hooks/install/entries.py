@@ -43,7 +43,7 @@ class WantedEntries(Struct, frozen=True):
     top: Mapping[str, JSON]
 
 
-def is_installed(source: SourceFile, wanted: WantedEntries) -> bool:
+def has_all(source: SourceFile, wanted: WantedEntries) -> bool:
     """Whether all of the wanted entries are there."""
     document = read(source, wanted.form)
     topped = all(document.root.child(key) is not None for key in wanted.top)

@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bylaw.hosts.hooks.install.entries import (
+    has_all,
     has_set,
     is_bare,
-    is_installed,
     read,
     with_entries,
     without_entries,
@@ -93,7 +93,7 @@ def to_install(client: Client, scope: Scope, root: str, python: str) -> ConfigCh
     found = _found(client, scope, root, python)
     # What nobody remembers, and what we would write, is left to whoever wrote it.
     known = found.known(unnoted=found.wanted.entries)
-    if found.before is not None and found.is_installed(known):
+    if found.before is not None and found.is_up_to_date(known):
         change = found.change(found.before, found.before, known.written)
         return replace(change, unnoted=found.record is None)
     restored = found.restored(known)
@@ -176,13 +176,13 @@ class _Found(Struct, frozen=True):
             return Known(written, None)
         return Known(written, entries_of(read(self.source(was), self.client.form), self.wanted))
 
-    def is_installed(self, known: Known) -> bool:
+    def is_up_to_date(self, known: Known) -> bool:
         """Whether all wanted entries are there, and none of ours that is not wanted."""
         assert self.before is not None, "there is a file"
         source = self.source(self.before)
         ours = our_entries(read(source, self.client.form), self.wanted, known)
         is_stale = any(entry not in self.wanted.entries for _, entry in ours)
-        return is_installed(source, self.wanted) and not is_stale
+        return has_all(source, self.wanted) and not is_stale
 
     def change(
         self, after: bytes | None, restored: bytes | None, entries: Sequence[HookEntry]

@@ -70,7 +70,7 @@ def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[T
     if there:
         why = f"hooks are in `{visible(there)}` too, and every event would be judged twice"
         way = f"call `bylaw uninstall {client.host} --{other}`"
-        if not _is_installed(client, other, root, python):
+        if not _can_be_removed(client, other, root, python):
             way = "take out what calls Bylaw there"
         found.append(Twice(f"{way}: {why}"))
     if client.guest is not None:
@@ -98,7 +98,7 @@ def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
 
 def set_in(client: Client, scope: Scope, root: str, python: str) -> str:
     """The same of a whole set of hooks, or one that was installed."""
-    if _is_installed(client, scope, root, python):
+    if _can_be_removed(client, scope, root, python):
         return file_of(client, scope, root).shown
     return _file_where(has_set, client, scope, root, python)
 
@@ -118,7 +118,7 @@ def _file_where(
     return ""
 
 
-def _is_installed(client: Client, scope: Scope, root: str, python: str) -> bool:
+def _can_be_removed(client: Client, scope: Scope, root: str, python: str) -> bool:
     """Whether there is something that `bylaw uninstall` would take out."""
     with suppress(BylawError):
         return to_remove(client, scope, root, python).changed
