@@ -176,8 +176,9 @@ class _Lowering:
 
     def _not_run(self) -> Rule:
         """Its entry stays queued, so the next stop tries it again."""
+        steps = (self._closes, Emits(self.policy))
         reason = TellsNotRun(self.policy)
-        return self._stands(PolicyState.NOT_RUN, _LAST, (), Judgement(Verdict.DENY, reason))
+        return self._stands(PolicyState.NOT_RUN, _LAST, steps, Judgement(Verdict.DENY, reason))
 
     def _satisfied(self) -> Rule:
         steps = (self._closes, Skips(self.policy), Emits(self.policy, EntryStatus.SKIPPED))
