@@ -444,6 +444,54 @@ ls | xargs rm
 fd -e toml | xargs rm
 fd bylaw | xargs rm
 find . -type f | head -100 | xargs rm
+rm $(find . -name "*.toml")
+sed -i s/x/y/ `ls *.toml`
+sed -i s/x/y/ $(grep -rl x .)
+perl -pi -e s/a/b/ $(git grep -l x)
+for f in $(git ls-files); do sed -i s/a/b/ $f; done
+git ls-files | while read -r f; do rm "$f"; done
+find rules -type f | while IFS= read -r f; do mv "$f" /tmp; done
+find . -name '*.toml' -print0 | while IFS= read -r -d '' f; do rm -- "$f"; done
+git ls-files | while read; do rm "$REPLY"; done
+git ls-files | while true; do read f || break; rm $f; done
+git ls-files | sort | (while read f; do rm "$f"; done)
+while read -r f; do rm "$f"; done < <(git ls-files)
+while read -r f; do rm "$f"; done <<< "$(git ls-files)"
+{ while read -r f; do rm "$f"; done; } < <(git ls-files)
+rm $(git ls-files rules)
+rm $(git ls-files rules '*.py')
+rm $(cd rules; ls)
+rm $(cd rules && ls *.toml)
+files=$(ls *.toml); rm $files
+files=$(ls *.toml)\nfor f in $files; do echo x > "$f"; done
+files=$(ls *.toml); for f in $files; do sed s/a/b/ $f > $f.new; mv $f.new $f; done
+files=($(ls *.toml)); rm "${files[@]}"
+files=(); files+=($(ls *.toml)); rm "${files[@]}"
+mapfile -t a < <(find . -name '*.toml'); rm "${a[@]}"
+readarray -t a <<< "$(find . -name '*.toml')"; for f in "${a[@]}"; do rm "$f"; done
+find . -name '*.toml' | mapfile -t a; rm "${a[0]}"
+for f in $(ls rules); do rm rules/$f; done
+for f in $(ls rules); do rm $PWD/rules/$f; done
+for f in $(ls *.toml); do rm ./$f; done
+for f in $(git ls-files); do rm "$PWD/$f"; done
+rm $(ls src; ls rules)
+{ ls rules; ls src; } | xargs rm
+rm $(grep -l x $(git ls-files))
+grep -l x $(find . -name '*.toml') | xargs rm
+echo $(ls *.toml) | xargs rm
+files=$(git ls-files); echo "$files" | while read f; do rm $f; done
+xargs rm <<< "$(git ls-files)"
+xargs rm < <(find . -name '*.toml')
+xargs -a <(find . -name '*.toml') rm
+rm $(ls | grep toml | head -1)
+sh -c "rm $(git ls-files | tr '\\n' ' ')"
+git ls-files | while read f; do sh -c "rm $f"; done
+git ls-files | while read f; do python3 -c "open('$f', 'w')"; done
+find . -type f ! -name '*.py' | xargs rm
+f() { rm $(ls *.toml); }; f
+for f in a bylaw.toml; do sh -c "rm $f"; done
+files=$(echo src bylaw.toml); rm $files
+rm $(find . ! \\( -name '*.py' -o -name '*.md' \\))
 find . -type f -fls bylaw.toml
 tar xf evil.tar
 tar -xzf evil.tar
@@ -764,6 +812,43 @@ grep -rl kept_there --exclude-dir=.bylaw . | xargs sed -i s/x/y/
 fd -e py | xargs sed -i s/x/y/
 fd '\\.py$' | xargs sed -i s/x/y/
 find . -name '*.toml' | xargs -I{} cp {} /tmp/copies
+cat $(find . -name '*.toml')
+grep x $(git ls-files)
+for f in $(git ls-files '*.py'); do wc -l $f; done
+for f in $(git ls-files '*.py'); do sed -i s/a/b/ $f; done
+for f in $(git ls-files); do wc -l $f; done
+rm $(find src -name '*.o')
+rm $(find . -name '*.o')
+echo $(ls)
+sed -i s/x/y/ $(grep -rl x src)
+sed -i s/x/y/ $(grep -rl 'no such text' .)
+sed -i s/x/y/ $(grep -l x $(git ls-files '*.py'))
+cp $(ls *.toml) /tmp/x/
+for f in $(ls *.md); do cp $f /tmp/x/$f; done
+for f in $(git ls-files); do cp "$f" "$f.bak"; done
+tmp=$(mktemp -d); for f in $(git ls-files); do cp "$f" "$tmp/$f"; done
+git ls-files | while read -r f; do cp "$f" "/tmp/x/$f"; done
+git ls-files | while read -r f; do wc -l "$f"; done
+git ls-files '*.py' | while read -r f; do sed -i s/a/b/ "$f"; done
+find src -type f | while read f; do mv "$f" /tmp; done
+while read -r f; do cat "$f"; done < <(git ls-files)
+mapfile -t a < <(find src -name '*.py'); rm "${a[@]}"
+rsync -a --files-from=<(git ls-files) ./ /tmp/x/
+comm -23 <(git ls-files) <(ls)
+for d in $(ls); do rm -rf $d/node_modules; done
+make build FILES=$(git ls-files | wc -l)
+some-program $(ls | grep -c toml)
+git rm --cached $(git ls-files -i -c --exclude-standard)
+git add $(git ls-files -m)
+git rm $(git ls-files -d)
+ok=""; grep x $(git ls-files); some-program $ok
+git commit -m "$(git ls-files)"
+echo "$(ls)" > notes.txt
+for f in $(git ls-files 'src/*.py'); do rm $PWD/$f; done
+git apply $(ls good.patch)
+cd $(ls -d src) && rm a.py
+[ -z "$(ls -A src)" ] && rmdir src
+for f in a b; do sh -c "cat $f" bylaw.toml; done
 find . -type f -exec cp {} /tmp/copies \\;
 tar xf good.tar
 tar -xf evil.tar -C sub/new
@@ -1140,6 +1225,14 @@ def test_what_is_too_much_to_look_through_is_free_if_it_speaks_of_nothing(root, 
 @pytest.mark.parametrize("text", ["rm -rf rules", "rm *.toml", "rm -rf .", "cd rules; rm *"])
 def test_what_stands_before_something_unreadable_counts(root, text, flaw):
     assert found(root, f"{text}{flaw}")
+
+
+def test_of_many_lists_none_is_lost(root):
+    many = "; ".join(f"ls none{number}" for number in range(200))
+    assert found(root, f"{many}; rm $(ls *.toml)")
+    assert found(root, f"{many}; find rules -delete")
+    assert found(root, f"{many}; ls *.toml | xargs rm")
+    assert not found(root, f"{many}; rm $(ls src)")
 
 
 def test_a_folder_is_told_by_where_it_leads(root):

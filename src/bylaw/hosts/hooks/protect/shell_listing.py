@@ -43,6 +43,11 @@ _HIDDEN_TOO = frozenset({"u", ".", "H", "I", "--hidden", "--no-ignore", "--unres
 _UNTRACKED = r"/\.git/|/\.bylaw/state/"
 _NAMES_ONLY = frozenset({"l", "L", "--files-with-matches", "--files-without-match", "--files"})
 _OTHERS = frozenset({"v", "L", "--invert-match", "--files-without-match"})
+# What comes out of them are no names of files, whatever goes in.
+_COUNTS = frozenset({"wc", "cksum", "sum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "b2sum"})
+_COUNTING = frozenset({"c", "q", "--count", "--quiet", "--silent"})
+_DELETED = frozenset({"d", "z", "--deleted"})
+_NOT = frozenset({"!", "-not"})
 
 
 class Sought(NamedTuple):
@@ -80,12 +85,16 @@ class Listing(NamedTuple):
     folders: tuple[str, ...]
     sought: Sought = Sought()
 
-    def narrowed(self, words: list[str]) -> Listing:
-        """What is left of it behind a command through which it goes."""
+    def narrowed(self, words: list[str]) -> Listing | None:
+        """What is left of it behind a command through which it goes, if anything is."""
         program = _program(words)
+        if program in _COUNTS:
+            return None
         if program not in _GREPS:
             return self
         said = _Said(words[1:])
+        if said.flags & _COUNTING:
+            return None
         patterns = said.patterns(program)
         if said.flags & _OTHERS or len(patterns) != 1:
             return self
@@ -166,7 +175,10 @@ class _Said:
 def _found(words: list[str]) -> Listing:
     options = [at for at, one in enumerate(words) if at and one.startswith(("-", "(", "!"))]
     folders = words[1 : options[0]] if options else words[1:]
-    names = tuple(two for one, two in pairwise(words) if one in {"-name", "-iname"})
+    names = tuple(three for one, two, three in zip(words, words[1:], words[2:], strict=False)
+                  if two in {"-name", "-iname"} and one not in _NOT)  # fmt: skip
+    if any(one in _NOT and two == "(" for one, two in pairwise(words)):
+        names = ()
     return Listing(tuple(folders) or (".",), Sought(names))
 
 
@@ -203,11 +215,17 @@ def _hidden(program: str, said: _Said) -> str:
     return "|".join(skipped)
 
 
-def _tracked(words: list[str]) -> Listing:
-    """`git ls-files`, whose paths may be patterns."""
-    rest = _Said(words).rest
-    names = tuple(one.rpartition("/")[2] for one in rest if "*" in one)
-    return Listing((".",) if names else tuple(rest) or (".",), Sought(names, skips=_UNTRACKED))
+def _tracked(words: list[str]) -> Listing | None:
+    """`git ls-files`, whose paths may be patterns; files that are no longer there are none."""
+    said = _Said(words)
+    if said.flags and said.flags <= _DELETED:
+        return None
+    rest = said.rest
+    patterns = [one for one in rest if "*" in one]
+    names = tuple(one.rpartition("/")[2] for one in patterns) if patterns == rest else ()
+    folders = dict.fromkeys(one.partition("*")[0].rpartition("/")[0] or "." if "*" in one else one
+                            for one in rest)  # fmt: skip
+    return Listing(tuple(folders) or (".",), Sought(names, skips=_UNTRACKED))
 
 
 def _program(words: list[str]) -> str:

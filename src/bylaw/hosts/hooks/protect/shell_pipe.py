@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bylaw.hosts.hooks.protect.shell_files import base_name
-from bylaw.hosts.hooks.protect.shell_listing import listing
+from bylaw.hosts.hooks.protect.shell_lists import joined
 from bylaw.hosts.hooks.protect.target import Target
 
 if TYPE_CHECKING:
@@ -28,25 +28,24 @@ _LINE_END = re.compile(r"\\(?:[nrt0]|x0[aA])")
 
 class Piped(NamedTuple):
     """What comes through a pipe: the command before it, and of all that lead there the texts that
-    they print or read, the words behind them, which may be files, and the files that they list."""
+    they print or read, the words behind them, which may be files, and marks of what they list."""
 
     words: list[str]
     texts: list[str]
     files: list[str]
-    lists: Listing | None = None
+    lists: str = ""
 
-    def through(self, words: list[str], here: list[str], reads: list[str]) -> Piped:
+    def through(self, words: list[str], here: list[str], reads: list[str], lists: str) -> Piped:
         """What comes out of a command into which this goes."""
         prints = bool(words) and base_name(words[0]) in PRINTS
         printed = [" ".join(spread(words))] if prints else []
         files = [one for one in words[1:] if not one.startswith("-")]
-        lists = listing(words) or (self.lists and self.lists.narrowed(words))
         return Piped(words, [*self.texts, *here, *printed], [*self.files, *files, *reads], lists)
 
     def beside(self, other: Piped) -> Piped:
         """What comes out of a group in which this is followed by another one."""
         texts, files = [*self.texts, *other.texts], [*self.files, *other.files]
-        return Piped(other.words, texts, files, other.lists or self.lists)
+        return Piped(other.words, texts, files, joined(self.lists, other.lists))
 
 
 NOTHING = Piped([], [], [])
@@ -100,9 +99,10 @@ def _items(texts: list[str], parts: list[str], *, lines: bool) -> Iterator[str]:
             yield from text.split(_LINE_END.sub("\n", part))
 
 
-def done_to(acting: list[Target], lists: Listing) -> Iterator[Target]:
+def done_to(acting: list[Target], lists: list[Listing]) -> Iterator[Target]:
     """What is done to files that are listed, if anything is; copying them is nothing."""
     done = [target for target in acting if FOUND in target.path and not target.inside]
     modes = all(target.modes for target in done)
-    for folder in lists.folders if done else ():
-        yield Target(folder, whole=True, sought=lists.sought, modes=modes)
+    for one in lists if done else ():
+        for folder in one.folders:
+            yield Target(folder, whole=True, sought=one.sought, modes=modes)

@@ -128,6 +128,8 @@ STARTS_SECOND = frozenset({"flock", "chroot", "taskset"})
 GOES = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
 HEARS = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
+# Those of them that hear lines, and the variable that is meant if they name none.
+HEARS_LINES = {"read": "REPLY", "mapfile": "MAPFILE", "readarray": "MAPFILE"}
 # Settings of a shell with which patterns stand for hidden files, too.
 SHOWS_HIDDEN = re.compile(r"dot_?glob|glob_?dots", re.IGNORECASE)
 # They run the text that stands behind them, now or later.

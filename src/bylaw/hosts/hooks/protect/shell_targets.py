@@ -24,7 +24,8 @@ from bylaw.hosts.hooks.protect.shell_arguments import (
 )
 from bylaw.hosts.hooks.protect.shell_files import base_name, links_made
 from bylaw.hosts.hooks.protect.shell_git import called, git_targets, run_by_git
-from bylaw.hosts.hooks.protect.shell_listing import listing, run_by_find
+from bylaw.hosts.hooks.protect.shell_listing import run_by_find
+from bylaw.hosts.hooks.protect.shell_lists import joined
 from bylaw.hosts.hooks.protect.shell_pipe import (
     FOUND,
     NOTHING,
@@ -33,8 +34,8 @@ from bylaw.hosts.hooks.protect.shell_pipe import (
     spread,
 )
 from bylaw.hosts.hooks.protect.shell_state import ASSIGNMENT, ShellState
-from bylaw.hosts.hooks.protect.shell_text import read_shell
-from bylaw.hosts.hooks.protect.shell_values import RESERVED, UNKNOWN
+from bylaw.hosts.hooks.protect.shell_text import closes_group, opens_group, read_shell
+from bylaw.hosts.hooks.protect.shell_values import RESERVED, UNKNOWN, unmarked
 from bylaw.hosts.hooks.protect.shell_word import PieceKind
 from bylaw.hosts.hooks.protect.target import Target
 
@@ -72,10 +73,8 @@ def shell_targets(text: str, start: ShellStart) -> ShellReading:
     """What a text may change, as far as it can be read."""
     reader = _ShellReader(start)
     plain = RESERVED.sub("?", text[:MAX_TEXT]).strip()
-    found = list(islice(reader.read(plain, 0), MAX_TARGETS))
-    is_cut = (
-        reader.is_cut or reader.values.is_cut or len(found) == MAX_TARGETS or len(text) > MAX_TEXT
-    )
+    found = list(islice(reader.targets(plain), MAX_TARGETS))
+    is_cut = reader.is_cut or len(found) == MAX_TARGETS or len(text) > MAX_TEXT
     found += [Target(path) for path in patched_paths(text)]
     return ShellReading(found, reader.values.folders, reader.links, is_cut)
 
@@ -92,6 +91,12 @@ class _ShellReader:
         self._started_so_far = 0
         self._aliases: dict[str, str] = {}
 
+    def targets(self, text: str) -> Iterator[Target]:
+        """What a text may change, with the files of lists that it names."""
+        for target in self.read(text, 0):
+            yield from self._state.lists.targets(target, self.values.folders)
+        self.is_cut |= self.values.is_cut
+
     def read(self, text: str, depth: int, given: Piped = NOTHING) -> Iterator[Target]:
         """What a text may change, to which something may be given as input."""
         if self._is_too_much(depth):
@@ -99,17 +104,21 @@ class _ShellReader:
         read = read_shell(text)
         self.is_cut |= not read.is_whole
         before = everything = NOTHING
+        printed = into_group = ""  # marks of lists
         functions = [[one[1] or one[2]] for one in _FUNCTION.finditer(text)]
         is_told_more = False
         for number, command in enumerate(read.commands):
-            for word in (*command.words, *command.writes, *command.reads, *command.here):
-                for piece in word:
-                    if piece.kind is PieceKind.COMMAND:
-                        yield from self.read(piece.text, depth + 1)
+            yield from self._substituted(command, depth)
             yield from (Target(one) for word in command.writes for one in self._state.of(word))
             words = self._state.of_command(command)
             # Who can tell where a group began?
             piped = everything if command.after_group else before if command.piped else given
+            printed = joined(printed, "" if command.piped else before.lists)
+            lists = self._state.lists_into(command, words)
+            is_told_more |= bool(lists) and closes_group(command) and self._state.hear_late(lists)
+            piped = piped._replace(lists=joined(piped.lists, lists))
+            into_group = piped.lists if command.piped and opens_group(command) else into_group
+            self._state.hear(words, piped.lists or into_group)
             yield from self._command(words, command, piped, depth)
             yield from self._by_alias(words, depth)
             is_told_more |= words[:1] in functions and self._state.give_function(words[1:])
@@ -119,10 +128,21 @@ class _ShellReader:
                 yield from self.read(self._state.run_later.pop(), depth + 1)
             if words or command.here:  # what ends a group is no command: what it prints goes on
                 here, reads = self._state.all_of(command.here), self._state.all_of(command.reads)
-                before = piped.through(words, here, reads)
+                listed = self._state.lists.through(piped.lists, words)
+                before = piped.through(words, here, reads, listed)
                 everything = everything.beside(before)
+        self._state.note_lists(text, joined(printed, before.lists))
         if is_told_more:  # what a function does stands before what it is called with
             yield from self.read(text, depth + 1)
+
+    def _substituted(self, command: Command, depth: int) -> Iterator[Target]:
+        """What is changed by commands whose output stands in the words of another one."""
+        filling, self._state.filling = self._state.filling, ""
+        for word in (*command.words, *command.writes, *command.reads, *command.here):
+            for piece in word:
+                if piece.kind is PieceKind.COMMAND:
+                    yield from self.read(piece.text, depth + 1)
+        self._state.filling = filling
 
     def _is_too_much(self, depth: int) -> bool:
         """Whether one more text is not looked into."""
@@ -168,7 +188,8 @@ class _ShellReader:
                 " ".join(texts) if program == "eval" else "\n".join(texts), depth + 1
             )
         elif program in programs.SHELLS:
-            yield from self._shell(words, piped._replace(texts=[*here, *piped.texts]), depth)
+            heard = piped._replace(texts=[*here, *piped.texts])
+            yield from self._shell(words, command, heard, depth)
         elif program == "find":
             yield from self._find(words, command, depth)
         elif programs.RUNS_CODE.fullmatch(program):
@@ -192,7 +213,7 @@ class _ShellReader:
             yield from self._patched([*words[1:], *piped.files], command, heard)
         else:
             if program == "ln":
-                self.links += links_made(words[1:])
+                self.links += links_made([unmarked(one) for one in words[1:]])
             yield from words_of(program, words[1:])
             yield from self._run_options(program, words, heard, depth)
 
@@ -269,11 +290,14 @@ class _ShellReader:
         acting = [one for text in texts for one in self._inside(text, command, NOTHING, depth)]
         yield from acting
         if piped.lists:
-            yield from done_to(acting, piped.lists)
+            yield from done_to(acting, self._state.lists.of(piped.lists))
 
-    def _shell(self, words: list[str], heard: Piped, depth: int) -> Iterator[Target]:
+    def _shell(
+        self, words: list[str], command: Command, heard: Piped, depth: int
+    ) -> Iterator[Target]:
         texts, given = run_by_shell(words)
         self._state.give(given)
+        texts += self._state.instead_of(texts, command)
         for text in texts:
             yield from self.read(text, depth + 1, heard)
         if not texts:
@@ -282,8 +306,7 @@ class _ShellReader:
                 yield from self.read(text, depth + 1)
 
     def _find(self, words: list[str], command: Command, depth: int) -> Iterator[Target]:
-        found = listing(words)
-        assert found is not None, "`find` lists files"
+        found = self._state.lists.of(self._state.lists.through("", words))
         if "-delete" in words:
             yield from done_to([Target(FOUND)], found)
         for one, two in pairwise(words):

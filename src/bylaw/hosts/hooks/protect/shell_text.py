@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_COMMANDS = 2_000
 MAX_WORDS = 10_000
+OPENERS = frozenset({"{", "while", "until", "for", "if", "case"})
 CLOSERS = frozenset({"}", "done", "fi", "esac"})
 
 
@@ -43,6 +44,20 @@ class Command(Struct):
     here: list[Word] = field(default_factory=list)
     piped: bool = False
     after_group: bool = False
+
+
+def opens_group(command: Command) -> bool:
+    """Whether what a command reads goes to others, too."""
+    return _first_word(command) in OPENERS
+
+
+def closes_group(command: Command) -> bool:
+    """Whether what a command reads goes to those before it."""
+    return not command.words or _first_word(command) in CLOSERS
+
+
+def _first_word(command: Command) -> str:
+    return "".join(one.text for one in command.words[0]) if command.words else ""
 
 
 class ShellText(NamedTuple):
@@ -127,8 +142,7 @@ class _Reader(WordReader):
             self._read_documents()
 
     def _ends_group(self) -> bool:
-        words = self._now.words
-        return bool(words) and "".join(one.text for one in words[0]) in CLOSERS
+        return _first_word(self._now) in CLOSERS
 
     def _end(self, *, piped: bool, after_group: bool = False) -> None:
         if self._now.words or self._now.writes or self._now.reads or self._now.here:

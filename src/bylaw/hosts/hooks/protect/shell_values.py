@@ -40,6 +40,10 @@ _BRACES = re.compile(
 _PATTERN = re.compile(r"[*?\[]")
 # What stands for something else here is not expected in a text.
 RESERVED = re.compile("[\0\ue000-\ue0ff\ufffc]")
+# Behind UNKNOWN: a list of files, of which it may be any.
+FIRST_MARK = 0xE080
+MAX_MARKS = 0x7F
+MARK = re.compile("[\ue080-\ue0fe]")
 _CLASS = re.compile(r"\[:(?P<name>[a-z]+):\]|\[(?P<way>[.=])(?P<one>.)(?P=way)\]")
 _LETTERS = "a-z\x80-\U0010ffff"
 _CLASSES = {
@@ -75,6 +79,10 @@ class Values:
         known = dict.fromkeys([*self._variables.get(name, ()), *given])
         self._variables[name] = _first(known)
 
+    def assign_first(self, name: str, value: str) -> None:
+        """A variable may have this value rather than others."""
+        self._variables[name] = _first(dict.fromkeys([value, *self._variables.get(name, ())]))
+
     def append(self, name: str, value: str) -> None:
         """A variable may go on with this value."""
         self.assign(name, [f"{one}{value}" for one in ("", *self._variables.get(name, ()))])
@@ -95,7 +103,7 @@ class Values:
 
     def go_to(self, words: list[str]) -> None:
         """`cd WORDS`, from every folder in which it may be."""
-        named = [one for one in words if not one.startswith("-")]
+        named = [unmarked(one) for one in words if not one.startswith("-")]
         others = [one for value in self._variables.get("CDPATH", ()) for one in value.split(":")]
         for name in named or [self._environment.get("HOME", "/")]:
             for folder in list(self.folders):
@@ -135,7 +143,8 @@ class Values:
                 known = self._values(piece.text)
                 return [_in_word(one, quoted=piece.kind in _QUOTED) for one in known]
             case PieceKind.COMMAND:
-                return [_in_word(output(piece.text), quoted=False)]
+                printed = output(piece.text)
+                return [_in_word(unmarked(printed) if piece.in_file else printed, quoted=False)]
         return [UNKNOWN]
 
     def _values(self, name: str) -> list[str]:
@@ -153,6 +162,11 @@ class Values:
         hidden = self.shows_hidden
         found = [one for folder in self.folders for one in _matching(value, folder, hidden=hidden)]
         yield from found or [value]
+
+
+def unmarked(text: str) -> str:
+    """A text without what tells of lists in it."""
+    return MARK.sub("", text)
 
 
 def folded(path: str) -> str:

@@ -8,11 +8,13 @@ redirected. This is a fence: a program that nobody knows may take commands, too.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from bylaw.hosts.hooks.protect import shell_programs as programs
 from bylaw.hosts.hooks.protect.shell_arguments import run_by_shell
 from bylaw.hosts.hooks.protect.shell_files import base_name
+from bylaw.hosts.hooks.protect.shell_prompts import asked_by
 from bylaw.hosts.hooks.protect.shell_state import ASSIGNMENT, ShellState
 from bylaw.hosts.hooks.protect.shell_targets import MAX_DEPTH, MAX_TEXT
 from bylaw.hosts.hooks.protect.shell_text import read_shell
@@ -26,7 +28,12 @@ if TYPE_CHECKING:
 
 _SHELLS = programs.SHELLS - {"source", ".", "at", "batch", "crontab"}
 _EDITORS = frozenset({"ed", "ex", "vi", "vim", "nvim", "emacs"})
-_PROMPTS = frozenset({"ipython", "ipython3", "bpython", "ptpython", "irb", "pry", "ghci"})
+_PROMPTS = frozenset(
+    {
+        *("ipython", "ipython3", "bpython", "ptpython", "irb", "pry", "ghci"),
+        *("csh", "tcsh", "yash", "nu", "xonsh", "elvish"),
+    }
+)
 # What is typed goes through them, if they are given no file.
 _PASSES_ON = frozenset({"cat", "tee"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty"})
@@ -104,8 +111,18 @@ def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: boo
             yield from _waiting(inner, state, depth + 1)
         if is_open and not texts and _is_bare_shell(program, words[1:]):
             yield program
-    elif is_open and _is_bare(program, words[1:]):
+    elif is_open:
+        yield from _of_prompt(program, words[1:], state, depth)
+
+
+def _of_prompt(program: str, words: list[str], state: ShellState, depth: int) -> Iterator[str]:
+    """A program that is no shell of this machine."""
+    asked = asked_by(program, words)
+    if asked.waits or _is_bare(program, words):
         yield program
+    if asked.starts:  # one word may be a whole text
+        text = asked.starts[0] if len(asked.starts) == 1 else shlex.join(asked.starts)
+        yield from _waiting(text, state, depth + 1)
 
 
 def _started(program: str, words: list[str]) -> Iterator[list[str]]:

@@ -29,10 +29,11 @@ class PieceKind(Enum):
 
 
 class Piece(NamedTuple):
-    """A part of a word."""
+    """A part of a word; `in_file` tells that what a command prints is in a file that it names."""
 
     kind: PieceKind
     text: str
+    in_file: bool = False
 
 
 Word: TypeAlias = tuple[Piece, ...]
@@ -49,6 +50,7 @@ _ANSI = re.compile(
 )
 _ANSI_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
 _DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
+_ELEMENT = re.compile(r"\[[\w@*-]*\]")
 _QUOTES = re.compile(r"['\"]")
 _DOCUMENT = re.compile(r"<<<|<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
 MAX_DEPTH = 40  # of brackets, and of texts inside of texts
@@ -85,7 +87,7 @@ class WordReader:
         while self.at < len(self.text):
             if self.substitutes():
                 self.at += 1
-                pieces.append(Piece(PieceKind.COMMAND, self._bracketed()))
+                pieces.append(Piece(PieceKind.COMMAND, self._bracketed(), in_file=True))
             elif self.text[self.at] in BREAKS:
                 group = self._group(pieces)
                 if group is None:
@@ -215,10 +217,12 @@ class WordReader:
         return [_variable(found[0], quoted=quoted)]
 
     def _braced(self, inside: str, *, quoted: bool) -> list[Piece]:
-        """`${…}`: a name alone is a variable; of anything else nobody can tell."""
+        """`${…}`: a name is a variable, or an element of one; else nobody can tell."""
         found = _NAME.match(inside)
         if found and found.end() == len(inside):
             return [_variable(inside, quoted=quoted)]
+        if found and _ELEMENT.fullmatch(inside, found.end()):
+            return [_variable(elements(found[0]), quoted=quoted)]
         if found and (default := _DEFAULT.fullmatch(inside, found.end())):
             # What stands there otherwise may be the whole of it.
             return [_variable(found[0], quoted=quoted), *self._unquoted(default[1])]
@@ -306,6 +310,11 @@ class WordReader:
 def expanding(body: str, depth: int = 0) -> Word:
     """A text in which variables and commands count, and quotes do not."""
     return WordReader(body, depth + 1).rest()
+
+
+def elements(name: str) -> str:
+    """The name under which the elements of a variable are known: whichever is which."""
+    return f"{name}[]"
 
 
 def _plain(text: str) -> Word:
