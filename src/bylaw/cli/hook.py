@@ -22,8 +22,8 @@ def command(host: str, event: str) -> int:
     HOST is the client, EVENT what it calls the event; the payload comes on standard input. The
     answer is in the client's own words: exit code 0 and nothing on standard output if no rule
     objects; where one does, the client's own JSON on standard output, the reason on standard error
-    and exit code 2. Cursor and OpenCode take JSON and no exit code: for them it is always 0, and
-    {} if no rule objects. What rules log goes to standard error.
+    and exit code 2. Cursor takes JSON and no exit code: for it that is always 0. Cursor and
+    OpenCode get {} if no rule objects. What rules log goes to standard error.
 
     If Bylaw itself fails, or what comes in cannot be read, gates stay closed: see [hooks] in
     bylaw.toml and `bylaw doctor`. After the first call a process stays for a while that answers

@@ -36,6 +36,12 @@ def test_a_call_is_denied(repository):
     assert "not here" in called.stderr
 
 
+def test_what_counts_is_what_other_plugins_made_of_it(repository):
+    payload = recorded("tool.execute.before")
+    payload["input"]["args"] = {"command": "ls"}
+    assert hook(repository, "tool.execute.before", payload).code == 2
+
+
 def test_all_else_is_heard(repository):
     for event in (
         "event.session.created",

@@ -150,6 +150,9 @@ def git(repository, *words):
         ("remote", "add", "origin", "../other.git"),
         ("config", "user.name", "z"),
         ("config", "branch.main.merge", "refs/heads/main"),
+        ("config", "push.autoSetupRemote", "true"),
+        ("config", "core.autocrlf", "input"),
+        ("config", "submodule.x.url", "../x"),
         ("gc", "--quiet"),
     ],
 )
@@ -166,7 +169,9 @@ def test_daily_work_in_the_settings_of_git_is_no_breach(repository, words):
         ("core.hooksPath", "/tmp/x"),
         ("filter.x.clean", "sh"),
         ("remote.origin.uploadpack", "sh"),
-        ("user.signingkey", "x"),
+        ("core.sshCommand", "sh"),
+        ("submodule.x.update", "!sh"),
+        ("alias.name", "!sh"),
     ],
 )
 def test_settings_that_decide_what_git_runs_are_told(repository, words):

@@ -417,6 +417,12 @@ class TestHostile:
         assert said["reason"] == f"`sh tidy.sh old.py`: {why}"
         assert world.ran == ["old.py"]
 
+    def test_one_that_puts_a_link_in_the_place_of_a_folder(self, world):
+        (world.root / "a.py").unlink()
+        world.repository.write("src/b.py", "new\n")
+        said = self.failed(world, "sh:[ -L src ] || { mv src src2; ln -s src2 src; }")
+        assert "`src/b.py` is gone" in said["reason"]
+
     def test_one_that_removes_a_file_that_is_new(self, world):
         """DW-A46: the agent is told, though nothing is changed any more; then it is over."""
         stop = world.command('sh:rm "$1"').stop()
@@ -502,6 +508,15 @@ class TestTrust:
 
         assert world.command("sh:true").stop().verdict is Verdict.ALLOW
         assert world.held()["status"] == "queued"
+
+    def test_what_nobody_trusts_waits_for_no_lock(self, world):
+        world.trust = lambda: Trust(TrustState.UNTRUSTED, "nobody has trusted it")
+        (world.root / ".bylaw/state/policy-commands.lock").mkdir(parents=True)
+
+        assert world.command("sh:true").stop().verdict is Verdict.ALLOW
+        world.trust = Trust.for_one_run
+        [reason] = world.stop().decision.reasons
+        assert "cannot use `.bylaw/state/policy-commands.lock`" in reason.text
 
     def test_trust_that_ends_between_the_runs(self, world):
         # Asked before anything is looked at, and right before each start.

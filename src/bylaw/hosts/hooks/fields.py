@@ -140,6 +140,13 @@ def texts(payload: Payload, key: str) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
+def own_transcript(payload: Payload, *, is_sub: bool) -> str:
+    """The transcript of the agent that stops: that of the main agent lacks a subagent's words."""
+    main = text(payload, "transcript_path")
+    own = text(payload, "agent_transcript_path") if is_sub else main
+    return "" if is_sub and own == main else own
+
+
 def text_or_object(payload: Payload, key: str) -> JSON:
     """Either, None if it is not there."""
     return _read(payload, key, TEXT_OR_OBJECT)

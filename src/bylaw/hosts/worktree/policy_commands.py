@@ -77,7 +77,8 @@ def alone(root: str) -> Iterator[StateFolder]:
 
 
 def _unusable(wrong: OSError) -> BylawError:
-    return BylawError(f"cannot use `{STATE}`: {in_plain_words(wrong)}")
+    place = f"{STATE}/{_LOCK}.lock" if isinstance(wrong, IsADirectoryError) else STATE
+    return BylawError(f"cannot use `{place}`: {in_plain_words(wrong)}")
 
 
 def plan_key(due: Due, event: Event) -> PlanKey:
@@ -138,6 +139,9 @@ class PolicyCommands(Struct):
     def _run_all(self, plan: Plan, event: Event) -> Found:
         wanted = own_entry(plan)
         steps = [step for step in plan.steps if isinstance(step, CommandRun)]
+        refused = nothing_run(steps, plan.uid, self.runner)
+        if refused is not None and refused.untrusted:
+            return refused  # nobody has to wait for a lock for that
         self.show(f"{policy_words(plan.uid)}: waiting for other processes")
         try:
             with alone(self.tree.root) as state:
@@ -148,7 +152,6 @@ class PolicyCommands(Struct):
                 if wanted is not None and entry is not None and entry.begun_by:
                     self.tree.forget()
                     return self._interrupted(wanted, event)
-                refused = nothing_run(steps, plan.uid, self.runner)
                 ran = refused or self._begin(steps, plan, state, event)
                 # Nobody has evaluated what nobody trusts: it waits.
                 if wanted is not None and not ran.untrusted:

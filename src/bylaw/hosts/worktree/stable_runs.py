@@ -250,14 +250,17 @@ def _restless(steps: Sequence[CommandRun], changed_again: Sequence[str]) -> Comm
     return next((step for step in steps if changed.intersection(step.files)), steps[0])
 
 
-def _kinds(steps: Sequence[CommandRun], root: str) -> dict[str, int | None]:
-    """What the files to work on are, a file, a link or a folder; None for those that are not."""
+def _kinds(steps: Sequence[CommandRun], root: str) -> dict[str, tuple[int, bytes] | None]:
+    """What the files to work on are, a file, a link or a folder, and where they really lie.
+
+    None for those that are not there.
+    """
     paths = {path for step in steps for path in step.files}
     return {path: _kind(as_bytes(f"{root}/{file_path(path)}")) for path in paths}
 
 
-def _kind(path: bytes) -> int | None:
+def _kind(path: bytes) -> tuple[int, bytes] | None:
     try:
-        return S_IFMT(os.lstat(path).st_mode)
+        return S_IFMT(os.lstat(path).st_mode), os.path.realpath(path.rpartition(b"/")[0])
     except OSError:
         return None

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bylaw.hosts.hooks.base import Call, Heard, Output
-from bylaw.hosts.hooks.fields import arguments, flag, needed, prompted, said, text, unknown, whole
+from bylaw.hosts.hooks.fields import (
+    arguments,
+    flag,
+    needed,
+    own_transcript,
+    prompted,
+    said,
+    text,
+    unknown,
+    whole,
+)
 from bylaw.hosts.hooks.saying import context, in_json, refusal
 from bylaw.hosts.hooks.tool_names import our_names, server_and_tool
 from bylaw.model.vocabulary import CallStatus, Moment
@@ -86,8 +96,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
             agent=agent or ("subagent" if is_sub else ""),
             text=self._text(moment, payload),
             call=self._call(name, moment, payload),
-            # That of the main agent does not hold what a subagent said.
-            transcript=text(payload, "agent_transcript_path" if is_sub else "transcript_path"),
+            transcript=own_transcript(payload, is_sub=is_sub),
             again=flag(payload, "stop_hook_active"),
             tokens=whole(payload, self.tokens) if self.tokens else None,
             unknown=unknown(payload, self.known),

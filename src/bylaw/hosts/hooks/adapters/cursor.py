@@ -28,7 +28,7 @@ from bylaw.hosts.hooks import tool_names as tools
 from bylaw.hosts.hooks.adapters import claude_form
 from bylaw.hosts.hooks.adapters.cursor_calls import SORTS, call_of
 from bylaw.hosts.hooks.base import STOPS, Adapter, Heard, Output
-from bylaw.hosts.hooks.fields import prompted, said, text, texts, unknown, whole
+from bylaw.hosts.hooks.fields import own_transcript, prompted, said, text, texts, unknown, whole
 from bylaw.hosts.hooks.saying import NOTHING, context, in_json, refusal
 from bylaw.model.vocabulary import Moment
 from bylaw.runtime.effects import ABILITIES, CURSOR
@@ -85,8 +85,7 @@ def read(name: str, payload: Payload) -> Heard:
         return replace(about, passed_over=name in _READ)
     is_sub = moment is Moment.SUBAGENT_STOP
     session = text(payload, "parent_conversation_id") if is_sub else ""
-    # A subagent's own may be null; that of the main agent does not hold its words.
-    transcript = text(payload, "agent_transcript_path" if is_sub else "transcript_path")
+    transcript = own_transcript(payload, is_sub=is_sub)
     return Heard(
         name=name,
         moment=moment,

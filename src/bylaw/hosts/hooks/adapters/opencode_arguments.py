@@ -33,7 +33,8 @@ def as_plugin_says(name: str, payload: Payload) -> tuple[str, Payload]:
     session = {"session_id": text(given, "sessionID")}
     if "parts" in output:
         return name, {**session, "text": _spoken(output["parts"])}
-    about = {key: one for key, one in (output | given).items() if key in _OF_CALLS}
+    # What a tool is called with before it runs is what other plugins made of it.
+    about = {key: one for key, one in (given | output).items() if key in _OF_CALLS}
     return name, {**session, **about, "call_id": text(given, "callID")}
 
 

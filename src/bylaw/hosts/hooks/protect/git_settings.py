@@ -1,7 +1,7 @@
 """The settings of a repository → what of them decides what git runs and sees.
 
-Daily work writes there, too: which remote and branch belong together, and who commits. Whoever
-changes that has changed nothing that is protected.
+Daily work writes there, too: which remote and branch belong together, who commits, how things are
+shown. Whoever changes that has changed nothing that is protected.
 """
 
 from __future__ import annotations
@@ -12,30 +12,46 @@ _SECTION = re.compile(rb"\s*\[\s*([\w.-]+)")
 _KEY = re.compile(rb"\s*([\w-]+)")
 # Sections of which these keys are daily work; of other keys nobody can say so.
 _DAILY = {
-    b"remote": frozenset({b"url", b"pushurl", b"fetch", b"push", b"tagopt", b"prune"}),
-    b"branch": frozenset({b"remote", b"merge", b"rebase", b"pushremote", b"description"}),
-    b"user": frozenset({b"name", b"email"}),
+    section: frozenset(keys.split())
+    for section, keys in {
+        b"remote": b"url pushurl fetch push tagopt prune gh-resolved",
+        b"branch": b"remote merge rebase pushremote description",
+        b"submodule": b"url active branch",
+        b"user": b"name email signingkey useconfigonly",
+        b"commit": b"gpgsign verbose status",
+        b"tag": b"gpgsign sort",
+        b"fetch": b"prune prunetags parallel",
+        b"push": b"default autosetupremote followtags",
+        b"pull": b"rebase ff",
+        b"merge": b"ff conflictstyle",
+        b"rebase": b"autosquash autostash",
+        b"rerere": b"enabled autoupdate",
+        b"init": b"defaultbranch",
+        b"color": b"ui branch diff status interactive",
+        b"core": b"autocrlf eol safecrlf ignorecase quotepath precomposeunicode",
+    }.items()
 }
 
 
 def deciding_settings(text: bytes) -> bytes:
-    """The text without the lines of daily work; whole where its lines cannot be told apart."""
-    lines = text.splitlines(keepends=True)
-    if any(line.rstrip().endswith(b"\\") for line in lines):
+    """What is not daily work, each line with its section; all where lines cannot be told apart."""
+    lines = text.splitlines()
+    if any(line.endswith(b"\\") for line in lines):
         return text  # a value that goes on in the next line
     section, kept = b"", []
     for line in lines:
-        header = _SECTION.match(line)
-        if header is not None:
-            section = header[1].lower()
-            # A key may stand behind the name of its section.
-            if section not in _DAILY or not line.rstrip().endswith(b"]"):
-                kept.append(line)
+        if _SECTION.match(line):
+            section = line.strip().lower()
+            if section.endswith(b"]"):
+                continue
+            kept.append(section)
+            section = b""  # a key stands behind its name: of what follows nobody can say anything
         elif not _is_daily(section, line):
-            kept.append(line)
-    return b"".join(kept)
+            kept.append(section + b" " + line)
+    return b"\n".join(kept)
 
 
 def _is_daily(section: bytes, line: bytes) -> bool:
-    key = _KEY.match(line)
-    return key is not None and key[1].lower() in _DAILY.get(section, ())
+    name, key = _SECTION.match(section), _KEY.match(line)
+    keys = _DAILY.get(name[1], frozenset()) if name else frozenset()
+    return not line.strip() or (key is not None and key[1].lower() in keys)

@@ -228,7 +228,10 @@ GIT_PATCHES = frozenset({"apply", "am"})
 GIT_HIDES = re.compile(r"--(?:as|sk|fsmonitor-)[a-z-]*")
 # Settings of git that decide what it runs and what it sees.
 GIT_SETTING = re.compile(
-    r"(?:core\.(?:hookspath|fsmonitor|worktree|excludesfile|attributesfile|bare|repositoryformat.*)"
+    r"(?:core\.(?:hookspath|fsmonitor|worktree|excludesfile|attributesfile|bare|repositoryformat.*"
+    r"|sshcommand|pager|editor|askpass|gitproxy)|sequence\.editor|credential\..*|pager\..*"
+    r"|diff\.(?:external|.+\.(?:command|textconv))|merge\..+\.driver|gpg\.(?:.+\.)?program"
+    r"|remote\..+\.(?:uploadpack|receivepack|vcs)|submodule\..+\.update"
     r"|include(?:if)?\..*|extensions\..*|alias\..*|filter\..*)",
     re.IGNORECASE,
 )
