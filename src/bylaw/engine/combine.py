@@ -73,13 +73,14 @@ class Gathered(Struct):
         if plan is not None:
             self.plans.append(plan)
             self.comes_again = self.comes_again or plan.again
-        self.plans += firing.notes
         has_fired = firing.result is TraceResult.FIRED
         # CM-A14: a rule of which nothing is performed is not used up.
         acts = plan is not None and not firing.refused
         if gave_verdict or (has_fired and (acts or firing.rule.last)):
             self.fired.append(firing.rule.uid)
-        self.fired += [note.uid for note in firing.notes]
+        if firing.notes:
+            self.plans += firing.notes
+            self.fired += [note.uid for note in firing.notes]
         if self.tracing:
             self.note(firing.rule, firing.result, "; ".join(firing.details))
             for note in firing.notes:
