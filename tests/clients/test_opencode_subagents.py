@@ -1,17 +1,20 @@
 """The plugin for OpenCode in a process of its own: which session its events are of."""
 
 import json
-import shutil
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "hosts/hooks"))
+
 from called_hooks import COMMAND, Repository
 
 BYLAW = COMMAND[:-1]
 PLUGIN = files("bylaw.hosts.hooks.install") / "opencode_plugin.js"
-NODE = shutil.which("node")
+NODE = Path(__file__).resolve().parents[2] / ".venv/clients/bin/node"
 # The client's answers have the form of `@opencode-ai/sdk`: `{data}`, or `{error}` without throwing.
 DRIVER = """
 import { Bylaw } from "./plugin.mjs"
@@ -55,9 +58,6 @@ def calls_of(repository, *calls, sessions=None, created=()):
     found = [json.loads(line) for line in log.stdout.splitlines()]
     events = [one["event"] for one in found if one["kind"] == "tool.before"]
     return [(one["session"].removeprefix("opencode:"), one.get("agent", "")) for one in events]
-
-
-pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
 
 def test_a_subagent_that_began_in_another_process_is_of_its_session(repository):
