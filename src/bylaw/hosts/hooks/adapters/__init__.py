@@ -1,4 +1,4 @@
-"""One module a client; nothing of a client is imported before it calls."""
+"""Adapters, one module per client. A module is imported only when its client runs a hook."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def adapter_named(host: str) -> Adapter:
-    """The adapter of a client that there is: the front end refuses all others."""
+    """Return the adapter of a known client. The entry point rejects unknown ones."""
     adapter: Adapter = import_module(f"bylaw.hosts.hooks.adapters.{host}").ADAPTER
     return adapter

@@ -1,4 +1,4 @@
-"""Claude Code: payloads in, answers out."""
+"""Claude Code: read payloads, build answers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The form that Claude Code began and others took over: how its payloads are read and answered.
+"""The hook format of Claude Code, which other clients adopted: read payloads, build answers.
 
-Clients differ in tool names and in what they take at which moment; that stands in their adapters.
+Clients differ in the names of tools and in what they accept at which event. Their adapters have
+these differences.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ KNOWN = frozenset(
 
 
 class ClaudeForm(Struct, frozen=True, kw_only=True):
-    """How one client differs: its events, tools, further fields, and where context is taken.
+    """How one client differs: its events, tools, additional fields, and where it accepts context.
 
-    `separator` stands between server and tool in names of MCP tools, `tokens` is the field that
-    says how large the context is. `result` is the field with what a subagent said last, `parent`
-    that with the session of the agent that started a subagent. A prompt that begins with one of
-    `announces` is the client's own, such as what a task in the background says.
+    `separator` is between server and tool in the names of MCP tools. `tokens` is the field with the
+    size of the context. `result` is the field with a subagent's last text, `parent` the field with
+    the session of the agent that started a subagent. A prompt that begins with one of `announces`
+    is from the client, such as the report of a background task.
     """
 
     moments: Mapping[str, Moment]
@@ -75,7 +76,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
     announces: tuple[str, ...] = ("<task-notification>",)
 
     def read(self, name: str, payload: Payload) -> Heard:
-        """One event of the client."""
+        """Read one event of the client."""
         agent = text(payload, "agent_id")
         moment = self.moments.get(name, Moment.OTHER)
         if moment is Moment.OTHER or (moment is Moment.PROMPT and self._is_no_persons(payload)):
@@ -103,7 +104,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
         )
 
     def _is_no_persons(self, payload: Payload) -> bool:
-        """Whether a prompt comes from another agent, or holds what an agent made the client say."""
+        """Return whether no person wrote a prompt: another agent or the client sent it."""
         prompt = text(payload, "prompt").lstrip()
         return bool(text(payload, "agent_id")) or prompt.startswith(self.announces)
 
@@ -123,8 +124,8 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
             tool=tool,
             also=also,
             args=args,
-            # Without an id, calls and their ends are matched by tool, in their order: the same
-            # call made twice is two calls then, which an id made of its arguments would hide.
+            # Without an id, calls and results are matched by tool and order. An id made from the
+            # arguments would merge two equal calls into one.
             id=text(payload, "tool_use_id"),
             status=_status(name, moment, payload),
             result=result_for_model(payload.get("tool_response")),
@@ -133,7 +134,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
         )
 
     def answer(self, heard: Heard, told: Told) -> Output:
-        """What the client takes; nothing where there is nothing to say."""
+        """Build the answer that the client accepts; empty if there is nothing to report."""
         words: dict[str, JSON] = {}
         if told.for_person:
             words["systemMessage"] = "\n".join(told.for_person)
@@ -156,7 +157,7 @@ class ClaudeForm(Struct, frozen=True, kw_only=True):
 
 
 def result_for_model(result: JSON) -> JSON:
-    """What a tool gave the model, without how it is shown to people."""
+    """Return what a tool gave to the model, without what is shown to people."""
     return result["llmContent"] if isinstance(result, dict) and "llmContent" in result else result
 
 

@@ -1,8 +1,8 @@
-"""Codex CLI: the form of Claude Code, of which it takes only what its schemas name.
+"""Codex CLI: the format of Claude Code, limited to what Codex's schemas allow.
 
-An unknown key, `ask`, `allow` or an empty reason makes it drop the whole answer, and the tool runs.
-Every shell tool is shown as `Bash`, every patch as `apply_patch` with its text as `command`. How a
-command ended is not said; a patch that cannot be applied has no event after it.
+An unknown key, `ask`, `allow` or an empty reason makes Codex drop the whole answer, and the tool
+runs. Codex names every shell tool `Bash`, and every patch `apply_patch` with the text as `command`.
+It does not report how a command ended. A patch that cannot be applied has no event after it.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""GitHub Copilot CLI: payloads in, answers out.
+"""GitHub Copilot CLI: read payloads, build answers.
 
-An event has two names. Ours are installed by those in camelCase; by those in PascalCase it sends
-the same fields in snake_case and Claude Code's names of tools, also to hooks that it finds in
-`.claude/settings.json`. Both take the same answers: those of Claude Code would refuse, but lose
-their reason on the way.
+An event has two names. Bylaw installs hooks by the names in camelCase. For a name in PascalCase,
+Copilot sends the same fields in snake_case, with Claude Code's names of tools. It also does so for
+hooks that it finds in `.claude/settings.json`. Both get the same answers. Claude Code's answers
+would deny as well, but Copilot drops their reasons.
 
     in a subagent   a prompt and a stop of its own, with `agentId`, and then `subagentStop`
 
-Of these only the last is judged: the prompt is none of a person, and one stop counts once. It names
-the transcript of the main agent, so that only what it tells itself is the subagent's. Calls have no
-ids. A command that ends with an error is a success to it; the exit code stands at the end
-of what it printed. A blocked stop is announced as a prompt with the reason as its text.
+Only the last of these is decided: no person wrote the prompt, and one stop must count once. That
+event names the transcript of the main agent, so only the text in the payload is the subagent's.
+Calls have no ids. A command that fails is reported as a success; its exit code is at the end of the
+output. A blocked stop is announced as a prompt with the reason as its text.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _KNOWN = frozenset(
         *("agent_id", "agent_type", "agent_name", "parent_agent_id", "last_assistant_message"),
     }
 )
-# What a task in the background says is announced as a prompt; no person has written it.
+# The report of a background task is announced as a prompt; no person wrote it.
 _ANNOUNCES = "<system_notification>"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])[A-Z]")
 _EXIT = re.compile(r"<shellId: \S+ completed with exit code (?P<code>-?\d+)>\s*\Z")
@@ -86,7 +86,7 @@ _ENDS: Mapping[str, CallStatus] = {
 
 
 def read(name: str, payload: Payload) -> Heard:
-    """One event of the client."""
+    """Read one event of the client."""
     fields = {_snake(key): value for key, value in payload.items()}
     agent, moment = text(fields, "agent_id"), _BY_EITHER_NAME.get(name, Moment.OTHER)
     is_no_persons = moment is Moment.PROMPT and text(fields, "prompt").startswith(_ANNOUNCES)
@@ -102,7 +102,7 @@ def read(name: str, payload: Payload) -> Heard:
     return Heard(
         name=name,
         moment=moment,
-        # A subagent has a session of its own, which is no other one to us.
+        # A subagent has its own session id. Bylaw uses the session of its parent.
         session=text(fields, "parent_agent_id") or text(fields, "session_id"),
         cwd=text(fields, "cwd"),
         agent=agent or ("subagent" if is_sub else ""),
@@ -115,7 +115,7 @@ def read(name: str, payload: Payload) -> Heard:
 
 
 def answer(heard: Heard, told: Told) -> Output:
-    """What the client takes; nothing where there is nothing to say."""
+    """Build the answer that the client accepts; empty if there is nothing to report."""
     if told.refused and heard.moment is not Moment.BEFORE_TOOL:
         return refusal({"decision": "block", "reason": told.reason}, told.reason)
     if told.refused:
@@ -149,7 +149,7 @@ def _call(name: str, moment: Moment, fields: Payload) -> Call | None:
     if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
         return None
     tool = needed(fields, "tool_name")
-    # They were JSON in a text once.
+    # Older versions sent JSON in a text.
     key = "tool_args" if "tool_args" in fields else "tool_input"
     given = arguments_or_json(fields, key, moment)
     also, args = tools.our_names(tool, given, _SORTS, tools.server_and_tool(tool, "-"))
@@ -158,7 +158,7 @@ def _call(name: str, moment: Moment, fields: Payload) -> Call | None:
     if name in (_FAILED, claude_form.FAILED):
         told, status = _message(text_or_object(fields, "error")), CallStatus.ERROR
         return Call(tool=tool, also=also, args=args, status=status, error=told)
-    # What is inside is named as the fields are.
+    # The keys inside have the same two spellings as the fields.
     result = {_snake(key): value for key, value in mapping(fields, "tool_result").items()}
     said_to_model = text(result, "text_result_for_llm", "tool_result")
     status = _status(also, text(result, "result_type", "tool_result"), said_to_model)

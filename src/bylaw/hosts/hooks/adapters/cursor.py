@@ -1,21 +1,21 @@
-"""Cursor: payloads in, answers out.
+"""Cursor: read payloads, build answers.
 
-One action fires several of its events, and a call must be judged and counted once:
+One action fires several events, and a call must be decided and counted once:
 
     a shell command   preToolUse, beforeShellExecution, …, afterShellExecution, postToolUse
     an MCP tool       preToolUse, beforeMCPExecution, …, afterMCPExecution, postToolUse
     reading a file    preToolUse, beforeReadFile (with what was read), postToolUse
     writing a file    preToolUse, …, afterFileEdit, postToolUse
 
-Installed are preToolUse, postToolUse and postToolUseFailure, which say what belongs together by
-`tool_use_id`, and for MCP tools beforeMCPExecution instead of preToolUse, since only that names the
-server. The others are read, too, for whoever installs them by hand instead.
+Bylaw installs preToolUse, postToolUse and postToolUseFailure, which `tool_use_id` links. For MCP
+tools it uses beforeMCPExecution instead of preToolUse, since only that event names the server. The
+other events are read as well, in case you install them by hand.
 
-Hooks that Cursor finds in Claude Code's settings come by the names of Claude Code's events. There
-is no beforeMCPExecution among them, so there `PreToolUse` judges MCP tools, by `mcp:/TOOL`.
+Hooks that Cursor finds in Claude Code's settings use the names of Claude Code's events. These have
+no beforeMCPExecution, so there `PreToolUse` decides MCP tools, by `mcp:/TOOL`.
 
-An exit code other than 0 takes the words out of our mouth, so there is none. `ask` before a tool
-is read and forgotten: the tool runs. A refused call is announced as one that failed.
+Cursor ignores an answer if the exit code is not 0, so the exit code is always 0. Cursor reads `ask`
+before a tool and ignores it: the tool runs. A denied call is reported as a failed call.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _KNOWN = frozenset(
 
 
 def read(name: str, payload: Payload) -> Heard:
-    """One event of the client."""
+    """Read one event of the client."""
     moment, project = _moment(name, payload), _project(payload)
     cwd = text(payload, "cwd") or project
     fields = unknown(payload, _KNOWN)
@@ -102,7 +102,7 @@ def read(name: str, payload: Payload) -> Heard:
 
 
 def answer(heard: Heard, told: Told) -> Output:
-    """What the client takes; an empty object where there is nothing to say."""
+    """Build the answer that the client accepts; an empty object if there is nothing to report."""
     if told.refused:
         return refusal(_refusal(heard, told.reason), told.reason, exit_code=0)
     if told.for_model and heard.moment in ABILITIES[CURSOR].for_model:
@@ -125,7 +125,7 @@ def _moment(name: str, payload: Payload) -> Moment:
     if name == "preToolUse" and text(payload, "tool_name").startswith(tools.CURSOR_MCP):
         return Moment.OTHER  # beforeMCPExecution follows
     if moment in STOPS and text(payload, "status") not in ("completed", ""):
-        return Moment.OTHER  # whom a person or an error has stopped does not go on
+        return Moment.OTHER  # a person or an error stopped the agent, so it does not continue
     return moment
 
 

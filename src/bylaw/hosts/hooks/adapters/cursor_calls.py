@@ -1,4 +1,4 @@
-"""Cursor's payload of a tool → the call, whichever of its events tells of it."""
+"""Read the tool call from a payload of Cursor. Several of its events report calls."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _ENDS: Mapping[str, CallStatus] = {
     "timeout": CallStatus.TIMEOUT,
     "permission_denied": CallStatus.DENIED,
 }
-# Events of one tool, which name it by themselves, and what their fields are as its arguments: the
-# first is a text without which nothing can be judged.
+# Events that belong to one tool, and the fields that are its arguments. The first field must be a
+# text that is not empty.
 _OF_ONE_TOOL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "beforeShellExecution": ("Shell", ("command", "cwd", "sandbox")),
     "afterShellExecution": ("Shell", ("command", "cwd", "sandbox")),
@@ -45,7 +45,7 @@ _OF_MCP = ("beforeMCPExecution", "afterMCPExecution")
 
 
 def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
-    """The call that an event is about; None if it is about none."""
+    """Return the call of an event; None if the event is not about a call."""
     if moment not in (Moment.BEFORE_TOOL, Moment.AFTER_TOOL):
         return None
     tool, given = _called(name, moment, payload)
@@ -53,7 +53,7 @@ def call_of(name: str, moment: Moment, payload: Payload) -> Call | None:
     server = text(payload, "mcp_server_name")
     servers = (f"{server}/{tool.removeprefix(CURSOR_MCP)}",) if is_mcp else ()
     also, args = tools.our_names(tool, given, SORTS, servers)
-    # The event that judges an MCP tool has no id, so that the one behind it must have none.
+    # beforeMCPExecution has no id, so the event after the call must have none, too.
     call = "" if is_mcp else text(payload, "tool_use_id")
     if moment is Moment.BEFORE_TOOL:
         return Call(tool=tool, also=also, args=args, id=call)
@@ -82,7 +82,7 @@ def _called(name: str, moment: Moment, payload: Payload) -> tuple[str, dict[str,
 
 
 def _result(payload: Payload) -> JSON:
-    """What the tool gave: JSON in a text, or a text."""
+    """Return the result of a tool: JSON from a text, or the text."""
     for key in ("tool_output", "result_json", "output"):
         value = said(payload, key)
         if value is not None:

@@ -1,9 +1,9 @@
-"""Factory Droid: the form of Claude Code with tools of its own.
+"""Factory Droid: the format of Claude Code with its own tools.
 
-`decision` is not taken before a tool, `hookSpecificOutput` is. A call that fails has no event
-after it, calls have no ids, and what the agent said last stands in its transcript only. What a
-subagent said last is told, beside the transcript of the main agent. A subagent has a session of its
-own, whose start names that of the agent which started it.
+Before a tool, Droid ignores `decision` and accepts `hookSpecificOutput`. A failed call has no event
+after it. Calls have no ids. The agent's last text is only in its transcript. A subagent's last text
+is in the payload, together with the transcript of the main agent. A subagent has its own session,
+whose start names the session of the agent that started it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Gemini CLI: payloads in, answers out.
+"""Gemini CLI: read payloads, build answers.
 
-It does not know the words of Claude Code for a refusal; its own is `decision` with `deny`. Calls
-have no ids. A blocked stop is announced as a prompt with the reason as its text, and what the agent
-says then is told behind what it had said before.
+It does not understand Claude Code's denials; its own is `decision` with `deny`. Calls have no ids.
+A blocked stop is announced as a prompt with the reason as its text. At the next stop Gemini CLI
+appends the agent's new text to the text before the block.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _KNOWN = frozenset(
         *("original_request_name", "prompt_response", "stop_hook_active"),
     }
 )
-# A command that fails is shown by a line below what it printed; one that succeeds has none. Only
-# lines of the client follow: what a command printed may look like one.
+# A failed command has a line about it below the output; a successful one has none. Only lines of
+# the client may follow, because the output of a command may contain a line like this.
 _FAILED = re.compile(
     r"\n(?P<how>Exit Code: [1-9]\d*|Signal: [1-9A-Z]\w*)"
     r"(?:\n(?:Signal|Background PIDs|Process Group PGID): [\w, ]+)*"
@@ -71,7 +71,7 @@ _FAILED = re.compile(
 
 
 def read(name: str, payload: Payload) -> Heard:
-    """One event of the client."""
+    """Read one event of the client."""
     moment = _MOMENTS.get(name, Moment.OTHER)
     if moment is Moment.OTHER:
         cwd, fields = text(payload, "cwd"), unknown(payload, _KNOWN)
@@ -92,7 +92,7 @@ def read(name: str, payload: Payload) -> Heard:
 
 
 def answer(heard: Heard, told: Told) -> Output:
-    """What the client takes; nothing where there is nothing to say."""
+    """Build the answer that the client accepts; empty if there is nothing to report."""
     words: dict[str, JSON] = {}
     if told.for_person:
         words["systemMessage"] = "\n".join(told.for_person)
@@ -133,7 +133,7 @@ def _error(tool: str, response: Payload) -> str:
 
 
 def _below_output(response: Payload) -> str:
-    """What the client wrote below that a command printed; with it, where it is not shown whole."""
+    """Return what the client wrote below a command's output; if that was cut, with the output."""
     told = as_text(response.get("llmContent")).removeprefix("<untrusted_context>\n")
     return told.removeprefix(f"Output: {as_text(response.get('returnDisplay'))}")
 

@@ -1,9 +1,9 @@
-"""OpenCode: what our plugin sends in, what it is told.
+"""OpenCode: the payloads that Bylaw's plugin sends, and the answers that it reads.
 
 The plugin runs in the client's own process and calls `bylaw hook opencode EVENT` with one JSON
 object on standard input:
 
-    session_id   of the main agent, also for what a subagent does
+    session_id   of the main agent, also for events of a subagent
     agent        the id of the subagent's own session; empty for the main agent
     cwd          the folder of the project
     text         chat.message: what the person wrote; session.idle: what the agent said last
@@ -11,18 +11,18 @@ object on standard input:
     output, metadata, error             tool.execute.after; `error` only if the call failed
 
 Events are `session.created`, `chat.message`, `tool.execute.before`, `tool.execute.after` and
-`session.idle`. It reads one JSON object from standard output:
+`session.idle`. The plugin reads one JSON object from standard output:
 
-    {}                                       nothing to say
-    {"decision": "block", "reason": "…"}     to be thrown as an error with that message
-    {"context": ["…"]}                       to be added to the output of the tool, or as parts of
+    {}                                       nothing to report
+    {"decision": "block", "reason": "…"}     throw an error with this message
+    {"context": ["…"]}                       add these to the output of the tool, or as parts of
                                              the message
 
-The plugin goes by that object; without one, a gate is closed. A stop cannot be blocked here: what
-speaks against it waits and is told at the next event that can carry it.
+The plugin obeys that object. Without one it denies at a gate. A stop cannot be blocked here: the
+reason is queued until the next event that can carry it.
 
-A plugin of somebody else may hand on what the client gives it, `{"input": …, "output": …}`: that is
-put into the same form first (`opencode_arguments`).
+Another plugin may pass on what the client gives it, `{"input": …, "output": …}`.
+`opencode_arguments` first converts that to the form above.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ _KNOWN = frozenset(
 
 
 def read(name: str, payload: Payload) -> Heard:
-    """One event of the plugin."""
+    """Read one event of the plugin."""
     name, payload = as_plugin_says(name, payload)
     moment, agent = _MOMENTS.get(name, Moment.OTHER), text(payload, "agent")
     if moment is Moment.PROMPT and agent:
-        moment = Moment.OTHER  # what an agent is asked by another one is no prompt of a person
+        moment = Moment.OTHER  # the prompt is from another agent, not from a person
     return Heard(
         name=name,
         moment=Moment.SUBAGENT_STOP if moment is Moment.STOP and agent else moment,
@@ -97,7 +97,7 @@ def read(name: str, payload: Payload) -> Heard:
 
 
 def answer(heard: Heard, told: Told) -> Output:
-    """What the plugin takes."""
+    """Build the answer for the plugin."""
     if told.refused:
         return refusal({"decision": "block", "reason": told.reason}, told.reason)
     if told.for_model and heard.moment in ABILITIES[OPENCODE].for_model:
@@ -115,7 +115,7 @@ def _call(moment: Moment, payload: Payload) -> Call | None:
     if moment is Moment.BEFORE_TOOL:
         return Call(tool=tool, also=also, args=args, id=call)
     error, metadata = text(payload, "error"), mapping(payload, "metadata")
-    # A command that was killed has an exit code that is null; other tools have none.
+    # The exit code of a killed command is null. Other tools have no exit code.
     failed = error or ("exit" in metadata and number(metadata, "exit", "metadata") != 0)
     return Call(
         tool=tool,

@@ -1,12 +1,12 @@
-"""What OpenCode hands to any plugin, `{"input": …, "output": …}` → what our own plugin makes of it.
+"""What OpenCode passes to any plugin, `{"input": …, "output": …}` → the payload of Bylaw's plugin.
 
     tool.execute.before   input: tool, sessionID, callID          output: args
     tool.execute.after    input: tool, sessionID, callID, args    output: output, metadata, error
     chat.message          input: sessionID                        output: parts
     event.NAME            input: type, properties
 
-Only our plugin knows which session is that of a subagent: here each is one of its own, but for the
-start of one, which says so.
+Only Bylaw's plugin knows which sessions belong to subagents. Here each session is on its own; only
+the start of a subagent's session names its parent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OF_CALLS = frozenset({"tool", "args", "output", "metadata", "error"})
 
 
 def as_plugin_says(name: str, payload: Payload) -> tuple[str, Payload]:
-    """The name and the payload of an event, in our plugin's form; unchanged if they are."""
+    """Return name and payload of an event in the form of Bylaw's plugin."""
     if not isinstance(payload.get("input"), dict):
         return name, payload
     given, output = mapping(payload, "input"), mapping(payload, "output")
@@ -33,7 +33,7 @@ def as_plugin_says(name: str, payload: Payload) -> tuple[str, Payload]:
     session = {"session_id": text(given, "sessionID")}
     if "parts" in output:
         return name, {**session, "text": _spoken(output["parts"])}
-    # What a tool is called with before it runs is what other plugins made of it.
+    # `output` wins: before the call it has the arguments after changes by other plugins.
     about = {key: one for key, one in (given | output).items() if key in _OF_CALLS}
     return name, {**session, **about, "call_id": text(given, "callID")}
 

@@ -1,7 +1,7 @@
-"""Qwen Code: the form of Claude Code with the tools of Gemini CLI.
+"""Qwen Code: the format of Claude Code with the tools of Gemini CLI.
 
-It says how large the context is, at stops. It announces a turn that goes on after a tool as a
-prompt without text, which carries context, too.
+At stops it sends the size of the context. When a turn continues after a tool, it announces this as
+a prompt without text, which also accepts context.
 """
 
 from __future__ import annotations
