@@ -1,4 +1,4 @@
-"""Real clients tried out on this machine alone: a model that speaks a script, and who talks to it.
+"""Test real clients on this machine alone, with a fake model that follows a script.
 
-`bylaw doctor --canary` starts it, and so do tests; nothing else needs it.
+`bylaw doctor --canary` and tests use it, nothing else does.
 """

@@ -1,6 +1,6 @@
-"""How a real client is started without anybody in front of it, and what becomes of that.
+"""How a real client is started without a person.
 
-place (home, repository, model) → files, variables, arguments → process → Ran
+place (home, repository, model) → files, variables, arguments → process → `Ran`
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TrialPlace(Struct, frozen=True, kw_only=True):
-    """Where a client is tried: a home of its own, a folder to work in, the model's address."""
+    """Where a client is tested: its own home, a folder to work in, the address of the model."""
 
     home: str
     repository: str
@@ -24,11 +24,11 @@ class TrialPlace(Struct, frozen=True, kw_only=True):
 
 
 class TrialClient(Struct, frozen=True, kw_only=True):
-    """One client.
+    """How to start one client.
 
-    `program` is its name on the search path; `files` are private settings, by path below its home;
-    before the prompt stand `verb` and `options`, between them `again` for a run that goes on where
-    the last one ended. `shell` is how the model has a command run.
+    `program` is its name on the search path. `files` are private settings, by path below its home.
+    The arguments are `verb`, then `again` if the run continues the last session, `options` and the
+    prompt. `shell` returns the tool call that runs a command.
     """
 
     host: str

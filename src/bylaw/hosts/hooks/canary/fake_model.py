@@ -1,8 +1,8 @@
-"""A model on loopback that says what a script says, in the protocol that it is asked in.
+"""A model on the loopback interface that answers from a script, in the protocol of the request.
 
-It needs no account and no network. A request that offers tools takes the next turn of the script;
-one that offers none is a client's side question, such as for a title, and is answered politely.
-What it was asked is kept: so one sees what reached the model.
+It needs no account and no network. A request that offers tools takes the next turn of the script. A
+request without tools is a side question of the client, such as for a title, and gets a fixed
+answer. The requests are kept, so that you can check what reached the model.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CONVERSATION = ("messages", "input", "contents")
 
 
 class Asked(Struct, frozen=True):
-    """A request for an answer; `tools` is how many tools it offers."""
+    """A request for an answer. `tools` is the number of tools that it offers."""
 
     path: str
     body: dict[str, JSON]
@@ -42,12 +42,12 @@ class Asked(Struct, frozen=True):
 
     @property
     def conversation(self) -> JSON:
-        """What was said so far, as the protocol calls it."""
+        """The messages so far, under the name that the protocol uses."""
         return next((self.body[name] for name in _CONVERSATION if name in self.body), None)
 
 
 class FakeModel(Struct):
-    """Where it listens, what it will say, what it was asked."""
+    """The address of the model, the turns that are left, and the requests so far."""
 
     url: str
     turns: list[Turn]
@@ -55,11 +55,11 @@ class FakeModel(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def was_told(self, text: str) -> bool:
-        """Whether a text reached the model."""
+        """Return whether a text reached the model."""
         return any(text in one for asked in self.asked for one in _texts(asked.body))
 
     def next_turn(self, asked: Asked) -> Turn:
-        """What it says to a request."""
+        """Keep a request and return the answer to it."""
         with self._lock:
             if len(self.asked) < MAX_REQUESTS:
                 self.asked.append(asked)
@@ -70,7 +70,7 @@ class FakeModel(Struct):
 
 @contextmanager
 def fake_model(turns: Iterable[Turn]) -> Iterator[FakeModel]:
-    """Listen while the block runs."""
+    """Serve requests while the block runs."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.model = FakeModel(f"http://127.0.0.1:{server.server_address[1]}", list(turns))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -88,30 +88,30 @@ class _Server(ThreadingHTTPServer):
     model: FakeModel
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client may go whenever it wants."""
+        """Ignore errors: a client may disconnect at any time."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # One write an answer, sent at once: two of them would wait for each other.
+    # Send each answer in one write and without delay: a second write would wait for the first.
     wbufsize = -1
     disable_nagle_algorithm = True
     server: _Server
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
-        """Say nothing."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
+        """Print nothing."""
 
     def do_HEAD(self) -> None:
-        """A client asks whether somebody is there."""
+        """Answer a client that checks whether the server runs."""
         self._send(b"", "application/json")
 
     def do_GET(self) -> None:
-        """All that can be asked is which models there are."""
+        """List the models, which is the only thing to get."""
         one: JSON = {"id": MODEL, "name": f"models/{MODEL}", "object": "model", "type": "model"}
         self._send_json({"object": "list", "data": [one], "models": [one], "has_more": False})
 
     def do_POST(self) -> None:
-        """A question to the model."""
+        """Answer a request to the model."""
         path = self.path.partition("?")[0]
         data = _data(self.headers.get("transfer-encoding", ""), self._length(), self.rfile)
         body = _decoded(data, self.headers.get("content-encoding", ""))
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif path.endswith(":generateContent"):
             self._send_json(gemini.whole(turn, model))
         else:
-            self._send_json({"error": {"message": "there is no such path"}}, 404)
+            self._send_json({"error": {"message": "unknown path"}}, 404)
 
     def _length(self) -> int:
         return int(self.headers.get("content-length") or 0)
@@ -167,7 +167,7 @@ def _data(transfer: str, length: int, stream: BufferedIOBase) -> bytes:
 
 
 def _decoded(data: bytes, encoding: str) -> dict[str, JSON]:
-    """The body; nothing of one that is no object."""
+    """Return the body; empty if it is not a JSON object."""
     if encoding == "gzip":
         data = gzip.decompress(data)
     try:

@@ -1,7 +1,6 @@
-"""A client and a place → the client run there to its end, and what it printed.
+"""Run a client in a trial place until it exits, and return what it printed.
 
-It sees a home of its own and a few variables, nothing of ours: no account, no key, no session of
-whoever calls.
+The client sees its own home and a few variables, but no account, key or session of the caller.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RUN_SECONDS = 180.0
 
 
 class Ran(Struct, frozen=True):
-    """What a client printed, how it ended (None: it had to be killed) and how long it took."""
+    """What a client printed, its exit code (None if it was killed) and how long it took."""
 
     output: str
     exit_code: int | None
@@ -39,7 +38,7 @@ def run_client(
     *,
     again: bool = False,
 ) -> Ran:
-    """Run a client to its end; with `again` it goes on with its last session."""
+    """Run a client until it exits. With `again` it continues its last session."""
     for path, text in client.files(place).items():
         file = Path(place.home, path)
         file.parent.mkdir(parents=True, exist_ok=True)

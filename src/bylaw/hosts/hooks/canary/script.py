@@ -1,4 +1,4 @@
-"""What a model of ours says: turns, one an answer, whatever it is asked."""
+"""The script of the fake model: turns, one per answer, independent of the request."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class ToolCall(Struct, frozen=True):
-    """A tool that the client is to call."""
+    """A tool call that the client is to make."""
 
     name: str
     args: dict[str, JSON] = field(default_factory=dict)
 
 
 class Turn(Struct, frozen=True):
-    """One answer: a text, and calls of tools."""
+    """One answer: a text and tool calls."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()

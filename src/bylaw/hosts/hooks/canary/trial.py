@@ -1,7 +1,7 @@
-"""A client → whether our hooks hold it, tried with a command that does no harm.
+"""Test with a harmless command whether a client obeys Bylaw's hooks.
 
-In a folder that is made for it and then goes away, a rule forbids one command. A model that says a
-script wants it run. Nothing of the person's own set-up is used but the client's program.
+In a temporary folder, a rule denies one command. The fake model asks the client to run it. Of the
+person's own setup, only the client's program is used.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.canary.base import TrialClient
     from bylaw.hosts.hooks.canary.running import Ran
 
-REASON = "the canary stays in its cage"
-_FLOWN = "canary-has-flown"
+REASON = "denied by the canary rule of Bylaw"
+_FLOWN = "canary-command-ran"
 _RULES = f"""\
 <rules>
   <on id="canary" event="pre_tool_call" tool="shell">
@@ -42,11 +42,11 @@ _RULES = f"""\
 </rules>
 """
 _SETTINGS = '[[book]]\npath = "canary.chatmd"\n'
-_PROMPT = "let the canary fly"
+_PROMPT = "run the canary command"
 
 
 class Trial(Struct, frozen=True):
-    """What was seen: a hook denied the call, it was not run, the model read why."""
+    """What was seen: a hook denied the call, the command did not run, the model read the reason."""
 
     fired: bool
     obeyed: bool
@@ -55,12 +55,12 @@ class Trial(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether rules govern this client."""
+        """Whether rules control this client."""
         return self.fired and self.obeyed and self.reached
 
 
 def try_client(client: TrialClient) -> Trial:
-    """Start the real client; NoProgramError if it is not installed."""
+    """Start the real client. Raises NoProgramError if it is not installed."""
     with TemporaryDirectory(prefix="bylaw-canary-", ignore_cleanup_errors=True) as folder:
         home, root = Path(folder, "home"), Path(folder, "repository")
         home.mkdir()
@@ -73,13 +73,13 @@ def try_client(client: TrialClient) -> Trial:
             place = TrialPlace(home=str(home), repository=str(root), url=model.url)
             ran = run_client(client, place, _PROMPT, {})
         flown = Path(root, _FLOWN).exists()
-        # A client that never had the call run it did not obey anybody.
+        # If the client never received the call, it did not obey a denial.
         obeyed = not flown and not model.turns
         return Trial(_has_denied(root), obeyed, model.was_told(REASON), ran)
 
 
 def lay_hooks(host: str, root: str) -> None:
-    """Our hooks in the configuration of an empty project."""
+    """Write Bylaw's hooks into the configuration of an empty project."""
     client = CLIENTS[host]
     file = file_of(client, Scope.PROJECT, root)
     text = with_entries(SourceFile(file.shown, "{}\n"), client.wanted_entries(interpreter()))

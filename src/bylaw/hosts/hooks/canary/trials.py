@@ -1,4 +1,4 @@
-"""Hosts → each client that is installed tried out, and why the others were not."""
+"""Test each client that is installed, and report why the others were not tested."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Tried(Struct, frozen=True):
-    """What was seen of a client; None and `why` if it was not tried."""
+    """The result for one client. If it was not tested, `trial` is None and `why` is the reason."""
 
     host: str
     version: str = ""
@@ -34,26 +34,26 @@ class Tried(Struct, frozen=True):
 
     @property
     def ending(self) -> str:
-        """How the client ended, in words."""
+        """How the client exited, as text."""
         code = self.trial.ran.exit_code if self.trial else None
-        return "no exit code in time" if code is None else f"exit code {code}"
+        return "killed after the time limit" if code is None else f"exit code {code}"
 
 
 def try_clients(hosts: Sequence[str], tell: Callable[[str], None]) -> list[Tried]:
-    """Try one after the other."""
-    tell("asking clients for their versions")
+    """Test the clients one after the other. `tell` receives texts about the progress."""
+    tell("reading the versions of clients")
     programs = programs_of(CLIENTS[host] for host in hosts)
     versions = {host: one.version for host, one in programs.items()}
     found = []
     for host in hosts:
-        tell(f"trying {TITLES[host]}")
+        tell(f"testing {TITLES[host]}")
         found.append(_tried(host, versions.get(host, "")))
     return found
 
 
 def _tried(host: str, version: str) -> Tried:
     if host not in TRIED:
-        return Tried(host, version, why="cannot be tried: it needs a server of its own")
+        return Tried(host, version, why="cannot be tested: it needs a server of its own")
     try:
         return Tried(host, version, try_client(client_named(host)))
     except NoProgramError as missing:

@@ -1,4 +1,4 @@
-"""One module a client that can be tried on this machine alone."""
+"""Clients that can be tested on this machine alone, one module per client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIED = (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, DROID, OPENCODE)
 
 
 def client_named(host: str) -> TrialClient:
-    """A client; KeyError if it cannot be tried."""
+    """Return a client. Raises KeyError if it cannot be tested."""
     if host not in TRIED:
         raise KeyError(host)
     client: TrialClient = import_module(f"bylaw.hosts.hooks.canary.clients.{host}").CLIENT

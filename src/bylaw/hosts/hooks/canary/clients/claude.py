@@ -1,4 +1,4 @@
-"""Claude Code."""
+"""How to start Claude Code for a canary test."""
 
 from __future__ import annotations
 

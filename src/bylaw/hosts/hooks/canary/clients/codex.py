@@ -1,4 +1,4 @@
-"""Codex CLI."""
+"""How to start Codex CLI for a canary test."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CLIENT = TrialClient(
     variables=lambda _: {"CANARY_KEY": "none"},
     verb=("exec",),
     again=("resume", "--last"),
-    # What a person has to trust once is taken as trusted: the folder is ours.
+    # Skip what a person has to trust once: Bylaw made the folder.
     options=("--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"),
     shell=_shell,
 )

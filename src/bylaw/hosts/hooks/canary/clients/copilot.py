@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI."""
+"""How to start GitHub Copilot CLI for a canary test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _variables(place: TrialPlace) -> dict[str, str]:
         "COPILOT_PROVIDER_BASE_URL": f"{place.url}/v1",
         "COPILOT_PROVIDER_API_KEY": "none",
         "COPILOT_MODEL": MODEL,
-        # Without it hooks of a folder that nobody trusts are not loaded, and nothing says so.
+        # Without it, Copilot silently does not load hooks of a folder that is not trusted.
         "COPILOT_ALLOW_ALL": "true",
     }
 

@@ -1,4 +1,4 @@
-"""Factory Droid."""
+"""How to start Factory Droid for a canary test."""
 
 from __future__ import annotations
 

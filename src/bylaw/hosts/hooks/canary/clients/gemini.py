@@ -1,4 +1,4 @@
-"""Gemini CLI."""
+"""How to start Gemini CLI for a canary test."""
 
 from __future__ import annotations
 

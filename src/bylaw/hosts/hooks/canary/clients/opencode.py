@@ -1,4 +1,4 @@
-"""OpenCode."""
+"""How to start OpenCode for a canary test."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _NAMED = f"canary/{MODEL}"
 _NEEDED = {"dependencies": {"@opencode-ai/plugin": "*"}}
 _LOCK = {"lockfileVersion": 3, "packages": {"": _NEEDED}}
-# It fetches a package for plugins at its first start, unless that seems to be there. Ours needs it
-# not, and there is no network here.
+# At its first start it downloads a package for plugins, unless that seems to be installed. Bylaw's
+# plugin does not need it, and the test has no network.
 _PACKAGES = {
     ".config/opencode/package.json": msgspec.json.encode(_NEEDED).decode(),
     ".config/opencode/package-lock.json": msgspec.json.encode(_LOCK).decode(),
@@ -41,7 +41,7 @@ def _variables(place: TrialPlace) -> dict[str, str]:
         "provider": {"canary": provider},
     }
     return {
-        # In a file they would have it install packages beside that file.
+        # In a file, these settings would make it install packages next to that file.
         "OPENCODE_CONFIG_CONTENT": msgspec.json.encode(settings).decode(),
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",

@@ -1,4 +1,4 @@
-"""Qwen Code."""
+"""How to start Qwen Code for a canary test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One module a protocol of models: a turn → the bytes that a client takes for an answer."""
+"""Protocols of models, one module each: a turn → the bytes of an answer."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
     from bylaw.model.values import JSON
 
-# Enough for a client that counts.
+# Token counts that any client accepts.
 TOKENS_IN, TOKENS_OUT = 100, 20
 _NUMBERS = count(1)
 
 
 def new_id(prefix: str) -> str:
-    """An id that no other answer of this process has."""
+    """Return an id that is unique in this process."""
     return f"{prefix}{next(_NUMBERS):024d}"
 
 
 def arguments_text(args: dict[str, JSON]) -> str:
-    """Arguments of a call as a text, as most protocols have them."""
+    """Encode the arguments of a call as a text, as most protocols do."""
     return msgspec.json.encode(args).decode()
 
 
 def as_stream(events: Iterable[dict[str, JSON]], *, named: bool = False, end: bytes = b"") -> bytes:
-    """Server-sent events; `named` ones carry their type before their data."""
+    """Encode server-sent events. With `named`, each has its type before its data."""
     return b"".join(_event(event, named=named) for event in events) + end
 
 

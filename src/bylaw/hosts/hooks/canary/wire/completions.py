@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: what Qwen Code, OpenCode, Copilot and Droid speak."""
+"""OpenAI Chat Completions: the protocol of Qwen Code, OpenCode, Copilot and Droid."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _USAGE: dict[str, JSON] = {
 
 
 def streamed(turn: Turn, model: str) -> bytes:
-    """The answer piece by piece."""
+    """Return the answer in pieces."""
     head: dict[str, JSON] = {**_head(model), "object": "chat.completion.chunk"}
     chunks = ({**head, **chunk} for chunk in _chunks(turn))
     return as_stream(chunks, end=b"data: [DONE]\n\n")
 
 
 def whole(turn: Turn, model: str) -> dict[str, JSON]:
-    """The answer at once."""
+    """Return the answer as one object."""
     message: dict[str, JSON] = {"role": "assistant", "content": turn.text}
     if turn.calls:
         message["tool_calls"] = _calls(turn)

@@ -1,4 +1,4 @@
-"""Gemini's generateContent: what Gemini CLI speaks."""
+"""Gemini's generateContent: the protocol of Gemini CLI."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def streamed(turn: Turn, model: str) -> bytes:
-    """The answer in one piece of a stream."""
+    """Return the answer as one piece of a stream."""
     return as_stream([whole(turn, model)])
 
 
 def whole(turn: Turn, model: str) -> dict[str, JSON]:
-    """The answer at once."""
+    """Return the answer as one object."""
     text: list[JSON] = [{"text": turn.text}] if turn.text else []
     calls: list[JSON] = [
         {"functionCall": {"name": call.name, "args": call.args}} for call in turn.calls

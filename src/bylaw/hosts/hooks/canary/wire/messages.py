@@ -1,4 +1,4 @@
-"""Anthropic Messages: what Claude Code speaks."""
+"""Anthropic Messages: the protocol of Claude Code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def streamed(turn: Turn, model: str) -> bytes:
-    """The answer piece by piece."""
+    """Return the answer in pieces."""
     return as_stream(_events(turn, model), named=True)
 
 
@@ -50,7 +50,7 @@ def _begun(model: str) -> dict[str, JSON]:
 
 
 def _blocks(turn: Turn) -> Iterator[tuple[dict[str, JSON], dict[str, JSON]]]:
-    """Each block as it begins, and all that is added to it."""
+    """Yield the start of each block, and its content as one delta."""
     if turn.text:
         yield {"type": "text", "text": ""}, {"type": "text_delta", "text": turn.text}
     for call in turn.calls:

@@ -1,4 +1,4 @@
-"""OpenAI Responses: what Codex speaks."""
+"""OpenAI Responses: the protocol of Codex."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def streamed(turn: Turn, model: str) -> bytes:
-    """The answer, item by item; clients take an item when it is done."""
+    """Return the answer, item by item. Clients use an item when it is done."""
     numbered = ({**one, "sequence_number": n} for n, one in enumerate(_events(turn, model)))
     return as_stream(numbered, named=True)
 
