@@ -89,7 +89,7 @@ def test_gates_are_opened_and_closed_again(root):
     break_journal(root)
     code, said = gate(root)
     assert code == 2
-    assert "`bylaw doctor --release 10` opens gates for ten minutes" in said
+    assert "`bylaw doctor --release 10` releases failed gates for ten minutes" in said
 
     shown, code = on_terminal(root, "--release", "10")
     assert code == 0
@@ -183,7 +183,7 @@ def test_clients_that_are_not_there_are_not_tried(root):
     done = call(root, "doctor", "--canary")
     assert done.returncode == 1
     assert done.stderr == ""
-    assert "not installed: there is no `claude` on the search path" in done.stdout
+    assert "not installed: `claude` is not on the search path" in done.stdout
     assert "needs a server of its own" in done.stdout
     done = call(root, "doctor", "--canary", "codex", "--format", "json")
     assert done.returncode == 1

@@ -149,7 +149,7 @@ def test_of_too_many_texts_that_wait_the_newest_are_kept_and_the_person_is_told(
         "claude", Moment.PROMPT, Told(refused=True, reason="no"), notes, ["new"], agent="a1"
     )
 
-    assert told.for_person == ("1 text for the model dropped: too many wait",)
+    assert told.for_person == ("dropped 1 message for the model: too many are queued",)
     assert notes.waiting == [*(("", one) for one in many[1:]), ("a1", "new")]
 
 

@@ -277,7 +277,7 @@ def test_a_file_that_no_pattern_can_name_is_told_at_the_stop(session):
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "1 change of files with paths longer than any pattern: look yourself" in stopped.stderr
+    assert "1 file change not checked, path too long for any pattern: check" in stopped.stderr
     session.hear("UserPromptSubmit", prompt="go on")
     assert session.stop_here().exit_code == 0
 
@@ -336,7 +336,7 @@ def test_of_a_flood_the_rest_waits_for_the_next_look(session, monkeypatch):
         "created src/0.txt",
         "created src/1.txt",
     ]
-    assert "5 changes of files wait to be judged" in said[0].stdout
+    assert "5 file changes not checked yet" in said[0].stdout
     assert session.new(session.before) == ["created src/2.txt", "created src/3.txt"]
     session.write("src/0.txt", "y")
     assert session.new(session.after) == ["created src/4.txt", "created src/5.txt"]
@@ -353,7 +353,7 @@ def test_a_stop_that_would_leave_changes_unjudged_is_objected_to(session, monkey
     first, second = session.stop_here(), session.stop_here()
 
     assert first.exit_code == 2
-    assert "1 change of files still to be judged: stop again" in first.stderr
+    assert "1 file change not checked yet: stop again" in first.stderr
     assert "rule unjudged" in first.stderr
     assert second.exit_code == 0
     assert [one.path for one in session.files()] == [f"src/{one}.txt" for one in "1234"]
@@ -368,7 +368,7 @@ def test_what_is_too_much_to_keep_is_told_at_the_stop_until_a_person_speaks(sess
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "2 changes of files too many to be judged at all" in stopped.stderr
+    assert "2 file changes not checked because there were too many" in stopped.stderr
     session.hear("UserPromptSubmit", prompt="go on")
     assert session.stop_here().exit_code == 0
 
@@ -383,7 +383,7 @@ def test_a_stop_is_objected_to_when_there_was_too_much_from_the_beginning(sessio
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "more than 2 files are not as in HEAD: nobody can tell" in stopped.stderr
+    assert "more than 2 files are not as in HEAD: cannot determine" in stopped.stderr
 
 
 def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session, monkeypatch):
@@ -395,7 +395,7 @@ def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "more than 2 files are not as in HEAD: nobody can tell" in stopped.stderr
+    assert "more than 2 files are not as in HEAD: cannot determine" in stopped.stderr
     for number in (1, 2, 3):
         (session.root / f"{number}.txt").unlink()
     assert session.new(session.stop_here) == ["modified src/a.py"]
@@ -486,7 +486,7 @@ class TestRepositoriesInside:
 
         assert stopped.exit_code == 2
         assert "`p`: more than " in stopped.stderr
-        assert "files of which git tells nothing: look yourself" in stopped.stderr
+        assert "files that git does not report: check them yourself" in stopped.stderr
         session.hear("UserPromptSubmit", prompt="go on")
         assert session.stop_here().exit_code == 0
 
@@ -500,7 +500,7 @@ class TestRepositoriesInside:
 
         said = session.before()
 
-        assert "changes of them are not judged" in said.stdout
+        assert "their changes are not checked" in said.stdout
         assert session.stop_here().exit_code == 0
 
 

@@ -109,7 +109,7 @@ def test_a_payload_that_does_not_end(repository):
         os.close(writing)
 
     assert done.returncode == 2
-    assert b"the payload did not come to its end" in done.stdout
+    assert b"payload is incomplete" in done.stdout
 
 
 def test_a_child_that_takes_too_long(repository):
@@ -122,7 +122,7 @@ def test_a_child_that_takes_too_long(repository):
         )
 
     assert called.code == 2
-    assert "it took longer than 1 s" in called.own["permissionDecisionReason"]
+    assert "the decision took longer than 1 s" in called.own["permissionDecisionReason"]
 
 
 @pytest.mark.parametrize("words", [("claude", "Stop"), ("claude",)])
@@ -135,7 +135,7 @@ def test_a_stop_may_take_longer_also_where_the_payload_names_it(repository, word
         )
 
     assert called.code == 2
-    assert "it took longer than 3 s" in called.stderr
+    assert "the decision took longer than 3 s" in called.stderr
 
 
 def test_a_stop_that_goes_round_is_let_go_where_nothing_can_be_counted(tmp_path):
@@ -276,7 +276,7 @@ def test_a_folder_that_is_gone_opens_no_gate(tmp_path, host, resident):
         *("-c", GONE, "sh", *COMMAND, host, event), data=b"nope", command=["sh"]
     )
 
-    assert "bylaw failed, so nothing is let through" in str(called.answer)
+    assert "bylaw failed, so nothing is allowed" in str(called.answer)
     assert "Traceback" not in called.stderr
     assert called.code == (0 if host == "cursor" else 2)
 
@@ -311,7 +311,7 @@ sys.exit(main(sys.argv[1:]))
     called = repository.raw("claude", "PreToolUse", data=b"nope", command=command)
 
     assert called.code == 2
-    assert "the payload is not JSON" in called.own["permissionDecisionReason"]
+    assert "payload is not JSON" in called.own["permissionDecisionReason"]
 
 
 def test_each_cause_of_a_stop_that_fails_is_told(tmp_path):

@@ -66,7 +66,7 @@ def test_what_is_no_gate_is_told_of(repository, name):
     called = repository.raw("claude", "PostToolUse", data=BAD[name])
 
     assert (called.stdout, called.code) == (b"", 0)
-    assert "bylaw failed, and nothing was checked" in called.stderr
+    assert "bylaw failed, so nothing was checked" in called.stderr
     assert "Traceback" not in called.stderr
 
 
@@ -91,7 +91,7 @@ def test_a_payload_that_names_no_gate_is_told_of(repository, event):
     called = repository.raw("claude", data=repository.payload(event, cwd="/no/such/folder"))
 
     assert (called.stdout, called.code) == (b"", 0)
-    assert "bylaw failed, and nothing was checked" in called.stderr
+    assert "bylaw failed, so nothing was checked" in called.stderr
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_a_gate_that_the_payload_names_is_closed_in_its_own_words(repository, ho
     )
 
     assert by_payload == by_argument
-    assert "bylaw failed, so nothing is let through" in str(by_payload.answer)
+    assert "bylaw failed, so nothing is allowed" in str(by_payload.answer)
 
 
 def test_a_host_that_nobody_knows(repository):
     called = repository.raw("cloude", "PreToolUse", data=b"{}")
 
     assert (called.stdout, called.code) == (b"", 2)
-    assert "there is no client `cloude`; did you mean `claude`?" in called.stderr
+    assert "unknown client `cloude`; did you mean `claude`?" in called.stderr
     assert "known: claude, codex, qwen," in called.stderr
     assert "release" not in called.stderr  # nobody should open gates for a slip
 
@@ -124,7 +124,7 @@ def test_an_event_that_nobody_knows(repository):
     called = repository.call("Nonsense")
 
     assert (called.stdout, called.code) == (b"", 0)
-    assert "nothing is checked at `Nonsense`" in called.stderr
+    assert "unknown event `Nonsense`, nothing is checked" in called.stderr
 
 
 def test_an_event_that_is_passed_over_is_no_news(repository):

@@ -75,10 +75,10 @@ def test_an_argument_without_which_nobody_can_judge(one):
 @pytest.mark.parametrize(
     ("host", "tool", "args", "said"),
     [
-        ("claude", "Bash", {}, "the call of `Bash` has no command"),
-        ("claude", "Write", {"file_path": "", "content": "x"}, "the call of `Write` names no file"),
+        ("claude", "Bash", {}, "call of `Bash` has no command"),
+        ("claude", "Write", {"file_path": "", "content": "x"}, "call of `Write` names no file"),
         ("claude", "NotebookEdit", {"new_source": "x"}, "`notebook_path`"),
-        ("codex", "apply_patch", {"command": "no patch"}, "the call of `apply_patch` names no"),
+        ("codex", "apply_patch", {"command": "no patch"}, "call of `apply_patch` names no"),
         ("cursor", "EditNotebook", {"cell": 1}, "`target_notebook`"),
     ],
 )

@@ -276,11 +276,11 @@ def test_a_gate_is_closed_and_all_else_told_of(tmp_path, host, event, payload):
     rounds = payload.get("loop_count")
     goes_round = payload.get("stop_hook_active") is True or (type(rounds) is int and rounds > 0)
     if event in CLOSED_WORDS[host] and not goes_round:
-        assert "bylaw failed, so nothing is let through" in called.stderr
+        assert "bylaw failed, so nothing is allowed" in called.stderr
         shown = closed(host, event, called.stderr.removesuffix("\n"))
         assert (called.stdout.decode(), called.stderr, called.code) == shown
     else:
-        assert called.stderr.startswith("bylaw failed, and nothing was checked: ")
+        assert called.stderr.startswith("bylaw failed, so nothing was checked: ")
         assert called.code == 0
         said = called.stdout.decode()
         assert said == SILENCE.get(host, "") or called.answer.keys() == {"systemMessage"}

@@ -1,1 +1,1 @@
-"""Coding agents: their hooks in, events of ours; our decisions, answers in their own words."""
+"""Hooks of coding agents: from the payload that a client sends to the reply that it receives."""

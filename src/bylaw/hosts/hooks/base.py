@@ -1,8 +1,8 @@
-"""What goes in and out of an adapter: a client's event as `Heard`, what it is told, the output.
+"""Types that the hook code and all clients share: hook event, tool call, hook reply, output.
 
-    payload → read → Heard → (events, decisions) → Told → answer → Output
+    payload → read → `Heard` → (events, decisions) → `Told` → answer → `Output`
 
-An adapter is two pure functions, `read` and `answer`, and what must be known of its client besides.
+An adapter is two pure functions, `read` and `answer`, with the static data of its client.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ STOPS = (Moment.STOP, Moment.SUBAGENT_STOP)
 
 
 class PayloadError(BylawError):
-    """What came in is not what the client sends."""
+    """The payload does not have the form in which the client sends it."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """A tool call: `tool` as the client names it, `also` as we do.
+    """A tool call: `tool` is the client's name of the tool, `also` are Bylaw's names.
 
-    The files that it names stand in `args` as `paths`, beside what the client sent. `status` is
-    None before it ran.
+    `args` is what the client sent. For file tools it also has `paths`: the files that the call
+    names. `status` is None before the call ran.
     """
 
     tool: str
@@ -48,18 +48,21 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """One event of a client.
+    """One hook event of a client.
 
-    `name` is what the client calls it, `session` its own id, `agent` a subagent's. `parent` is the
-    session that has started this one, if the client says so. `cwd` is where the agent is:
-    an adapter leaves it empty if the payload does not say, `handling` does not. `project` is the
-    folder that it was started for, empty if the payload does not say.
-    `text` is the prompt, or what the agent said last, None if the client does not say; then it
-    stands in the file `transcript`. `grows` says that the text is all that was said since the
-    prompt; `old_text` is the part of it that was cut off, as it is not new. `again` says that the
-    agent goes on because a stop was blocked.
-    `unknown` are fields that we do not know; `passed_over` says that we know the event, and that
-    nothing is judged there with intent.
+    `name` is the client's name of the event, `session` the client's session id, `agent` the id of a
+    subagent. `parent` is the session that started this one, if the client reports it. `cwd` is the
+    working folder of the agent; an adapter leaves it empty if the payload has none, and
+    `heard_from` fills it in. `project` is the folder that the client was started for; empty if the
+    payload has none.
+
+    `text` is the prompt, or the last text of the agent. It is None if the client does not send it;
+    then the text is in the file `transcript`. `grows` means that `text` is everything said since
+    the prompt; `old_text` is the part that was cut off because it is not new. `again` means that
+    the agent continues because a stop was blocked.
+
+    `unknown` lists fields that Bylaw does not know. `passed_over` means that Bylaw knows the event
+    and deliberately checks nothing there.
     """
 
     name: str
@@ -81,7 +84,7 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """What a client is to be told: `reason` is never empty where it is refused or asked."""
+    """The content of a hook reply. `reason` is not empty if `refused` or `asked` is true."""
 
     refused: bool = False
     asked: bool = False
@@ -91,7 +94,7 @@ class Told(Struct, frozen=True, kw_only=True):
 
 
 class Output(Struct, frozen=True):
-    """What our process prints and how it ends."""
+    """What the hook process prints, and its exit code."""
 
     stdout: str = ""
     stderr: str = ""
@@ -99,10 +102,11 @@ class Output(Struct, frozen=True):
 
 
 class Adapter(Struct, frozen=True, kw_only=True):
-    """One client: `moments` are the events that we install for, `sorts` its tools, by their names.
+    """One client: `moments` are the events to install hooks for, `sorts` the kinds of its tools.
 
-    `project_variable` is set by the client for its hooks, to the folder that it was started for.
-    `own_sessions` says that subagents have sessions of their own, whose start names the other one.
+    `project_variable` is the variable that the client sets for its hooks to the folder that it was
+    started for. `own_sessions` means that subagents have their own sessions, and that the start of
+    such a session names the session that started it.
     """
 
     name: str

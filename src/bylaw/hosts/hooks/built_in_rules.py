@@ -1,4 +1,4 @@
-"""The book of the rules that hooks bring themselves, loaded like any other so that it is stored."""
+"""The book of Bylaw's own hook rules, loaded like any other so that the journal stores it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def built_in_book(root: str) -> LoadedBook:
-    """The one book of the language `hooks`."""
+    """Load the only book of the language `hooks`."""
     found = Found(BUILT_IN, "", HOOKS, Why.GIVEN, BUILT_IN, "")
     library = load_read(Search(root, (found,)), [RuleText(found, SourceFile(BUILT_IN, ""))])
     return library.books[0]

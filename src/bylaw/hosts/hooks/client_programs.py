@@ -1,6 +1,6 @@
-"""Clients → their programs on the search path, what those see, and the versions that they say.
+"""Find the programs of clients on the search path, and ask them for their versions.
 
-They are asked with a home that goes away: some write files whatever they are asked.
+They run with a temporary home folder, because some write files for every command.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ class NoProgramError(BylawError):
 
 
 class Program(Struct, frozen=True):
-    """Where a program lies, and its version; empty if it does not say one."""
+    """The path and the version of a program. The version is empty if it prints none."""
 
     path: str
     version: str
 
 
 def program_named(name: str) -> str:
-    """The absolute path of a program; NoProgramError if it is not there."""
+    """Return the absolute path of a program. Raises NoProgramError if it is not found."""
     found = which(name)
     if not found:
-        raise NoProgramError(f"there is no `{name}` on the search path")
+        raise NoProgramError(f"`{name}` is not on the search path")
     return str(Path(found).absolute())
 
 
 def programs_of(clients: Iterable[Client]) -> dict[str, Program]:
-    """The programs of installed clients by host, and `node` if one of them needs it."""
+    """Return the programs of installed clients by host, and `node` if one of them needs it."""
     paths = {one: path for one in clients if (path := _first(one.programs))}
     found = {one.host: path for one, path in paths.items()}
     node = _first((NODE,)) if any(one.node for one in paths) else ""
@@ -59,7 +59,7 @@ def programs_of(clients: Iterable[Client]) -> dict[str, Program]:
 
 
 def major(version: str) -> int:
-    """The first number of a version; 0 if there is none."""
+    """Return the first number of a version; 0 if it is empty."""
     return int(version.partition(".")[0]) if version else 0
 
 
@@ -68,7 +68,7 @@ def _first(names: tuple[str, ...]) -> str:
 
 
 def _with_versions(paths: Mapping[str, str]) -> dict[str, Program]:
-    """All are asked at once: each takes a second or two."""
+    """Run all programs at once: each takes a second or two."""
     until = time.monotonic() + _PATIENCE_S
     with TemporaryDirectory(prefix="bylaw-doctor-", ignore_cleanup_errors=True) as home:
         asked = {name: _asked(path, home) for name, path in paths.items()}
@@ -100,21 +100,24 @@ def _said(process: Process | None, until: float) -> str:
 
 
 def environment_for(program: str, home: str) -> dict[str, str]:
-    """What a client sees; its own folder and node's come first: some are scripts for node."""
+    """Return the variables of a client. `PATH` starts with its folder and node's.
+
+    Some clients are scripts for node.
+    """
     node = which("node")
-    folders = [os.path.dirname(one) for one in (program, node) if one]  # noqa: PTH120 - a PATH
+    folders = [os.path.dirname(one) for one in (program, node) if one]  # noqa: PTH120 - for `PATH`
     return {
         "HOME": home,
         "PATH": ":".join([*folders, PATH]),
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "TERM": "dumb",
-        SWITCH: OFF,  # nothing of this place is needed any more when it is gone
+        SWITCH: OFF,  # no resident: it would outlive this home folder
     }
 
 
 def followed(process: Process, deadline: float) -> tuple[bytes, int | None]:
-    """What it prints until it ends; what it started may hold its output open longer."""
+    """Read the output until the process exits. What it started may keep the output open longer."""
     kept = b""
     while time.monotonic() < deadline:
         try:

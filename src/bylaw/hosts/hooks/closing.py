@@ -1,16 +1,16 @@
-"""How a gate is closed in each client's own words, without asking anybody.
+"""Fail-closed answers: how to deny or block in each client's format without any other module.
 
-When Bylaw itself fails, clients would let everything pass. So the front end, which imports next to
-nothing, knows these words by heart. Tests compare them with what the adapters say.
+If Bylaw itself fails, clients would allow everything. So the entry point, which imports almost
+nothing, has these answers as constants. Tests compare them with what the adapters answer.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REFUSED = 2  # the exit code that every client takes for a refusal
+REFUSED = 2  # the exit code that every client accepts as a denial
 TOOL = '{"hookSpecificOutput":{"hookEventName":"%s","permissionDecision":"deny","permissionDecisionReason":%s}}'  # noqa: E501 - as it is printed
 BLOCK = '{"decision":"block","reason":%s}'
 _CLAUDE = {
@@ -25,7 +25,7 @@ _CURSOR = '{"permission":"deny","user_message":%s,"agent_message":%s}'
 _CURSOR_PROMPT = '{"continue":false,"user_message":%s}'
 _CURSOR_STOP = '{"followup_message":%s}'
 
-# Client → event that is a gate → what is printed; `%s` is the event (TOOL only), then the reason.
+# Client → gate event → what is printed; `%s` is the event (TOOL only), then the reason.
 CLOSED_WORDS: Mapping[str, Mapping[str, str]] = {
     "claude": _CLAUDE,
     "codex": _CLAUDE,
@@ -52,15 +52,15 @@ CLOSED_WORDS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("stop", "Stop", "subagentStop", "SubagentStop"), _CURSOR_STOP),
     },
 }
-# Where a client takes an exit code for more than a refusal, it is 0: the words decide.
+# These clients ignore the printed answer if the exit code is not 0.
 BY_WORDS_ALONE = frozenset({"cursor"})
-# What is printed where there is nothing to say.
+# What is printed if there is nothing to report.
 SILENCE = {"cursor": "{}\n", "opencode": "{}\n"}
 
-# Clients that show such a message to the person, whatever else happens.
+# Clients that show a `systemMessage` to the person at any event.
 _WARNS = frozenset({"claude", "codex", "qwen", "droid", "gemini"})
 
-# Seconds after which the front end gives up; the client is told to wait longer than that.
+# Seconds after which the entry point gives up. The installed hooks let the client wait longer.
 PATIENCE_S = 45.0
 STOP_PATIENCE_S = 585.0
 END_PATIENCE_S = 2.5
@@ -73,8 +73,8 @@ STOP_NAMES = frozenset(
 ENDS = frozenset({"SessionEnd", "sessionEnd"})
 
 
-# Clients that load what is installed for Claude Code, by a variable that they set for hooks; the
-# same stands in `install/clients.py`, which is heavy here.
+# Clients that also run the hooks of Claude Code, each with a variable that it sets for hooks.
+# `install/clients.py` has the same table, but is too slow to import here.
 GUESTS = (("COPILOT_CLI", "copilot"), ("CURSOR_VERSION", "cursor"))
 _HOST = "CLAUDECODE"
 _ESCAPES = {
@@ -89,11 +89,11 @@ _ESCAPES = {
 
 
 def client_behind(host: str, variables: Mapping[str, str]) -> str:
-    """Who really calls a hook that is installed for `host`.
+    """Return the client that really runs a hook that was installed for `host`.
 
-    Copilot CLI and Cursor also start the hooks of Claude Code, with payloads of their own. Where
-    one client was started by another, both variables are there; then it stays Claude Code, whose
-    refusal holds in all of them.
+    Copilot CLI and Cursor also run the hooks of Claude Code, with their own payloads. If one client
+    started another, the variables of both are set. Then the client is Claude Code, because all of
+    them obey its denial.
     """
     if host != "claude" or variables.get(_HOST):
         return host
@@ -101,19 +101,19 @@ def client_behind(host: str, variables: Mapping[str, str]) -> str:
 
 
 def patience_s(event: str) -> float:
-    """How long an event may take."""
+    """Return how many seconds an event may take."""
     if event in STOP_NAMES:
         return STOP_PATIENCE_S
     return END_PATIENCE_S if event in ENDS else PATIENCE_S
 
 
 def is_gate(host: str, event: str) -> bool:
-    """Whether something can be held up; what nobody knows may be a gate."""
+    """Return whether an event is a gate. True if it has no name or the client is unknown."""
     return not event or host not in CLOSED_WORDS or event in CLOSED_WORDS[host]
 
 
 def closed(host: str, event: str, reason: str) -> tuple[str, str, int]:
-    """What is printed on both outputs, and the exit code, to close a gate."""
+    """Return standard output, standard error and the exit code that deny or block at a gate."""
     form = CLOSED_WORDS.get(host, {}).get(event)
     if form is None:
         return "", reason + "\n", REFUSED
@@ -123,12 +123,12 @@ def closed(host: str, event: str, reason: str) -> tuple[str, str, int]:
 
 
 def warned(host: str, words: str) -> str:
-    """What is printed so that the person reads it; empty if the client has no such words."""
+    """Return what is printed to show a text to the person; empty if the client shows none."""
     return f'{{"systemMessage":{quoted(words)}}}\n' if host in _WARNS else ""
 
 
 def quoted(text: str) -> str:
-    """A text as JSON; `json` is heavy here."""
+    """Encode a text as JSON. The module `json` is too slow to import here."""
     safe = text.encode("utf-8", "replace").decode()
     return '"' + "".join(_ESCAPES.get(one) or _visible(one) for one in safe) + '"'
 

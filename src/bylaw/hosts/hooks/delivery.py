@@ -1,8 +1,9 @@
-"""What rules say → what this hook of this client can carry; other texts for the model wait.
+"""Fit the result of a decision into one hook reply. Queue messages for the model that do not fit.
 
-A warning is for the person, or for the model where the client shows nothing to the person. A
-refusal that the client does not take is told to both. Only a call can wait for a person: elsewhere
-a question is a refusal. A text is for the agent whose event led to it, and waits for that one.
+A warning is for the person, or for the model if the client shows nothing to the person. If the
+client does not obey a denial of this event, both receive the reason. Only a call can wait for a
+person: elsewhere, ask becomes a denial. A message is for the agent whose event caused it, and is
+queued for that agent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def delivered(
     heard: Heard, told: Told, host: HookHost, abilities: ClientAbilities, notes: SessionNotes
 ) -> Told:
-    """What is told now."""
+    """Return what the client receives now."""
     asked = told.asked and heard.moment is Moment.BEFORE_TOOL
     objects = told.refused or (told.asked and not asked)
     refused = objects and heard.moment in abilities.denies
@@ -37,7 +38,7 @@ def delivered(
         for_person.append(told.reason)
     if heard.moment not in abilities.for_person:
         for_model += (text for text in for_person if text not in for_model)
-        # After a stop there may be no model to tell any more: then it stands in the client's log.
+        # After a stop the model may not run again, so these texts go to the client's log, too.
         host.logged += for_person if heard.moment in STOPS else ()
         for_person = []
     decided = Told(refused=refused, asked=asked, reason=told.reason)
@@ -52,15 +53,17 @@ def _carried(
     abilities: ClientAbilities,
     notes: SessionNotes,
 ) -> Told:
-    """With the texts that this answer has room for; those for the model wait if it has none."""
+    """Add the messages that this reply can carry, and queue the others for the model."""
     if decided.refused and heard.moment in STOPS:
-        # What blocks a stop is the only text that reaches the model there.
+        # At a stop, only the reason for the block reaches the model.
         reason = "\n\n".join([decided.reason, *for_model])
         return replace(decided, reason=reason, for_person=tuple(for_person))
     if decided.refused or heard.moment not in abilities.for_model:
-        # A subagent that stops has no next hook: the main agent is told in its place.
+        # A subagent that stops has no later hook, so its messages go to the main agent.
         agent = "" if heard.moment is Moment.SUBAGENT_STOP else heard.agent
         if dropped := notes.keep_for_later(agent, for_model):
-            for_person.append(f"{number_of(dropped, 'text')} for the model dropped: too many wait")
+            for_person.append(
+                f"dropped {number_of(dropped, 'message')} for the model: too many are queued"
+            )
         for_model = []
     return replace(decided, for_model=tuple(for_model), for_person=tuple(for_person))

@@ -1,9 +1,9 @@
-"""A root and a client → its rules in force, and what they say to one event of the client.
+"""Decide one hook event of a client under the rules of a root.
 
-    Heard → events, each submitted → verdicts, texts → Told → what this client takes now
+    `Heard` → events, each submitted → verdicts and texts → `Told` → what the client can receive
 
-A stage that is refused ends the row of events: see `events`. Of subagents that are left alone only
-calls that touch what is protected are judged.
+If an event is denied, the events after it are not submitted: see `events`. If subagents are exempt
+(`[hooks] subagents = false`), only their calls that touch protected files are decided.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """The rules of a root at work for one client; LoadError if the set is refused."""
+    """The active rules of a root for one client. Raises LoadError if they do not load."""
 
     def __init__(self, root: str, host: str, stack: ExitStack) -> None:
         self._root = root
@@ -98,7 +98,7 @@ class Desk:
         self._approvals = ApprovalCalls(root, bus) if watches else None
 
     def hear(self, heard: Heard, session: str) -> Told:
-        """Submit what an event of the client means; what the client is to be told."""
+        """Submit the events that a hook event leads to. Return the reply for the client."""
         is_stop = heard.moment in STOPS
         with one_stop_at_a_time(self._root, session) if is_stop else nullcontext():
             before = read_notes(self._root, session)
@@ -109,21 +109,22 @@ class Desk:
             heard = only_new(heard, own)
             told = self._judged(heard, session, _blocks_before(heard, own), earlier.texts)
             now = self._told_now(heard, session, told, earlier)
-            self._protected.note_as_seen(session)  # last: whatever fails before, it is told again
+            # Last: if anything above fails, the next hook reports the changes again.
+            self._protected.note_as_seen(session)
             return now
 
     def _tell_watchers(self, heard: Heard, session: str) -> None:
-        """Tell those who watch, whatever rules will say."""
+        """Update the watch on protected files and approvals, independent of what rules decide."""
         if heard.moment is Moment.PROMPT and heard.text and not heard.agent:
-            self._protected.changed(session)  # by the person who speaks, so nobody is told
+            self._protected.changed(session)  # the person made these changes: do not report them
             self._protected.note_as_seen(session)
         if self._approvals:
-            # Also of a call that is refused later: what fails in between may let it run.
+            # Even if the call is denied later: a failure in between may let it run.
             self._for_person_once += self._approvals.hear(heard, session)
 
     def _told_now(self, heard: Heard, session: str, told: Told, earlier: Said) -> Told:
-        """What of the judgement the client is told now; the rest stands in the notes."""
-        # Read anew: hooks of one session run side by side, and others may have changed them.
+        """Return what the client can receive now. Keep the rest in the notes."""
+        # Read the notes again: hooks of one session run in parallel and may have changed them.
         with changing_notes(self._root, session) as notes:
             now = self._fitted(heard, told, notes)
             if earlier.end:
@@ -153,7 +154,7 @@ class Desk:
         return self._host.logged
 
     def _watched(self, root: str, rules: RuleSet, configuration: Configuration) -> Disk | None:
-        """The files of the root, if a rule is about their changes."""
+        """Return the files of the root if a rule is about file changes, else None."""
         if not any(Kind.FILE in rule.on.kinds and not rule.free for rule in rules.rules()):
             return None
         from bylaw.hosts.hooks.disk import Disk  # noqa: PLC0415 - few roots have such rules
@@ -162,14 +163,17 @@ class Desk:
         return Disk(root, host, rules, configuration, law, self._for_person_once.append)
 
     def _takes_refusals(self, heard: Heard) -> bool:
-        """Whether the client obeys one at this moment; of a stop, some are only told later."""
+        """Return whether the client obeys a denial here. Some report a stop only afterwards."""
         return heard.moment in self._abilities.denies
 
     def _leaves_alone(self, heard: Heard) -> bool:
         return bool(heard.agent) and not self.settings.hooks.subagents
 
     def _judge_files(self, heard: Heard, session: str) -> None:
-        """What was done to files stands before what was done with them, and nothing undoes it."""
+        """Decide file changes before the event.
+
+        They happened already, and no denial undoes them.
+        """
         for event in self._disk.events(heard, session) if self._disk else ():
             answer = self._submit(self._stamped(event, session, heard))
             against = objections(answer.deciding.reasons)
@@ -197,14 +201,14 @@ class Desk:
         return Told()
 
     def _refusal(self, answer: Answer) -> Told:
-        reason = objections(answer.deciding.reasons) or "a rule refuses it"
+        reason = objections(answer.deciding.reasons) or "a rule denies this"
         asks = answer.verdict is Verdict.ASK
         if asks and self._abilities.ask is Ask.PERSON:
             return Told(asked=True, reason=reason)
         return Told(refused=True, reason=f"{reason}\n{ASKED}" if asks else reason)
 
     def _stopped(self, event: AgentStop, withheld: str, blocks: BlocksBefore, heard: Heard) -> Told:
-        """A stop goes through, is blocked, or is let through with a warning to the person."""
+        """Decide a stop: allow it, block it, or release it with a warning to the person."""
         unjudged = self._disk.unjudged if self._disk else ""
         facts = replace(event.facts, withheld=withheld, unjudged=unjudged)
         answer = self._submit(replace(event, facts=facts))
@@ -221,13 +225,13 @@ class Desk:
         texts = demands(stop.decision, prompts, self._policies, self._rules)
         reason = "\n\n".join([*(shown(one.text) for one in texts), places(stop.decision.reasons)])
         if self._takes_refusals(heard):
-            # The agent goes on, so a turn begins; notices for it wait until the client has a place.
+            # The agent continues, so a turn starts. Its notices wait until they can be delivered.
             self._submit(self._stamped(TurnStart(), event.session, heard))
         return Told(refused=True, reason=reason)
 
     def _submit(self, event: Event) -> Answer:
         (answer,) = self._loop.take([event])
-        if answer.problem:  # no rule has said so: it is a failure like any other
+        if answer.problem:  # not a decision of a rule, but a failure
             raise BylawError(answer.problem)
         reasons = answer.deciding.reasons
         self._host.for_person += warnings(reasons)
@@ -241,7 +245,7 @@ class Desk:
         return with_model_facts(self._switches.stamp(named), self.settings.model)
 
     def _guarded(self, event: Event, heard: Heard, session: str) -> Event:
-        """With the protected files that a call would change, and that were changed."""
+        """Add the protected files that a call would change, and those that were changed."""
         call = heard.call
         if not isinstance(event, ToolBefore | ToolAfter | AgentStop):
             return event
@@ -254,12 +258,12 @@ class Desk:
             event = replace(event, facts=replace(event.facts, protected=found, waits=waits))
         if self._leaves_alone(heard) and not isinstance(event, ToolAfter):
             self._protected.look_first(session)
-            return event  # whoever comes next is told of changes
+            return event  # the next event that is not exempt reports the changes
         return replace(event, facts=replace(event.facts, changed=self._protected.changed(session)))
 
 
 def _unheard_of(library: Library, host: str) -> Iterator[str]:
-    """Of files that do not load, and whose stand-in no event of the client reaches, why."""
+    """Yield why rule files did not load, if no event of the client reaches their stand-in rules."""
     for book in library.governing:
         for rule in book.stand_ins.values():
             said = rule.judgement.reason if rule.judgement else None
@@ -277,6 +281,9 @@ def _touches_protected(event: Event) -> bool:
 
 
 def _blocks_before(heard: Heard, own: AgentNotes) -> BlocksBefore:
-    """Of an agent; a client may tell of a block of which nothing was noted here."""
+    """Return the blocks of an agent so far.
+
+    The client may report a block that the notes do not have.
+    """
     is_of_another = heard.again and not own.in_a_row
     return BlocksBefore(own.in_a_row, max(own.of_others, int(is_of_another)))

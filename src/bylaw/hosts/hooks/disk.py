@@ -1,14 +1,14 @@
-"""What changed on disk since a session last looked → `file` events, whoever changed it.
+"""File changes since a session's last check → `file` events.
 
-A shell can do anything, and so can a tool that nobody knows. So git is asked what differs: after
-every call that may change files, at a prompt and at a stop. Of what git does not tell,
-`TreeComparer` finds some; files that are ignored as ever count where a tool names them. Where no
-rule is about changes of files nobody looks, and git is not started.
+A shell can change anything, and so can an unknown tool. So Bylaw asks git what differs: after every
+call that may change files, at a prompt and at a stop. `TreeComparer` also finds some changes that
+git does not report. Files that were always ignored are checked only if a tool names them. If no
+rule is about file changes, nothing is checked and git is not started.
 
-Of very many changes the first are judged and the others wait for the next look; a stop that would
-leave some behind is objected to.
+If there are very many changes, the first ones are decided and the others wait for the next check. A
+stop that would leave changes undecided is denied.
 
-These events are judged and recorded; what rules want done about them does the watcher of the bus.
+These events are decided and recorded; the watcher of the bus carries out the actions of the rules.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from bylaw.runtime.settings.tables import LawSettings
 
 MAX_KEPT_BYTES = 64 << 20
-MAX_NAMED = 1_000  # files that git passes over
-LOOK_PATIENCE_S = 30  # git may take a while in a large work tree
-# Events of one look: all of them are recorded before the client is answered, and at a stop it waits
+MAX_NAMED = 1_000  # files that tools named
+LOOK_PATIENCE_S = 30  # git can be slow in a large work tree
+# Events of one check. All are recorded before the client gets its answer; at a stop it waits
 # longer.
 MAX_EVENTS = 500
 MAX_AT_STOP = 5_000
 MAX_WAITING = 100_000
 
-# Only these have a name of their own among the hints (LD-014).
+# Only these clients have an actor hint of their own (LD-014).
 _ACTORS = {CLAUDE: ActorHint.CLAUDE, CURSOR: ActorHint.CURSOR}
 _AT_WORK = frozenset({Moment.AFTER_TOOL, Moment.STOP, Moment.SUBAGENT_STOP})
 _NEVER = frozenset({Moment.SESSION_END, Moment.OTHER})
@@ -71,7 +71,7 @@ _CHANGES = {
 class Disk:
     """The files of a root, as the sessions of one client see them.
 
-    `note` is told what a person should know.
+    `note` receives messages for the person.
     """
 
     def __init__(
@@ -87,29 +87,29 @@ class Disk:
         self._top = real_path(root)
         self._actor = _ACTORS.get(host, ActorHint.UNKNOWN)
         self._rules = rules
-        # As the watcher does: that nobody trusts the roots is found when something would start.
+        # As in the watcher: whether the roots are trusted is checked when a command would start.
         self._roots = configuration.settings.command.roots
         self._law = law
         self._note = note
         self._excluded = (law.bus, LOCKS, STATE)
         self._beginnings = frozenset(_beginnings(rules))
-        self._blind = ""  # why git could tell before, and cannot now
+        self._blind = ""  # why git cannot report changes any more
         self._left: DiskMemory | None = None
-        # At this look: changes of files that no pattern can name, places that hold too many files.
+        # In this check: changed files that no pattern can match, places with too many files.
         self._unmatchable = 0
         self._overfull: list[str] = []
 
     @property
     def unjudged(self) -> str:
-        """Why the last look did not judge every change, empty if it did."""
+        """Why the last check did not decide every change; empty if it did."""
         return "; ".join(filter(None, (self._blind, self._left.unjudged if self._left else "")))
 
     def events(self, heard: Heard, session: str) -> Iterator[File]:
-        """What happened since the last look; who takes all of it is not told again."""
+        """Yield what changed since the last check. Take all of it, or it is yielded again."""
         if heard.moment in _NEVER or (heard.call and not may_change_files(heard.call)):
             return
         name = notes_file("hook-disk", session)
-        # What one call changed must not be told by two that end at the same time.
+        # Of two calls that end at the same time, only one may report a change.
         with state_folder(self._root) as folder, folder.locked(name, LOOK_PATIENCE_S):
             before = read_memory(folder.read(name, MAX_KEPT_BYTES))
             memory, changes = self._compared(heard, before)
@@ -121,9 +121,9 @@ class Disk:
                 folder.write(name, msgspec.json.encode(now), lasting=False)
 
     def _leaving(self, memory: DiskMemory, left: list[File], heard: Heard) -> DiskMemory:
-        """With what is still to be judged."""
+        """Return the memory with the changes that are still to be decided."""
         if left:
-            self._note(f"{number_of(len(left), 'change')} of files wait to be judged")
+            self._note(f"{number_of(len(left), 'file change')} not checked yet")
         if heard.moment is Moment.PROMPT and heard.text:
             memory = msgspec.structs.replace(memory, lost=0, unmatchable=0, overfull=[])
         waiting = [
@@ -144,7 +144,7 @@ class Disk:
         if heard.moment is Moment.BEFORE_TOOL and before is not None:
             return self._with_named(before, named), []
         kept = before or DiskMemory()
-        # If nobody looked before the agent began, what differs from HEAD counts as its work.
+        # Without a check before the agent started, all differences from HEAD count as its work.
         begins = before is None and heard.moment not in _AT_WORK
         tree, by_git, known = self._by_git(kept.tree, begins=begins)
         others = [path for path in dict.fromkeys([*kept.by_tools, *named]) if path not in known]
@@ -158,16 +158,19 @@ class Disk:
     def _by_git(
         self, earlier: TreeMemory | None, *, begins: bool
     ) -> tuple[TreeMemory | None, list[Changed], set[str]]:
-        """What is now, what happened, and all files that git has told of; nothing if it cannot."""
+        """Return the state now, the changes, and all files that git reported.
+
+        No changes if git fails.
+        """
         try:
             comparer = TreeComparer(self._root, self._matters)
             then = earlier or (None if begins else TreeMemory(comparer.commit))
             now, changes = comparer.since(then)
         except BylawError as problem:
-            self._note(f"{problem}: changes of files are judged only where a tool names them")
-            # Without a repository there is nothing to compare with, and a person was told so.
+            self._note(f"{problem}: only files that a tool names are checked for changes")
+            # Without a repository there is nothing to compare with; the note above says so.
             if earlier is not None or isinstance(problem, TooDirtyError):
-                self._blind = f"{problem}: nobody can tell which files changed since"
+                self._blind = f"{problem}: cannot determine what changed since the last check"
             return earlier, [], set()
         self._tell_skipped(now, then)
         below = fact_path(name_from(comparer.repository.root, self._top))
@@ -186,14 +189,14 @@ class Disk:
         return now, inside_root, known.union(*((one.path, one.old_path) for one in inside_root))
 
     def _tell_skipped(self, now: TreeMemory, then: TreeMemory | None) -> None:
-        """Whatever was too much before the agent began is none of its doing."""
+        """Report places with too many files. Those of the first check do not block a stop."""
         new = [one for one in now.skipped if then is None or one not in then.skipped]
         for one in new:
-            self._note(f"{too_many_at(one)}: changes of them are not judged")
+            self._note(f"{too_many_at(one)}: their changes are not checked")
         self._overfull = [] if then is None else new
 
     def _matters(self, path: str) -> bool:
-        """Whether a rule may be about the file at a path, or about files below it."""
+        """Return whether a rule may be about the file at a path, or about files below it."""
         inside = f"{path}/"
         found = any(inside.startswith(one) or one.startswith(inside) for one in self._beginnings)
         return found and not self._is_ours(path)
@@ -202,28 +205,28 @@ class Disk:
         digests = FileDigests(self._root)
         for path in paths:
             now = digests.of(file_path(path))
-            # Of a file that nobody looked at before, one has to believe the tool.
+            # If the file was not checked before, assume that the tool changed it.
             then = kept.by_tools.get(path, "?" if heard.moment is Moment.AFTER_TOOL else now)
             if now != then:
                 change = Change.MODIFIED if now and then else Change.CREATED
                 yield Changed(change if now else Change.DELETED, path)
 
     def _with_named(self, kept: DiskMemory, paths: list[str]) -> DiskMemory:
-        """With the files as they are now; what was noted before stands until the next look."""
+        """Add the current digests of files. Earlier digests stay until the next check."""
         digests = FileDigests(self._root)
         new = [path for path in dict.fromkeys(paths) if path not in kept.by_tools][-MAX_NAMED:]
         named = {**kept.by_tools, **{path: digests.of(file_path(path)) for path in new}}
         return msgspec.structs.replace(kept, by_tools=dict(list(named.items())[-MAX_NAMED:]))
 
     def _named(self, heard: Heard) -> Iterator[str]:
-        """The files below the root that a file tool names."""
+        """Yield the files below the root that a file tool names."""
         for path in named_paths(heard.call) if heard.call else ():
             inside = path_below(self._top, path, heard.cwd)
             if inside:
                 yield fact_path(inside)
 
     def _events_for_rules(self, changes: list[Changed]) -> list[File]:
-        """The events that concern a rule."""
+        """Return the events that a rule is about, and those of files outside of the root."""
         facts = self._facts() if changes else LawFacts()
         each = dict.fromkeys(changes)
         events = [self._event(one, facts) for one in each if not self._is_ours(one.path)]
@@ -250,7 +253,7 @@ class Disk:
         )
 
     def _is_ours(self, path: str) -> bool:
-        """LD-A33: nobody's work."""
+        """Return whether a path belongs to Bylaw, so that no rule is about it (LD-A33)."""
         return any(lies_in(path, folder) for folder in self._excluded)
 
     def _concerns_a_rule(self, event: File) -> bool:
@@ -259,7 +262,7 @@ class Disk:
 
 
 def _beginnings(rules: RuleSet) -> Iterator[str]:
-    """What the paths begin with that rules on files are about: the empty text where any will do."""
+    """Yield how the paths of file rules begin. The empty text means that any path is possible."""
     for rule in rules.rules():
         if Kind.FILE in rule.on.kinds and not rule.free:
             yield from (_WILDCARD.split(one, maxsplit=1)[0] for one in rule.filter.paths or ("",))
@@ -270,12 +273,12 @@ def _is_unmatchable(event: File) -> bool:
 
 
 def _from_folder(folder: str, path: str) -> str:
-    """A path of the work tree as one of a folder in it; the empty text if it lies elsewhere."""
+    """Return a path of the work tree relative to a folder in it; empty if it is outside of it."""
     return name_from(folder, path) if folder else path
 
 
 def _at_home(changed: Changed) -> Iterator[Changed]:
-    """A file that was moved over the edge of the root came or went."""
+    """Yield a change as the root sees it: moving a file in creates it, moving it out deletes it."""
     if changed.path and changed.change is Change.RENAMED and not changed.old_path:
         yield Changed(Change.CREATED, changed.path)
     elif changed.path:

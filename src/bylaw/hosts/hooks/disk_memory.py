@@ -1,4 +1,4 @@
-"""What a session last saw of the files of its root, kept from one hook to the next."""
+"""The state of a root's files at a session's last check, kept from one hook to the next."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bylaw.model.fact_paths import shown_path
 from bylaw.model.vocabulary import ActorHint, Change
 from bylaw.tools.printers.wording import number_of
 
-MAX_TOLD = 5  # places
+MAX_TOLD = 5  # places in a message
 
 
 class Changed(NamedTuple):
-    """What happened to a file, and who may have done it; paths are those from the root."""
+    """What happened to a file, and who may have done it. Paths are relative to the root."""
 
     change: Change
     path: str
@@ -26,12 +26,12 @@ class Changed(NamedTuple):
 
 
 class DiskMemory(Struct, frozen=True, omit_defaults=True):
-    """The last look: `tree` is what git saw, `by_tools` the digests of files that tools named.
+    """The last check: `tree` is what git reported, `by_tools` digests of files that tools named.
 
-    `waiting` are changes that are still to be judged; `lost` counts those since a person last spoke
-    that never will be, and `unmatchable` those of files that no pattern can name. `overfull` are
-    places that have come to hold more files than can be looked at. In the file, two have the names
-    that they had first: what was kept before stays readable.
+    `waiting` are changes that are still to be decided. Since the last prompt of a person, `lost`
+    counts changes that will never be decided, and `unmatchable` changes of files that no pattern
+    can match. `overfull` are places that now have more files than Bylaw checks. In the file, two
+    fields have the names that they had first, so that older files stay readable.
     """
 
     tree: TreeMemory | None = None
@@ -43,25 +43,31 @@ class DiskMemory(Struct, frozen=True, omit_defaults=True):
 
     @property
     def unjudged(self) -> str:
-        """Why not every change was judged, empty if each was."""
-        found = [f"{too_many_at(place)}: look yourself" for place in self.overfull[:MAX_TOLD]]
+        """Why not every change was decided; empty if each was."""
+        found = [f"{too_many_at(place)}: check them yourself" for place in self.overfull[:MAX_TOLD]]
         for count, what in (
-            (len(self.waiting), "still to be judged: stop again for the next ones"),
-            (self.lost, "too many to be judged at all: look yourself"),
-            (self.unmatchable, "with paths longer than any pattern: look yourself"),
+            (len(self.waiting), "not checked yet: stop again to check the next ones"),
+            (self.lost, "not checked because there were too many: check the files yourself"),
+            (
+                self.unmatchable,
+                "not checked, path too long for any pattern: check the files yourself",
+            ),
         ):
             if count:
-                found.append(f"{number_of(count, 'change')} of files {what}")
+                found.append(f"{number_of(count, 'file change')} {what}")
         return "; ".join(found)
 
 
 def too_many_at(place: str) -> str:
-    """That a place is too large to be looked at; it may be an ignore file, which hides files."""
-    return f"`{shown_path(place)}`: more than {MAX_UNTOLD:,} files of which git tells nothing"
+    """Say that a place has too many files to check.
+
+    The place may be an ignore file that hides files.
+    """
+    return f"`{shown_path(place)}`: more than {MAX_UNTOLD:,} files that git does not report"
 
 
 def read_memory(data: bytes | None) -> DiskMemory | None:
-    """What was kept; None if nothing was, or nobody can read it: as if nobody had looked."""
+    """Decode the memory. None if there is none or it is invalid, as before the first check."""
     try:
         return None if data is None else msgspec.json.decode(data, type=DiskMemory)
     except msgspec.MsgspecError:

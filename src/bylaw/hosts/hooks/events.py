@@ -1,6 +1,6 @@
-"""A client's event → events of ours, in the order in which they are submitted: see `KINDS_AT`.
+"""Hook event → Bylaw events, in the order in which they are submitted: see `KINDS_AT`.
 
-A stage that is refused ends the row: what it would have led to does not happen.
+If one of them is denied, the following ones are not submitted: they do not happen.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ GATE_EVENTS = (Prompt, TurnStart, ToolBefore)
 
 
 def events_of(heard: Heard) -> tuple[Event, ...]:
-    """What one event of a client means."""
-    # A client may say again that a turn goes on, with a prompt that nobody wrote.
+    """Return the events that a hook event leads to."""
+    # Some clients announce that a turn continues with an empty prompt. No person wrote it.
     if heard.moment is Moment.PROMPT and not heard.text:
         return ()
     made = (_MAKE[kind](heard) for kind in KINDS_AT[heard.moment])
@@ -41,7 +41,7 @@ def events_of(heard: Heard) -> tuple[Event, ...]:
 
 
 def _message(heard: Heard) -> Event | None:
-    """What was said: by the person, by a tool, or by the agent, if it said something."""
+    """Return the message of the person, the tool or the agent; None if the agent said nothing."""
     if heard.call is not None:
         text = as_text(heard.call.result) or heard.call.error
         return Message(role=Role.TOOL, text=text)

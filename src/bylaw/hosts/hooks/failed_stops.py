@@ -1,12 +1,12 @@
-"""Stops that could not be judged because Bylaw failed → how many, so that one is let go.
+"""Count stops that were not decided because Bylaw failed, so that one is released in the end.
 
-A gate that fails must not keep an agent for ever, and not every client says that it was blocked
-just before. So failures of a session are counted where they cannot break: in the user's own state
-folder, a line each in a file. Where no session can be read, those of the folder that the client
-works in are. A stop that is judged ends both counts, and so does time.
+A gate that fails must not block an agent forever, and not every client reports that the stop before
+was blocked. So the failures of a session are counted where little can break: one line each in a
+file of the user's state folder. If the payload has no session id, the failures in the client's
+folder are counted. A stop that is decided resets both counts, and so does time.
 
-Each cause is counted for itself, as each violation is: one that is new is told. All of them
-together have an end, too.
+Each cause is counted separately, as each violation is: a new cause is reported. All causes together
+have a limit as well.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import time
 from bylaw.runtime.own_place import is_own, state_home
 from bylaw.runtime.paths import as_bytes
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "failed-stops"
-# The next one is let go: of the same cause, as `[stop] max_blocks` says, which may be what fails;
-# and of all.
+# After these numbers of failures the next stop is released: for one cause, and for all together.
+# The first is the default of `[stop] max_blocks`; the setting itself may be what fails.
 MAX_BLOCKS = 3
 MAX_IN_A_ROW = 50
 FORGOTTEN_S = 3600.0
-_MAX_BYTES = 4096  # of more causes than there can be
+_MAX_BYTES = 4096  # more than the causes can take
 _SESSIONS = ("session_id", "sessionId", "conversation_id")
 _NEW = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
 def is_one_too_many(host: str, event: str, payload: Mapping[str, object], why: str) -> bool:
-    """Count a failed stop; whether there are enough now. False if there is no place to count."""
+    """Count a failed stop. Return whether a limit is exceeded; False if it cannot be counted."""
     folder = state_home()
     if not folder:
         return False
     place = as_bytes(f"{folder}/{FOLDER}")
-    os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is heavy here
+    os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is slow
     if not is_own(os.stat(place, follow_symlinks=False)):  # noqa: PTH116 - same
         return False
     file = os.open(place + b"/" + _name(host, event, payload), _NEW, 0o600)
@@ -54,13 +54,13 @@ def is_one_too_many(host: str, event: str, payload: Mapping[str, object], why: s
 
 
 def are_counted() -> bool:
-    """Whether any session has failed stops: mostly nobody has to look further."""
+    """Return whether any failed stops are counted. Usually this is all that is checked."""
     folder = state_home()
     return bool(folder) and os.path.isdir(as_bytes(f"{folder}/{FOLDER}"))  # noqa: PTH112 - same
 
 
 def forget(host: str, event: str, payload: Mapping[str, object]) -> None:
-    """A stop was judged: the next failure is the first one, of its session and in its folder."""
+    """Reset the counts of the session and of its folder, because a stop was decided."""
     for about in (payload, {}):
         name = as_bytes(f"{state_home()}/{FOLDER}/") + _name(host, event, about)
         try:
@@ -70,7 +70,7 @@ def forget(host: str, event: str, payload: Mapping[str, object]) -> None:
 
 
 def _name(host: str, event: str, payload: Mapping[str, object]) -> bytes:
-    """It is a name and no secret, and `hashlib` is heavy."""
+    """Return the file name of a count. It is not a secret, and `hashlib` is slow to import."""
     session = next((str(payload[key]) for key in _SESSIONS if payload.get(key)), "")
     about = f"{host}\n{event}\n".encode("utf-8", "surrogatepass")
     data = about + (session.encode("utf-8", "surrogatepass") if session else b"\n" + _here())
@@ -82,7 +82,7 @@ def _short(data: bytes) -> bytes:
 
 
 def _here() -> bytes:
-    """Where the client has started us: a payload that cannot be read does not say."""
+    """Return the folder in which the client started the hook: the payload may be unreadable."""
     try:
         return os.getcwdb()  # noqa: PTH109 - same
     except OSError:

@@ -1,11 +1,12 @@
-"""Fields of a payload, read with care: a wrong type is told, a field that is not there is empty.
+"""Read the fields of a payload: a wrong type is an error, a missing field is empty.
 
-Not so where rules would be asked about nothing: a prompt without its text, and a call that is to be
-made without its tool or its arguments, are refused. Every client sends them. A session that is not
-named is one of its own, and where the agent is says its process, too.
+A prompt without its text, and a call without its tool or its arguments, are errors, too: rules
+would have nothing to check. Every client sends these fields. Payloads of a client without a session
+id belong to one session. A missing folder is taken from the process.
 
-What is read is judged by, so what no client sends is refused: a command that is a number would
-else be no command. Which arguments of a call are read says `tool_names`, in the same words.
+Rules decide by these values. So a type that no client sends is an error: otherwise a command that
+is a number would not be checked as a command. `tool_names` says which arguments of a call are read,
+and uses the same types.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Shape(NamedTuple):
-    """What a field may be: one of some types of Python, and of a list, its elements, too."""
+    """The types that a field may have. `each` are the types of the elements, if it is a list."""
 
     words: str
     types: tuple[type, ...]
     each: tuple[type, ...] = ()
 
     def fits(self, value: JSON) -> bool:
-        """Whether a value is of this shape."""
+        """Return whether a value has one of the types."""
         if isinstance(value, list) and list in self.types:
             return all(_is_any(one, self.each) for one in value)
         return _is_any(value, self.types)
@@ -46,13 +47,13 @@ OBJECTS = Shape("a list of objects", (list,), (dict,))
 TEXT_OR_TEXTS = Shape("a text or a list of texts", (str, list), (str,))
 TEXT_OR_OBJECT = Shape("a text or an object", (str, dict))
 
-# Fields that clients send as null where they have nothing to say; elsewhere it is a wrong type.
+# Fields that clients send as null if they have no value. In other fields null is a wrong type.
 MAY_BE_NULL = frozenset(
     {
-        "transcript_path",  # Codex, of a session that is not written down
-        "agent_transcript_path",  # Cursor, recorded; Codex, by its schema
-        "last_assistant_message",  # Codex, of an agent that said nothing, by its schema
-        "exit",  # OpenCode, of a command that was killed
+        "transcript_path",  # Codex, for a session without a transcript
+        "agent_transcript_path",  # Cursor (recorded), Codex (in its schema)
+        "last_assistant_message",  # Codex (in its schema), if the agent said nothing
+        "exit",  # OpenCode, for a command that was killed
     }
 )
 _KINDS: Mapping[type, str] = {
@@ -67,13 +68,13 @@ _KINDS: Mapping[type, str] = {
 
 
 def text(payload: Payload, key: str, inside: str = "") -> str:
-    """A text; empty if it is not there. `inside` is the field that holds the payload, if any."""
+    """Return a text, empty if it is missing. `inside` is the field that contains the payload."""
     value = _read(payload, key, TEXT, inside)
     return value if isinstance(value, str) else ""
 
 
 def needed(payload: Payload, key: str) -> str:
-    """A text without which nothing can be judged."""
+    """Return a text that must not be missing or empty."""
     value = text(payload, key)
     if not value:
         raise PayloadError(f"`{key}` is missing")
@@ -81,49 +82,52 @@ def needed(payload: Payload, key: str) -> str:
 
 
 def prompted(payload: Payload, key: str) -> str:
-    """What was asked, which may be empty, but must be there."""
+    """Return a text that may be empty, but must not be missing."""
     _refuse_absent(payload, key)
     return text(payload, key)
 
 
 def said(payload: Payload, key: str) -> str | None:
-    """A text, None if the client does not say."""
+    """Return a text, None if it is missing."""
     value = _read(payload, key, TEXT)
     return value if isinstance(value, str) else None
 
 
 def flag(payload: Payload, key: str) -> bool:
-    """A yes or no; no if it is not there."""
+    """Return true or false; false if it is missing."""
     return bool(_read(payload, key, FLAG))
 
 
 def number(payload: Payload, key: str, inside: str = "") -> float | None:
-    """A number, None if the client does not say one."""
+    """Return a number, None if it is missing."""
     value = _read(payload, key, NUMBER, inside)
     return value if isinstance(value, int | float) else None
 
 
 def whole(payload: Payload, key: str) -> int | None:
-    """A count, None if the client does not say one; fractions are cut."""
+    """Return a count, None if it is missing or out of range. Fractions are cut off."""
     value = number(payload, key)
     return int(value) if value is not None and 0 <= value < 1 << 53 else None
 
 
 def mapping(payload: Payload, key: str) -> dict[str, JSON]:
-    """An object; empty if it is not there."""
+    """Return an object, empty if it is missing."""
     value = _read(payload, key, OBJECT)
     return dict(value) if isinstance(value, dict) else {}
 
 
 def arguments(payload: Payload, key: str, moment: Moment) -> dict[str, JSON]:
-    """What a tool is given; a call that is to be made must say it."""
+    """Return the arguments of a tool call. Before the call they must not be missing."""
     if moment is Moment.BEFORE_TOOL:
         _refuse_absent(payload, key)
     return mapping(payload, key)
 
 
 def arguments_or_json(payload: Payload, key: str, moment: Moment) -> dict[str, JSON]:
-    """The same, or its JSON in a text; halves of characters only in what has happened."""
+    """Return the arguments of a tool call, which may be JSON in a text.
+
+    Half of a character in that text is an error before the call, and replaced after it.
+    """
     value = payload.get(key)
     if not isinstance(value, str):
         return arguments(payload, key, moment)
@@ -135,25 +139,25 @@ def arguments_or_json(payload: Payload, key: str, moment: Moment) -> dict[str, J
 
 
 def texts(payload: Payload, key: str) -> list[str]:
-    """Texts; none if they are not there."""
+    """Return a list of texts, empty if it is missing."""
     value = _read(payload, key, TEXTS)
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def own_transcript(payload: Payload, *, is_sub: bool) -> str:
-    """The transcript of the agent that stops: that of the main agent lacks a subagent's words."""
+    """Return the transcript of the agent that stops; the main agent's lacks a subagent's text."""
     main = text(payload, "transcript_path")
     own = text(payload, "agent_transcript_path") if is_sub else main
     return "" if is_sub and own == main else own
 
 
 def text_or_object(payload: Payload, key: str) -> JSON:
-    """Either, None if it is not there."""
+    """Return a text or an object, None if it is missing."""
     return _read(payload, key, TEXT_OR_OBJECT)
 
 
 def refuse_other(where: str, value: JSON, shape: Shape) -> None:
-    """PayloadError if a value has another shape; `where` is said of it."""
+    """Raise PayloadError if a value has another shape. `where` names the value in the message."""
     if shape.fits(value):
         return
     found = _KINDS[type(value)]
@@ -164,7 +168,7 @@ def refuse_other(where: str, value: JSON, shape: Shape) -> None:
 
 
 def unknown(payload: Payload, known: frozenset[str]) -> tuple[str, ...]:
-    """The fields that we do not know, sorted."""
+    """Return the names of the unknown fields, sorted."""
     return tuple(sorted(payload.keys() - known))
 
 
@@ -181,4 +185,4 @@ def _read(payload: Payload, key: str, shape: Shape, inside: str = "") -> JSON:
 
 
 def _is_any(value: JSON, types: tuple[type, ...]) -> bool:
-    return type(value) in types  # to Python, true is a number, too
+    return type(value) in types  # not isinstance: in Python, True is an int

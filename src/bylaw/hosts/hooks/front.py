@@ -1,9 +1,9 @@
-"""`bylaw hook HOST [EVENT]`: the process that a client starts, and that owns what a failure means.
+"""Entry point of `bylaw hook HOST [EVENT]`. Prints exactly one answer, even if the decision fails.
 
-It reads the payload and lets another process judge it: the resident if there is one, else a child
-of its own. Whatever happens to that process, also a crash, a kill or a time-out, this one prints
-exactly one answer. It starts with every call of every tool, so next to nothing is imported here:
-what the interpreter has anyway, and a few small modules of ours that keep to the same.
+It reads the payload and lets another process decide: the resident if one runs, else a child of its
+own. Whatever happens to that process, including a crash, a kill or a time-out, this one answers. It
+runs for every tool call, so it imports almost nothing: modules that the interpreter has loaded
+anyway, and a few small modules of Bylaw that follow the same rule.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from bylaw.hosts.hooks.failed_stops import are_counted, forget, is_one_too_many
 from bylaw.hosts.hooks.line import GO, TAKEN, connected, is_wanted, request, resident_command
 from bylaw.hosts.hooks.packing import ANSWER, FAILED, OPEN, message_in, send, unpack
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     import _socket
 
 MAX_PAYLOAD = 32 << 20
 MAX_ANSWER = 64 << 20
 _PIECE = 1 << 16
-# A resident that is well takes a call in milliseconds; what is left is for a child of our own.
+# A healthy resident takes a request within milliseconds. The remaining time is for a child.
 HAND_OVER_S = 2.0
 _HAND_OVER_SHARE = 3
-WAY_OUT = "see `bylaw doctor`; `bylaw doctor --release 10` opens gates for ten minutes"
+WAY_OUT = "see `bylaw doctor`; `bylaw doctor --release 10` releases failed gates for ten minutes"
 
 
 def run(host: str, event: str) -> int:
-    """Answer one call of a client; the result is the exit code."""
+    """Answer one hook call of a client and return the exit code."""
     begun = time.monotonic()
     data, ended = _payload(begun + patience_s(event))
     name = event or _event_in(data)
     if len(data) > MAX_PAYLOAD:
-        return _fail(host, name, f"the payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
+        return _fail(host, name, f"payload is larger than {MAX_PAYLOAD >> 20} MiB", data)
     if not ended:
-        return _fail(host, name, "the payload did not come to its end", data)
+        return _fail(host, name, "payload is incomplete: standard input did not end in time", data)
     if host not in CLOSED_WORDS:
         return _fail(host, name, _no_client(host), data)
     said, why = _asked(host, name, data, begun + patience_s(name))
@@ -61,12 +61,15 @@ def run(host: str, event: str) -> int:
         return code
     if kind == FAILED:
         why = body.decode("utf-8", "replace")
-    return _fail(host, name, why or "it ended without an answer", data, opens=opens)
+    return _fail(host, name, why or "the child process exited without an answer", data, opens=opens)
 
 
 def _top_of(data: bytes) -> dict[str, object]:
-    """What stands at the top of a payload: what is below may be an agent's own words."""
-    import json  # noqa: PLC0415 - heavy, and seldom needed
+    """Return the payload as a dict, empty if it is invalid.
+
+    Callers read only its top-level fields: nested values may be text of an agent.
+    """
+    import json  # noqa: PLC0415 - slow to import, rarely needed
 
     try:
         found = json.loads(data, object_pairs_hook=_each_once)
@@ -76,7 +79,7 @@ def _top_of(data: bytes) -> dict[str, object]:
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """A payload that names two events names none, and may be about a gate."""
+    """Reject duplicate fields. A payload with two event names has none and may be for a gate."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
@@ -84,13 +87,13 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _event_in(data: bytes) -> str:
-    """The event that a payload names; empty if it names none."""
+    """Return the event that a payload names, empty if it names none."""
     name = _top_of(data).get("hook_event_name")
     return name if isinstance(name, str) else ""
 
 
 def _payload(until: float) -> tuple[bytes, bool]:
-    """What the client sends, and whether it came to its end in time."""
+    """Read the payload from standard input. The second value is false if it did not end in time."""
     pieces: list[bytes] = []
     size = 0
     while size <= MAX_PAYLOAD:
@@ -105,7 +108,7 @@ def _payload(until: float) -> tuple[bytes, bool]:
 
 
 def _asked(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str]:
-    """What whoever judges says, and why it says nothing more."""
+    """Let another process decide. Return its message, and why it is incomplete, if it is."""
     if is_wanted():
         answer = _of_resident(host, event, data, until)
         if answer is not None:
@@ -114,7 +117,7 @@ def _asked(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str
 
 
 def _of_resident(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str] | None:
-    """The same of a process that is there already; None if there is none that takes it."""
+    """Let the resident decide. Return None if no resident takes the request."""
     line = connected()
     if line is None:
         return None
@@ -128,7 +131,10 @@ def _of_resident(host: str, event: str, data: bytes, until: float) -> tuple[byte
 
 
 def _handed_over(line: _socket.socket, asked: bytes, until: float) -> bool:
-    """Whether the resident has all of it, and judges; if not, it never will: it was not told to."""
+    """Send the request. Return whether the resident has all of it and decides.
+
+    If not, the resident never decides this request, because it did not receive `GO`.
+    """
     now = time.monotonic()
     until = min(now + HAND_OVER_S, now + (until - now) / _HAND_OVER_SHARE)
     line.settimeout(0)
@@ -143,7 +149,7 @@ def _handed_over(line: _socket.socket, asked: bytes, until: float) -> bool:
 
 
 def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, str]:
-    from bylaw.hosts.hooks.judging import judge  # noqa: PLC0415 - a resident does without
+    from bylaw.hosts.hooks.judging import judge  # noqa: PLC0415 - not needed if a resident answers
 
     reading, writing = os.pipe()
     child = os.fork()
@@ -154,7 +160,7 @@ def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, 
     said, ended = _heard(reading, until)
     os.close(reading)
     if message_in(said)[0]:
-        return said, ""  # it closes what it has opened without us
+        return said, ""  # do not wait for the child while it closes its files
     if not ended:
         os.kill(child, 9)
     _, status = os.waitpid(child, 0)
@@ -162,11 +168,14 @@ def _of_child(host: str, event: str, data: bytes, until: float) -> tuple[bytes, 
 
 
 def _too_long(event: str) -> str:
-    return f"it took longer than {patience_s(event):g} s"
+    return f"the decision took longer than {patience_s(event):g} s"
 
 
 def _heard(reading: int, until: float) -> tuple[bytes, bool]:
-    """What was said until the answer was whole, or the end; and whether that came in time."""
+    """Read until the message is complete or the stream ends.
+
+    The second value is false on time-out.
+    """
     said = b""
     while not message_in(said)[0]:
         left = until - time.monotonic()
@@ -181,66 +190,70 @@ def _heard(reading: int, until: float) -> tuple[bytes, bool]:
 
 def _end(status: int) -> str:
     if os.WIFSIGNALED(status):
-        return f"it was killed by signal {os.WTERMSIG(status)}"
+        return f"the child process was killed by signal {os.WTERMSIG(status)}"
     return ""
 
 
 def _fail(host: str, name: str, why: str, data: bytes = b"", *, opens: bool = False) -> int:
-    """Close a gate, unless failures are to open it; say so in either case.
+    """Deny or block at a gate, unless failures are set to allow. Report the failure in either case.
 
-    `name` is the event, empty if nobody says which it is: then it may be a gate.
+    `name` is the event. An empty name means that the event is unknown: then it may be a gate.
     """
-    reason = f"bylaw failed, so nothing is let through: {why}\n{WAY_OUT}"
+    reason = f"bylaw failed, so nothing is allowed: {why}\n{WAY_OUT}"
     if host not in CLOSED_WORDS:
-        reason = f"nothing is let through: {why}"  # no failure: nobody should open gates for it
+        reason = f"nothing is allowed: {why}"  # not a failure: do not suggest to release gates
     closes = is_gate(host, name) and not (opens or _is_released())
     if closes and name in STOP_NAMES:
         closes = not _count_failed_stop(host, name, data, why)
     if closes:
         stdout, stderr, code = closed(host, name, reason)
         return _print(stdout.encode(), stderr.encode("utf-8", "replace"), code)
-    note = f"bylaw failed, and nothing was checked: {why}"
+    note = f"bylaw failed, so nothing was checked: {why}"
     told = warned(host, f"{note}\n{WAY_OUT}") if name in STOP_NAMES else ""
     words = (told or SILENCE.get(host, "")).encode()
     return _print(words, f"{note}\n".encode("utf-8", "replace"), 0)
 
 
 def _no_client(host: str) -> str:
-    from bylaw.model.suggest import nearest  # noqa: PLC0415 - a slip of whoever wrote the hook
+    from bylaw.model.suggest import nearest  # noqa: PLC0415 - only for a misspelled client
     from bylaw.model.visible import brief, visible  # noqa: PLC0415 - same
 
     near = nearest(host, CLOSED_WORDS)
     meant = f"did you mean `{near}`? " if near else ""
     known = ", ".join(CLOSED_WORDS)
-    return f"there is no client `{visible(brief(host))}`; {meant}known: {known}"
+    return f"unknown client `{visible(brief(host))}`; {meant}known: {known}"
 
 
 def _is_released() -> bool:
-    """Whether a person has opened gates, see `bylaw doctor --release`."""
+    """Return whether a person has released the gates with `bylaw doctor --release`."""
     try:
-        from bylaw.hosts.hooks.open_gates import released_until  # noqa: PLC0415 - seldom needed
+        from bylaw.hosts.hooks.open_gates import released_until  # noqa: PLC0415 - rarely needed
 
         return bool(released_until())
-    except Exception:  # noqa: BLE001 - what fails here must not open a gate either
+    except Exception:  # noqa: BLE001 - an error here must not release a gate
         return False
 
 
 def _count_failed_stop(host: str, name: str, data: bytes, why: str) -> bool:
-    """Count a stop that would be blocked; whether it is let go, since others were just before.
+    """Count a stop that would be blocked. Return whether it must be released after earlier blocks.
 
-    A gate that fails must not keep an agent for ever.
+    A gate that fails must not block an agent forever.
     """
     payload = _top_of(data)
     rounds = payload.get("loop_count")
     again = payload.get("stop_hook_active") is True or (type(rounds) is int and rounds > 0)
     try:
         return is_one_too_many(host, name, payload, why) or again
-    except Exception:  # noqa: BLE001 - what fails here must not open a gate either
+    except Exception:  # noqa: BLE001 - an error here must not release a gate
         return again
 
 
 def _print(stdout: bytes, stderr: bytes, code: int) -> int:
-    """Somebody may have closed either; what cannot be said on one of them is no answer."""
+    """Write both outputs and return the exit code.
+
+    The client may have closed a stream. An answer that cannot be written is lost, so the exit code
+    denies.
+    """
     try:
         send(1, stdout)
     except OSError:
@@ -248,28 +261,28 @@ def _print(stdout: bytes, stderr: bytes, code: int) -> int:
     try:
         send(2, stderr)
     except OSError:
-        return code  # a client that does not listen there takes its own JSON
+        return code  # a client that closed standard error reads the JSON
     return code
 
 
 def main(arguments: list[str]) -> int:
-    """The arguments behind `hook`; wrong ones are a refusal, too."""
+    """Run a hook with the arguments after `hook`. Invalid arguments also deny."""
     host = client_behind(arguments[0], os.environ)
     event = arguments[1] if len(arguments) > 1 else ""
     try:
         code = run(host, event)
-    except Exception as wrong:  # noqa: BLE001 - a gate must not open because of a bug
-        # Without the payload, which is lost: standard input is read only once.
+    except Exception as wrong:  # noqa: BLE001 - a bug must not allow the event
+        # The payload is lost: standard input can be read only once.
         return _fail(host, event, f"{type(wrong).__name__}: {wrong}")
     try:
         _leave_resident()
-    except Exception:  # noqa: BLE001 - the client has its answer, and this is no part of it
+    except Exception:  # noqa: BLE001 - the client already has its answer
         return code
     return code
 
 
 def _leave_resident() -> None:
-    """Start the process that will be asked next time; it is no matter if that fails."""
+    """Start a resident for the next hook, unless one runs. Failures are ignored."""
     if not is_wanted():
         return
     line = connected()
@@ -284,9 +297,9 @@ def _leave_resident() -> None:
 
 
 def _nothing_open() -> list[tuple[int, ...] | tuple[int, int, str, int, int]]:
-    """So that no client waits for a pipe that the resident has not closed."""
+    """Close all inherited files, so that no client waits for a pipe that it keeps open."""
     ours = range(3)
     silent = [(os.POSIX_SPAWN_OPEN, one, os.devnull, os.O_RDWR, 0) for one in ours]
-    found = sorted(int(one) for one in os.listdir("/proc/self/fd"))  # noqa: PTH208 - heavy
-    # What was open only while this was listed is gone by now, and closing it again does no harm.
+    found = sorted(int(one) for one in os.listdir("/proc/self/fd"))  # noqa: PTH208 - slow import
+    # The list has the descriptor that read it. It is closed; closing it again is harmless.
     return [*silent, *((os.POSIX_SPAWN_CLOSE, one) for one in found if one not in ours)]

@@ -1,7 +1,7 @@
-"""The steps of `worker`: bytes → `Heard`; what a failure means at a root; `Heard` → `Output`.
+"""Parse a payload, decide it, and build the client's output.
 
-Each raises what goes wrong, so that it is told apart from what a rule refuses. What rules say is
-found out by the `Desk`.
+Each step raises its errors, so that a failure is never confused with a denial by a rule. `Desk`
+makes the decision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
-    """What a client says; PayloadError if that cannot be read."""
+    """Read the hook event from a payload. Raises PayloadError if the payload is invalid."""
     written = _text(data)
     read = without_halves(written)
     payload = _payload(read)
@@ -48,13 +48,13 @@ def heard_from(adapter: Adapter, name: str, data: bytes) -> Heard:
     if heard.call is not None and heard.moment is Moment.BEFORE_TOOL:
         refuse_lacking(heard.call.tool, heard.call.args, adapter.sorts)
     if heard.cwd and not is_folder(heard.cwd):
-        raise PayloadError(f"the folder `{heard.cwd}` is not there")
-    # Hooks run where the agent is, which not every payload says.
+        raise PayloadError(f"folder `{heard.cwd}` does not exist")
+    # The client starts hooks in the agent's folder, and not every payload names that folder.
     return heard if heard.cwd.startswith("/") else replace(heard, cwd=absolute(heard.cwd or "."))
 
 
 def opens_on_failure(root: str) -> bool:
-    """Whether gates stay open when Bylaw fails; settings that do not load say nothing."""
+    """Return whether gates allow if Bylaw fails. Return False if the settings do not load."""
     try:
         configuration = read_configuration(root)
         if configuration.settings.hooks.on_failure is OnFailure.CLOSED:
@@ -66,10 +66,10 @@ def opens_on_failure(root: str) -> bool:
 
 
 def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Output], None]) -> None:
-    """Send what the rules of a root say to an event; BylawError if they cannot be asked.
+    """Decide an event by the rules of a root and send the output. Raises BylawError on failure.
 
-    It is sent when everything is recorded and before everything is closed: nobody has to wait for
-    that.
+    The output is sent after everything is recorded and before anything is closed, so that the
+    client does not wait for that.
     """
     if adapter.own_sessions:
         heard = in_session_of_parent(root, adapter.name, heard)
@@ -89,12 +89,12 @@ def put_to_rules(adapter: Adapter, heard: Heard, root: str, send: Callable[[Outp
 
 def _keep_unknown(root: str, adapter: Adapter, unknown: Sequence[str]) -> None:
     if unknown:
-        with suppress(BylawError, OSError):  # a list for people, of which no rule knows
+        with suppress(BylawError, OSError):  # the list is for people, no rule reads it
             note_unknown(root, adapter.name, unknown)
 
 
 def _with_log(output: Output, lines: list[str]) -> Output:
-    """A log goes where people look for one, behind the reason of a refusal."""
+    """Append the log lines to standard error, after the reason of a denial."""
     logged = "".join(f"bylaw: {shown(line)}\n" for line in lines)
     return replace(output, stderr=output.stderr + logged)
 
@@ -103,35 +103,38 @@ def _unknown(adapter: Adapter, heard: Heard) -> str:
     if heard.passed_over:
         return ""
     known = ", ".join(adapter.moments)
-    return f"bylaw: nothing is checked at `{visible(heard.name)}`; it knows {known}\n"
+    return f"bylaw: unknown event `{visible(heard.name)}`, nothing is checked; known: {known}\n"
 
 
 def _refuse_halves(sent: Call | None, read: Call | None) -> None:
-    """What has happened is judged as it can be read; what is to happen must be read as it is."""
+    """Reject a call with half of a character: what is going to run must be read exactly as it is.
+
+    For what has already happened, U+FFFD in place of the half is good enough.
+    """
     if sent != read:
         tool = visible(read.tool) if read else ""
-        raise PayloadError(f"the call of `{tool}` holds half of a character, so nobody can read it")
+        raise PayloadError(f"call of `{tool}` contains half of a character and cannot be read")
 
 
 def _text(data: bytes) -> str:
     try:
         return decode_utf8(data)
     except JsonError as flaw:
-        raise PayloadError(f"the payload is not JSON: {flaw}") from None
+        raise PayloadError(f"payload is not JSON: {flaw}") from None
 
 
 def _payload(written: str) -> Payload:
     try:
         value = read_json(written)
     except JsonError as flaw:
-        raise PayloadError(f"the payload is not JSON: {flaw}") from None
+        raise PayloadError(f"payload is not JSON: {flaw}") from None
     if not isinstance(value, dict):
-        raise PayloadError("the payload is no JSON object")
+        raise PayloadError("payload is not a JSON object")
     return value
 
 
 def _named(payload: Payload) -> str:
     name = text(payload, "hook_event_name")
     if not name:
-        raise PayloadError("no event is named")
+        raise PayloadError("missing event name")
     return name

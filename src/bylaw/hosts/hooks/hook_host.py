@@ -1,7 +1,7 @@
-"""The world of a coding agent between two of its hooks: what rules say is collected for it.
+"""The host of one hook: it collects messages and log lines of rules for a coding agent.
 
-What rules want done about changes of files is no work of a hook: the watcher of the bus does it,
-and only that. Here it is judged and recorded.
+A hook does not carry out what rules do about file changes: only the watcher of the bus does. A hook
+decides file changes and records the decisions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 LEFT_TO_WATCHER = StepOutcome(
     EffectStatus.NOT_CARRIED_OUT,
-    {"error": "a hook only judges changes of files: `bylaw bus run` acts on them"},
+    {"error": "a hook only decides file changes: `bylaw bus run` carries out the actions"},
 )
 
 
 class HookHost:
-    """Collects texts for the model and for the person, and lines of logs."""
+    """Collects messages for the model, messages for the person, and log lines."""
 
     scribe = None
 
@@ -40,12 +40,12 @@ class HookHost:
 
     @property
     def gatherers(self) -> Gatherers:
-        """A client brings its facts with its payload."""
+        """Nothing: a client sends its facts in the payload."""
         return NO_GATHERERS
 
     @property
     def performers(self) -> Performers:
-        """One method an effect."""
+        """One method for each kind of step."""
         return {Op.MESSAGE_INSERT: self._say, Op.LOG: self._log}
 
     def _say(self, due: Due, _event: Event) -> StepOutcome:
@@ -61,19 +61,19 @@ class HookHost:
 
 
 class NotForFiles:
-    """What is offered to a hook, but for changes of files."""
+    """An offer for hooks whose performers do nothing for file changes."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
 
     @property
     def gatherers(self) -> Gatherers:
-        """All of them."""
+        """All gatherers of the offer."""
         return self._offer.gatherers
 
     @property
     def performers(self) -> Performers:
-        """All of them, each for other events."""
+        """All performers of the offer. For file changes they leave the step to the watcher."""
         return {op: _not_for_files(perform) for op, perform in self._offer.performers.items()}
 
 

@@ -1,17 +1,17 @@
-"""The line between the process that a client starts and the resident that has everything loaded.
+"""Connection from the entry point of a hook to the resident, which has all code imported.
 
-    front     request: where, environment, host, event, payload
-    resident  TAKEN: it has all of it
-    front     GO, if it still waits: from here on it does not judge itself, so nobody does it twice
-    resident  what a child of its own would have said
+    entry point   request: version, folder, host, event, environment, payload
+    resident      TAKEN: it has all of it
+    entry point   GO, if it still waits. From here on only the resident decides
+    resident      the message that a child of the entry point would have sent
 
-The front end believes only a resident that runs as the same user and as the same program. What
-does not answer is not there: then the front end does the work itself.
+The entry point trusts only a resident that runs as the same user and as the same program. If no
+resident answers, the entry point decides in a child of its own.
 """
 
 from __future__ import annotations
 
-import _socket  # `socket` is heavy, and all that is needed is here
+import _socket  # `socket` is slow to import, and this has all that is needed
 import os
 import sys
 
@@ -19,8 +19,8 @@ from bylaw.runtime.own_place import is_own, state_home
 from bylaw.runtime.paths import as_bytes
 from bylaw.version import __version__
 
-# One for each installation of one user: what another interpreter would judge, ours need not. It is
-# a name and no secret, and `hashlib` is heavy.
+# One resident per user and installation: another interpreter may decide differently. The number is
+# a name and not a secret, so it does not need `hashlib`, which is slow to import.
 _INSTALLATION = os.fsencode(f"{sys.executable}\n{__file__}")
 _NAME = f"resident-{int.from_bytes(_INSTALLATION, 'big') % (2**61 - 1):016x}"
 SOCKET, LOCK = f"{_NAME}.sock", f"{_NAME}.lock"
@@ -34,17 +34,17 @@ MAX_FIRST_LINE = 64
 
 
 def resident_command() -> list[str]:
-    """How a resident is started, and what it is known by."""
+    """Return the command line that starts a resident and identifies it."""
     return [sys.executable, "-I", "-m", MODULE]
 
 
 def is_wanted() -> bool:
-    """Whether a resident may be asked here."""
+    """Return whether hooks may use a resident here."""
     return sys.platform == "linux" and os.environ.get(SWITCH) != OFF and bool(state_home())
 
 
 def connected() -> _socket.socket | None:
-    """A line to the resident; None if there is none that can be believed."""
+    """Return a connection to the resident; None if there is no resident that can be trusted."""
     try:
         folder = os.open(as_bytes(state_home()), os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -65,7 +65,10 @@ def connected() -> _socket.socket | None:
 
 
 def address(folder: int, name: str) -> str:
-    """Of a socket in an open folder: an address is 107 bytes at most, and a home may be deep."""
+    """Return the address of a socket in an open folder.
+
+    A socket address has at most 107 bytes, and the path of the folder may be longer.
+    """
     return f"/proc/self/fd/{folder}/{name}"
 
 
@@ -75,7 +78,7 @@ def _is_ours(line: _socket.socket) -> bool:
     if user != os.geteuid():
         return False
     try:
-        with open(f"/proc/{process}/cmdline", "rb") as file:  # noqa: PTH123 - pathlib is heavy
+        with open(f"/proc/{process}/cmdline", "rb") as file:  # noqa: PTH123 - pathlib is slow
             words = file.read(4096)
     except OSError:
         return False
@@ -83,7 +86,7 @@ def _is_ours(line: _socket.socket) -> bool:
 
 
 def request(host: str, event: str, data: bytes) -> bytes:
-    """What the front end sends."""
+    """Build the request that the entry point sends."""
     here = [os.fsencode(one) for one in (__version__, os.getcwd(), host, event)]  # noqa: PTH109 - same
     variables = [name + b"=" + value for name, value in os.environb.items()]
     head = b"\0".join([*here, *variables])
@@ -91,7 +94,10 @@ def request(host: str, event: str, data: bytes) -> bytes:
 
 
 def length_of(received: bytes) -> int:
-    """How long a request is that begins so, 0 if that is not told yet; ValueError if it is none."""
+    """Return the full length of a request that begins with these bytes; 0 if it is not known yet.
+
+    Raises ValueError if the bytes are not a request.
+    """
     first, end, _ = received[:MAX_FIRST_LINE].partition(b"\n")
     if not end and len(received) < MAX_FIRST_LINE:
         return 0
@@ -102,7 +108,7 @@ def length_of(received: bytes) -> int:
 
 
 class Request:
-    """A request, as the resident reads it; ValueError if it is none."""
+    """A request as the resident reads it. Raises ValueError if the bytes are not a request."""
 
     def __init__(self, received: bytes) -> None:
         first, _, rest = received.partition(b"\n")

@@ -1,7 +1,7 @@
-"""The files that a call names → where they lie; from the root on, so that a rule is written once.
+"""Paths that a call names → paths relative to the root, so that one rule works in all clients.
 
-Some clients send paths from the top of the file system, others from where the agent is. What lies
-outside of the root stays as the client has written it.
+Some clients send absolute paths, others paths relative to the agent's folder. Paths outside of the
+root stay as the client sent them.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Call, Heard
     from bylaw.model.values import JSON
 
-MAX_PATH = 4_096  # characters; a longer text is none, unless it is called so and can be shortened
-# Whose `paths` are ours; other tools may have arguments of that name.
+MAX_PATH = 4_096  # characters; a longer path is accepted only if it can be shortened
+# Bylaw sets `paths` for these. Other tools may have an argument of that name.
 _FILE_TOOLS = frozenset({WRITES_FILES, READS_FILES})
-# What our names for other tools say: they change no file by themselves.
+# Tools with these names change no files themselves.
 _CHANGES_NOTHING = frozenset({READS_FILES, FETCHES, SEARCHES, GOES_OUT, RUNS_AGENT})
 
 
 def may_change_files(call: Call) -> bool:
-    """Whether a call can change a file at all; of what nobody knows, one has to assume it."""
+    """Return whether a call can change a file. An unknown tool is assumed to."""
     return not call.also or not _CHANGES_NOTHING.issuperset(call.also)
 
 
 def named_paths(call: Call) -> Iterator[str]:
-    """The files that a tool for writing files names."""
+    """Yield the files that a tool for writing files names."""
     named = call.args.get("paths") if WRITES_FILES in call.also else None
     for one in named if isinstance(named, list) else ():
         if isinstance(one, str):
@@ -48,17 +48,17 @@ def named_paths(call: Call) -> Iterator[str]:
 
 
 def location_of(path: str, folder: str) -> str | None:
-    """Where a path lies that a tool names in a folder; None if there can be no such file."""
-    full = os.path.join(folder, os.path.expanduser(path))  # noqa: PTH111, PTH118 - a text
+    """Return the full path of a file that a tool names in a folder; None if it cannot exist."""
+    full = os.path.join(folder, os.path.expanduser(path))  # noqa: PTH111, PTH118 - only text
     if len(path) <= MAX_PATH:
         return full
-    # The system takes no such path: it leads somewhere only if the client shortens it.
+    # The system rejects such a path, so it names a file only if the client shortens it.
     shortened = os.path.normpath(full)
     return shortened if len(shortened) <= MAX_PATH else None
 
 
 def with_paths_from_root(heard: Heard, root: str) -> Heard:
-    """An event whose call names its files as rules and records do."""
+    """Return the event with the paths of its call as rules and records have them."""
     call = heard.call
     if call is None or not _FILE_TOOLS.intersection(call.also):
         return heard
@@ -75,9 +75,9 @@ def with_paths_from_root(heard: Heard, root: str) -> Heard:
 
 
 def path_below(top: str, path: str, folder: str) -> str:
-    """A path that is named in a folder, from the top on; the empty text if it is none below it.
+    """Return a path that is named in a folder, relative to `top`; empty if it is not below `top`.
 
-    A link counts by where it lies, not by where it leads: that is what a tool is asked to change.
+    A link is located where it is, not where it points to: a tool is asked to change that place.
     """
     location = location_of(path, folder)
     if location is None or "\0" in location:

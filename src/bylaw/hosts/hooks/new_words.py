@@ -1,13 +1,13 @@
-"""What was said, as a client tells it or writes it down → what of it is new to the rules.
+"""Determine which texts of a hook event are new to the rules.
 
-    with_last_text   what the agent said last stands in its transcript only
-    without_echo     a prompt repeats what blocked a stop
-    earlier_texts    what the agent said before its last words stands in the transcript
-    only_new         the client tells all that was said since the prompt, each time
+    with_last_text   read the agent's last text from the transcript, if the client does not send it
+    without_echo     clear a prompt that repeats the reason for a blocked stop
+    earlier_texts    read from the transcript what the agent said before its last text
+    only_new         cut off what was decided before, if the client sends all since the prompt
 
-After a stop was blocked the agent goes on, and its next words stand behind the old ones. What was
-judged then must not be judged again: nobody could put it right, and an old promise would count for
-what was asked for after it.
+After a blocked stop the agent continues, and its next text follows the old one. Text that was
+decided at that stop must not be decided again: the agent cannot correct it any more, and an old
+promise would acknowledge a demand that was made after it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def with_last_text(heard: Heard, notes: SessionNotes) -> Heard:
-    """With what the agent said last, where the client only writes it down."""
+    """Add the agent's last text from the transcript, if the client does not send it."""
     if heard.moment not in STOPS or heard.text is not None or not heard.transcript:
         return heard
     judged_until = notes.read_until.get(digest_of(heard.transcript))
@@ -35,17 +35,17 @@ def with_last_text(heard: Heard, notes: SessionNotes) -> Heard:
 
 
 def without_echo(heard: Heard, notes: SessionNotes) -> Heard:
-    """Some clients announce what blocked a stop as a prompt; no person has written that."""
+    """Clear a prompt that repeats the reason for a blocked stop: no person wrote it."""
     is_echo = heard.text and notes.blocked_with == digest_of(heard.text)
     is_prompt = heard.moment is Moment.PROMPT
     return replace(heard, text="") if is_prompt and is_echo else heard
 
 
 def earlier_texts(heard: Heard, notes: SessionNotes) -> Said:
-    """What the agent said since it was last judged, before the last that it said.
+    """Return what the agent said since the last check, except its last text.
 
-    A new prompt begins anew. What a client told us at once and wrote down later is not new. A text
-    that grows holds everything.
+    A new prompt starts over. A text that the client sent first and wrote to the transcript later is
+    not new. A text that grows already contains everything.
     """
     if not heard.transcript or (heard.moment is Moment.PROMPT and not heard.text):
         return NOTHING_SAID
@@ -62,7 +62,7 @@ def earlier_texts(heard: Heard, notes: SessionNotes) -> Said:
 
 
 def only_new(heard: Heard, own: AgentNotes) -> Heard:
-    """Without what was judged at the last stop, if that was blocked and the text begins with it."""
+    """Cut off the part of the text that was decided at the last stop, if that stop was blocked."""
     if not heard.grows or heard.text is None:
         return heard
     old = heard.text[: own.judged_chars]
@@ -72,7 +72,7 @@ def only_new(heard: Heard, own: AgentNotes) -> Heard:
 
 
 def note_judged(heard: Heard, own: AgentNotes, *, blocked: bool) -> None:
-    """Remember what was judged at a stop; one that was not blocked ends the turn."""
+    """Note what was decided at a stop. A stop that was not blocked ends the turn."""
     own.last_text = digest_of(heard.text) if heard.text else ""
     own.judged_chars, own.judged_digest = 0, ""
     if heard.grows and blocked:

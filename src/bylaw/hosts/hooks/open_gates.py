@@ -1,6 +1,6 @@
-"""Gates that fail closed, opened by a person for a limited time.
+"""Failed gates that a person has released for a limited time.
 
-A file in the user's state folder says until when, in seconds.
+A file in the user's state folder holds the end of that time, in seconds since 1970.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_MINUTES = 24 * 60
 
 
 def released_until() -> int:
-    """Until when gates are open, in seconds; 0 if they are not."""
+    """Return until when gates are released, in seconds since 1970; 0 if they are not."""
     folder = state_home()
     if not folder:
         return 0

@@ -1,34 +1,34 @@
-"""What whoever judges a call says to the front end, as bytes on a pipe or a socket.
+"""Format of the message from the process that decides to the entry point, on a pipe or a socket.
 
-    OPEN                       gates may stay open if it fails
-    ANSWER, length, answer     an exit code, how long standard output is, both outputs
-    FAILED, length, why        there is none
+    OPEN                       gates may allow if the decision fails
+    ANSWER, length, answer     exit code, length of standard output, both outputs
+    FAILED, length, why        there is no answer
 
-The front end imports this with every call of every tool, so it imports next to nothing itself.
+The entry point imports this for every tool call, so this imports almost nothing itself.
 """
 
 from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Output
 
 OPEN, ANSWER, FAILED = b"o", b"a", b"f"
 MAX_WHY = 4_000
-_LENGTH = 4  # bytes that tell how long something is
+_LENGTH = 4  # bytes of a length field
 
 
 def pack(output: Output) -> bytes:
-    """An answer as it is sent."""
+    """Encode an answer."""
     stdout, stderr = output.stdout.encode(), output.stderr.encode("utf-8", "backslashreplace")
     head = bytes([output.exit_code]) + len(stdout).to_bytes(_LENGTH, "big")
     return _with_length(ANSWER, head + stdout + stderr)
 
 
 def pack_failure(why: str) -> bytes:
-    """Why there is no answer, as it is sent."""
+    """Encode the reason why there is no answer."""
     return _with_length(FAILED, why.encode("utf-8", "backslashreplace")[:MAX_WHY])
 
 
@@ -37,7 +37,7 @@ def _with_length(kind: bytes, body: bytes) -> bytes:
 
 
 def message_in(said: bytes) -> tuple[bytes, bytes]:
-    """ANSWER or FAILED with what belongs to it; nothing if it is not there as a whole."""
+    """Return the kind, ANSWER or FAILED, and the body; both empty if the message is incomplete."""
     rest = said.lstrip(OPEN)
     kind, begin = rest[:1], 1 + _LENGTH
     end = begin + int.from_bytes(rest[1:begin], "big")
@@ -47,40 +47,40 @@ def message_in(said: bytes) -> tuple[bytes, bytes]:
 
 
 def unpack(answer: bytes) -> tuple[bytes, bytes, int]:
-    """Both outputs and the exit code."""
+    """Return standard output, standard error and the exit code of an answer."""
     begin = 1 + _LENGTH
     end = begin + int.from_bytes(answer[1:begin], "big")
     return answer[begin:end], answer[end:], answer[0]
 
 
 def send(descriptor: int, data: bytes) -> None:
-    """Write all of it."""
+    """Write all of the data."""
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]
 
 
 class Reply:
-    """The end of a pipe on which one answer goes, or why there is none."""
+    """The writing end of a pipe or socket. It sends one answer, or the reason why there is none."""
 
     def __init__(self, writing: int) -> None:
         self._writing = writing
         self._is_given = False
 
     def may_open(self) -> None:
-        """Say that gates may stay open if there is no answer."""
+        """Send that gates may allow if there is no answer."""
         send(self._writing, OPEN)
 
     def give(self, output: Output) -> None:
-        """Send the answer; from then on nobody listens."""
+        """Send the answer. After that the entry point reads nothing more."""
         self._end(pack(output))
 
     def fail(self, why: str) -> None:
-        """Send why there is no answer. What fails after an answer was given changes nothing."""
+        """Send why there is no answer. Do nothing if an answer was already sent."""
         if not self._is_given:
             self._end(pack_failure(why))
 
     def _end(self, data: bytes) -> None:
         send(self._writing, data)
-        self._is_given = True  # the number may be that of another file soon
+        self._is_given = True  # another file may get the number of the closed one
         os.close(self._writing)

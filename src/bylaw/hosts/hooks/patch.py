@@ -23,14 +23,14 @@ _NOTHING = "/dev/null"
 
 
 def patched_paths(text: str) -> Iterator[str]:
-    """The paths of a patch in their order; none if it is no patch."""
+    """Yield the paths of a patch in order; none if the text is not a patch."""
     if "*** Begin Patch" in text:
         for found in _FILE.finditer(text):
             yield found["path"]
 
 
 def diffed_paths(text: str) -> Iterator[str]:
-    """The paths of a diff, with and without their first folder: nobody knows what is stripped."""
+    """Yield the paths of a diff, with and without their first folder: `patch -p` may strip it."""
     named = [found["path"].strip() for found in _DIFF.finditer(text)]
     for found in _GIT_DIFF.finditer(text):
         named += found["both"].replace('"', "").split()

@@ -1,4 +1,4 @@
-"""Reasons of a decision → the text that a model or a person reads: what, and which rule says so."""
+"""Reasons of a decision → the text for a model or a person, with the rule that gave each reason."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
 
     from bylaw.model.decision import Reason
 
-# The model reads it, who is to leave it to a person.
+# The model reads this.
 ASKED = (
-    "a person has to decide this, and this client cannot ask: leave it to a person, who can do it "
-    "without you, or change the rule"
+    "a person must decide this, and this client cannot ask one: leave it to the person, who can "
+    "do it without you or change the rule"
 )
 
 
 def objections(reasons: Iterable[Reason]) -> str:
-    """What speaks against it, reason by reason, each with the place of its rule."""
+    """Return the reasons that deny or ask, each with the place of its rule."""
     return "\n".join(with_place(one) for one in reasons if one.verdict >= Verdict.ASK)
 
 
 def warnings(reasons: Iterable[Reason]) -> Iterator[str]:
-    """What rules only warn of."""
+    """Yield the reasons that only warn, each with the place of its rule."""
     for one in reasons:
         if one.verdict is Verdict.WARN:
             yield with_place(one)
 
 
 def with_place(reason: Reason) -> str:
-    """A reason with its rule, file and line."""
+    """Return the text of a reason with its rule, file and line."""
     return f"{shown(reason.text)}\n({_place(reason)})"
 
 
 def places(reasons: Iterable[Reason]) -> str:
-    """The rules that object, each with its file and line, where their texts stand elsewhere."""
+    """Return the rules that deny or ask, with file and line. Their texts are shown elsewhere."""
     found = dict.fromkeys(_place(one) for one in reasons if one.verdict >= Verdict.ASK)
     return f"({'; '.join(found)})"
 
@@ -49,5 +49,5 @@ def _place(reason: Reason) -> str:
 
 
 def shown(text: str) -> str:
-    """A text of several lines with control characters made visible."""
+    """Return a text of several lines with visible control characters."""
     return "\n".join(visible_once(line) for line in text.expandtabs(4).split("\n"))

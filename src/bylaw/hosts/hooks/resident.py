@@ -1,10 +1,10 @@
-"""A process that has everything imported and judges hooks in children of its own.
+"""Background process (resident) that has Bylaw imported and decides hooks in forked children.
 
-Starting Python and importing Bylaw costs far more than a decision. So the first hook starts this;
-the next ones are forked from here, each with the folder and the environment of its own caller, and
-do exactly what the front end would have done by itself. Nothing is remembered from one to the next
-but code. It ends when nobody asks for a while, when its code or its socket changes, and when
-another one has taken its place.
+Starting Python and importing Bylaw takes far longer than a decision. So the first hook starts a
+resident. For each later hook the resident forks a child with the folder and the environment of the
+caller. The child does exactly what a child of the entry point would do. From one hook to the next
+the resident keeps nothing but code. It exits if no request comes for `IDLE_S`, if its code or its
+socket changes, or if another resident has replaced it.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from bylaw.runtime.paths import as_bytes
 from bylaw.version import __version__
 
 IDLE_S = 20 * 60.0
-LOOK_S = 5.0  # how often it looks whether it is still wanted
+LOOK_S = 5.0  # how often it checks whether it must exit
 LINGER_S = 3.0  # how long a child keeps the journal open for the next one
-# Until a caller has said all and `GO`. It gives up itself after `HAND_OVER_S`; this is far more,
-# and only ends a child whose caller hangs with the line open.
+# Time for the caller to send the whole request and `GO`. The caller gives up after `HAND_OVER_S`,
+# which is far less. This limit only ends a child whose caller hangs with the connection open.
 TAKING_S = 30
 MAX_REQUEST = MAX_PAYLOAD + (4 << 20)
 _PIECE = 1 << 16
-# Of our own code: what the other commands of Bylaw do is none of it.
+# Prefixes of the modules that hooks use. Code of other commands is not imported.
 NEEDED = tuple(
     f"bylaw.{name}."
     for name in ("model", "expr", "engine", "dialects", "runtime", "hosts.hooks", "hosts.worktree")
 )
 NOT_NEEDED = tuple(f"bylaw.hosts.hooks.{name}" for name in ("canary", "doctor", "install"))
-LATE = ("difflib", "encodings.ascii")  # what is imported where it is needed, and is not ours
+LATE = ("difflib", "encodings.ascii")  # standard modules that hooks import only when needed
 
 
 def serve() -> int:
-    """Answer until nobody needs it any more; 0 at the end, 1 if it cannot begin."""
+    """Answer requests until the resident must exit. Return 1 if it cannot start, else 0."""
     folder = os.fsdecode(as_bytes(state_home()))
     if not folder or not _made(folder):
         return 1
@@ -56,7 +56,7 @@ def serve() -> int:
     try:
         flock(lock, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        return 0  # there is one
+        return 0  # another resident runs
     _import_all()
     with _listening(folder) as listener:
         _Resident(listener, f"{folder}/{SOCKET}").run()
@@ -65,23 +65,23 @@ def serve() -> int:
 
 def _made(folder: str) -> bool:
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - bytes and text alike
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is slow
         os.chmod(folder, 0o700)  # noqa: PTH101 - same
-        return is_own(os.stat(folder))  # noqa: PTH116 - pathlib is heavy
+        return is_own(os.stat(folder))  # noqa: PTH116 - pathlib is slow
     except OSError:
         return False
 
 
 def _import_all() -> None:
-    """Everything that a hook may need, so that no child has to."""
+    """Import everything that a hook may need, so that no child has to."""
     for found in walk_packages(bylaw.__path__, "bylaw."):
         if found.name.startswith(NEEDED) and not found.name.startswith(NOT_NEEDED):
-            with suppress(ImportError):  # of an extra that is not installed
+            with suppress(ImportError):  # an optional dependency is not installed
                 import_module(found.name)
     for name in LATE:
         import_module(name)
     gc.collect()
-    gc.freeze()  # what is there stays: no child looks through it
+    gc.freeze()  # no child has to traverse the objects that exist now
 
 
 def _listening(folder: str) -> socket.socket:
@@ -104,7 +104,7 @@ class _Resident:
     def __init__(self, listener: socket.socket, path: str) -> None:
         self._listener = listener
         self._path = path
-        self._socket = os.stat(path).st_ino  # noqa: PTH116 - pathlib is heavy
+        self._socket = os.stat(path).st_ino  # noqa: PTH116 - pathlib is slow
         self._code = _code_stamp()
         self._last = monotonic()
 
@@ -114,7 +114,7 @@ class _Resident:
                 continue
             line, _ = self._listener.accept()
             if self._code != _code_stamp():
-                return  # the caller does the work itself
+                return  # the caller decides in its own child
             self._last = monotonic()
             if os.fork() == 0:
                 _serve_one(line)
@@ -124,7 +124,7 @@ class _Resident:
     def _is_wanted(self) -> bool:
         _reap()
         try:
-            there = os.stat(self._path).st_ino == self._socket  # noqa: PTH116 - pathlib is heavy
+            there = os.stat(self._path).st_ino == self._socket  # noqa: PTH116 - pathlib is slow
         except OSError:
             return False
         if monotonic() - self._last > IDLE_S:
@@ -140,7 +140,7 @@ def _reap() -> None:
 
 
 def _serve_one(line: socket.socket) -> None:
-    """The child: as its caller would have been."""
+    """Run the child: take over folder and environment of the caller, then decide."""
     try:
         signal.alarm(TAKING_S)
         asked = Request(_received(line))
@@ -153,7 +153,7 @@ def _serve_one(line: socket.socket) -> None:
         if line.recv(len(GO)) != GO:
             os._exit(0)
         signal.alarm(int(patience_s(asked.event) + LINGER_S) + 1)
-    except BaseException:  # noqa: BLE001 - what was not taken, the caller does itself
+    except BaseException:  # noqa: BLE001 - the caller then decides in its own child
         os._exit(1)
     judge(asked.host, asked.event, asked.data, line.detach(), LINGER_S)
 
@@ -172,14 +172,14 @@ def _received(line: socket.socket) -> bytes:
 
 
 def _code_stamp() -> list[tuple[str, int, int]]:
-    """Changes with any file of ours that was imported, also if an older one takes its place."""
+    """Return a stamp that changes with any imported file of Bylaw, even if it becomes older."""
     ours = [(name, module) for name, module in sys.modules.items() if name.startswith("bylaw")]
     return [(name, *_stamp_of(getattr(module, "__file__", None))) for name, module in ours]
 
 
 def _stamp_of(file: str | None) -> tuple[int, int]:
     try:
-        found = os.stat(file) if file else None  # noqa: PTH116 - pathlib is heavy
+        found = os.stat(file) if file else None  # noqa: PTH116 - pathlib is slow
     except OSError:
         found = None
     return (found.st_mtime_ns, found.st_size) if found else (0, 0)

@@ -1,4 +1,4 @@
-"""What an adapter says → one line of JSON, and what our process prints with it."""
+"""The content of a reply → one line of JSON, and the output of the hook process."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Told
     from bylaw.model.values import JSON
 
-# What is printed where there is nothing to say, for clients that want to hear something.
+# The empty answer, for clients that expect one.
 NOTHING = Output("{}\n")
 
 
 def in_json(value: JSON) -> str:
-    """One line that holds one JSON document, whatever texts are in it."""
+    """Encode one JSON document on one line. Invalid characters in its texts are replaced."""
     try:
         return msgspec.json.encode(value).decode() + "\n"
     except UnicodeEncodeError:  # half of a surrogate pair
@@ -28,10 +28,10 @@ def in_json(value: JSON) -> str:
 
 
 def refusal(words: dict[str, JSON], reason: str, exit_code: int = REFUSED) -> Output:
-    """The client's own words, the reason where people look for it, and the exit code."""
+    """Build a denial: the JSON of the client, the reason on standard error, and the exit code."""
     return Output(in_json(words), reason + "\n", exit_code)
 
 
 def context(told: Told) -> str:
-    """All texts for the model as one."""
+    """Join all texts for the model."""
     return "\n\n".join(told.for_model)

@@ -1,4 +1,4 @@
-"""A session as its client calls it ↔ as it is called in a journal, among those of other clients."""
+"""Convert between a client's session id and the name of the session in the journal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from bylaw.model.event import DEFAULT_SESSION
 
 
 def session_name(host: str, own_id: str) -> str:
-    """Our name; sessions of a client that names none are one."""
+    """Return the name in the journal. Sessions without an id share one name per client."""
     return f"{host}:{own_id or DEFAULT_SESSION}"
 
 
 def own_id(session: str) -> str:
-    """The client's."""
+    """Return the client's id."""
     return session.partition(":")[2]

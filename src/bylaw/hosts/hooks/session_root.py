@@ -1,10 +1,11 @@
-"""An event of a client → the root whose rules govern it.
+"""Find the root whose rules apply to a hook event.
 
-An agent goes where it likes, and must not choose its rules by that: a folder below the root may
-have settings or a repository of its own. So the client's word counts for where its project lies, in
-a variable or in the payload. Of a client that does not say, the root of the session's first event
-is remembered, in the user's own folder and not in the repository: it governs whatever the session
-does inside of it. Elsewhere, and without a session, it is the root of the folder in the payload.
+An agent can change its folder, and must not choose its rules that way: a folder below the root may
+have settings or a repository of its own. So Bylaw uses the project folder that the client names, in
+a variable or in the payload. If a client does not name it, Bylaw remembers the root of the
+session's first event. It keeps that in the user's state folder, not in the repository. This root
+applies to everything that the session does inside it. Outside of it, and without a session, the
+root of the folder in the payload applies.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 FOLDER = "sessions"
 MAX_PATH = 4096
-MAX_REMEMBERED = 2_000  # sessions; the oldest go
+MAX_REMEMBERED = 2_000  # sessions; the oldest are removed
 
 
 def root_of(adapter: Adapter, heard: Heard) -> str:
-    """The root of an event; LoadError if there is none."""
+    """Return the root of an event. Raises LoadError if there is none."""
     project = _named_project(adapter, heard)
     if project:
         return find_root(project)
@@ -41,7 +42,7 @@ def root_of(adapter: Adapter, heard: Heard) -> str:
 
 
 def _named_project(adapter: Adapter, heard: Heard) -> str:
-    """The folder of the project, if the client names one that is there; else the empty text."""
+    """Return the project folder that the client names, if it exists; else the empty text."""
     named = os.environb.get(adapter.project_variable.encode(), b"")
     for folder in (as_text(named), heard.project):
         if folder.startswith("/") and "\0" not in folder and is_folder(folder):
@@ -50,13 +51,13 @@ def _named_project(adapter: Adapter, heard: Heard) -> str:
 
 
 def _remembered(folder: str, name: str, here: str, found: str) -> str:
-    """The root of the session's first event, if we are in it; else the one that was found."""
+    """Return the root of the session's first event if `here` is inside it, else `found`."""
     first = as_text(read_own(folder, name, MAX_PATH))
     if not first:
         if is_beyond(STATE, found):
             write_cached(folder, name, as_bytes(found), ("", MAX_REMEMBERED))
         return found
-    # What a repository could have written is not believed.
+    # Do not trust a path that the repository itself could have written.
     if not is_folder(first) or not is_beyond(STATE, first):
         return found
     place = absolute(here)

@@ -1,7 +1,7 @@
-"""A subagent that its client gives a session of its own → an agent of the session that started it.
+"""Treat a subagent with a session of its own as an agent of the session that started it.
 
-Only the start of such a session names the other one, so the link between them is kept in the state
-folder of the root. What is not linked is a session for itself.
+Only the start of such a session names the session that started it. So the link between them is kept
+in the state folder of the root. A session without a link is on its own.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.base import Heard
 
 FILE = "hook-subagents.json"
-MAX_LINKS = 1000  # the oldest go
-MAX_NAME = 200  # characters; nobody's sessions have longer ids
+MAX_LINKS = 1000  # the oldest are removed
+MAX_NAME = 200  # characters; no client has longer session ids
 MAX_BYTES = 4 << 20
 
-# What a subagent is asked is no prompt of a person, and the session goes on without it.
+# The prompt of a subagent is not from a person, and the main session outlives the subagent.
 _OF_SESSIONS = (Moment.SESSION_START, Moment.PROMPT, Moment.SESSION_END)
 
 
 def in_session_of_parent(root: str, host: str, heard: Heard) -> Heard:
-    """An event of a subagent as one of the session that it belongs to; others as they are."""
+    """Return an event of a subagent as one of its main session, and other events unchanged."""
     if not heard.session:
         return heard
     session = session_name(host, heard.session)
@@ -44,7 +44,7 @@ def in_session_of_parent(root: str, host: str, heard: Heard) -> Heard:
 
 
 def link(root: str, session: str, parent: str) -> None:
-    """Remember who started a session; nobody starts the session that it belongs to."""
+    """Note which session started a session. Links that would form a cycle are ignored."""
     if max(len(session), len(parent)) > MAX_NAME:
         return
     with state_folder(root) as folder, folder.locked(FILE):
@@ -58,14 +58,14 @@ def link(root: str, session: str, parent: str) -> None:
 
 
 def main_session(root: str, session: str) -> str:
-    """The session that one belongs to: mostly itself."""
+    """Return the session that a session belongs to. Usually that is the session itself."""
     with existing_state_folder(root) as folder:
         found = None if folder is None else folder.read(FILE, MAX_BYTES)
     return _followed(_decoded(found), session)
 
 
 def _followed(links: dict[str, str], session: str) -> str:
-    for _ in links:  # at most: it cannot be believed that they never go round
+    for _ in links:  # at most: the file may contain a cycle
         if session not in links:
             break
         session = links[session]
@@ -76,4 +76,4 @@ def _decoded(data: bytes | None) -> dict[str, str]:
     try:
         return {} if data is None else msgspec.json.decode(data, type=dict[str, str])
     except msgspec.MsgspecError:
-        return {}  # a subagent that goes on is a session for itself then
+        return {}  # a running subagent then becomes a session of its own

@@ -1,10 +1,10 @@
-"""A client's name for a tool → our names for it, and the files that a call names.
+"""A client's name of a tool → Bylaw's names, and the files that a call names.
 
-Rules that are written once hold in every client: `shell`, `file.write`, `file.read`, `web.fetch`,
-`web.search`, `web.run`, `agent.run`, `mcp:SERVER/TOOL`. The client's own name stays beside them.
+One rule works in all clients: `shell`, `file.write`, `file.read`, `web.fetch`, `web.search`,
+`web.run`, `agent.run`, `mcp:SERVER/TOOL`. The client's own name is kept as well.
 
-What we read of a call that we have a name for must be of a type that clients send. Arguments of
-any other tool are its own business.
+If a tool has a name from Bylaw, the arguments that Bylaw reads must have a type that clients send.
+Arguments of other tools are not checked.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.fields import Shape
     from bylaw.model.values import JSON
 
-# Our names; what begins with the last one names a tool of a server.
+# Bylaw's names. The last one is the prefix of tools of MCP servers.
 RUNS_SHELL = "shell"
 WRITES_FILES, READS_FILES = "file.write", "file.read"
 FETCHES, SEARCHES, GOES_OUT = "web.fetch", "web.search", "web.run"
 RUNS_AGENT = "agent.run"
 OF_SERVER = "mcp:"
 
-MAX_READINGS = 8  # of one name that may be that of a server and a tool
+MAX_READINGS = 8  # ways to split one name into a server and a tool
 
 
 class Sort(NamedTuple):
-    """What a tool does: our names for it, which arguments name files or hold a patch.
+    """The kind of a tool: Bylaw's names, and which arguments name files or hold a patch.
 
-    `arguments` are all that we read, with what they may be, `needs` those of which there is one in
-    every call.
+    `arguments` are all arguments that Bylaw reads, with their types. Every call has at least one of
+    `needs`.
     """
 
     also: tuple[str, ...]
@@ -46,7 +46,7 @@ class Sort(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-# What a shell is told to run, and where; some of it by one client, some by another.
+# Arguments of a shell with what it runs, and with the folder. Each client uses some of them.
 COMMANDS = ("command", "cmd", "script", "code", "input", "chars")
 FOLDERS = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 _PATH = (
@@ -62,7 +62,7 @@ SHELL = Sort(
     arguments=dict.fromkeys((*COMMANDS, *FOLDERS), TEXT),
     needs=COMMANDS,
 )
-# A shell that may be given its command as words, too.
+# A shell whose command may also be a list of words.
 SHELL_OF_WORDS = SHELL._replace(arguments={**SHELL.arguments, "command": TEXT_OR_TEXTS})
 WRITE = Sort((WRITES_FILES,), _PATHS, arguments={**_NAMED, "edits": OBJECTS}, needs=_PATHS)
 PATCH = Sort(
@@ -84,10 +84,10 @@ _MCP = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)")
 def our_names(
     tool: str, args: Mapping[str, JSON], sorts: Mapping[str, Sort], servers: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], dict[str, JSON]]:
-    """Our names for a call, and its arguments with the files that it names as `paths`.
+    """Return Bylaw's names of a tool, and the arguments with the files that they name as `paths`.
 
-    `servers` are the ways to read it as `SERVER/TOOL`, where the client has one of its own.
-    PayloadError if an argument that we read is what no client sends.
+    `servers` are the ways to read the name as `SERVER/TOOL`, if the client has its own form of it.
+    Raises PayloadError if an argument that Bylaw reads has a type that no client sends.
     """
     sort = sorts.get(tool)
     if sort is None:
@@ -96,16 +96,16 @@ def our_names(
         return tuple(f"{OF_SERVER}{one}" for one in readings), dict(args)
     for key, shape in sort.arguments.items():
         if key in args:
-            refuse_other(f"the argument `{key}` of `{tool}`", args[key], shape)
+            refuse_other(f"argument `{key}` of `{tool}`", args[key], shape)
     if not sort.paths and not sort.patches:
         return sort.also, dict(args)
-    # All of them, however many: what a rule does not see, it cannot forbid.
+    # All of them, without a limit: a rule cannot deny what it does not see.
     paths = dict.fromkeys(_named(args, sort))
     return sort.also, {**args, "paths": [*paths]}
 
 
 def refuse_lacking(tool: str, args: Mapping[str, JSON], sorts: Mapping[str, Sort]) -> None:
-    """PayloadError if a call that is to be made does not say what it is about."""
+    """Raise PayloadError if a call names no command or no file, and its kind of tool needs one."""
     sort = sorts.get(tool)
     if sort is None or not sort.needs:
         return
@@ -114,11 +114,11 @@ def refuse_lacking(tool: str, args: Mapping[str, JSON], sorts: Mapping[str, Sort
         return
     found = "names no file" if is_about_files else "has no command"
     known = ", ".join(f"`{key}`" for key in sort.needs)
-    raise PayloadError(f"the call of `{tool}` {found}; it would be an argument: {known}")
+    raise PayloadError(f"call of `{tool}` {found}; expected one of the arguments {known}")
 
 
 def server_and_tool(name: str, separator: str) -> tuple[str, ...]:
-    """Every way to read `SERVER-TOOL`: either may hold the separator, and no client says where."""
+    """Return every way to split `SERVER-TOOL`: either part may contain the separator."""
     parts = name.split(separator)
     ends = range(1, min(len(parts), MAX_READINGS + 1))
     return tuple(f"{separator.join(parts[:at])}/{separator.join(parts[at:])}" for at in ends)

@@ -1,7 +1,7 @@
-"""The end of a client's transcript → what the agent said, last or since it was last asked.
+"""The end of a client's transcript → what the agent said, last or since the last prompt.
 
-Clients that do not say it with a stop write it down: one JSON object a line, each in a form of its
-own. What is not understood is passed over, as is a line that is not whole.
+Clients that do not send this with a stop write it to a file: one JSON object per line, each client
+in its own form. Lines that are incomplete or not understood are skipped.
 
     Claude Code, Factory Droid, Cursor   message.content, message.role or role
     Codex CLI                            payload.content, payload.role
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 MAX_TAIL = 4 << 20
-# Some clients write a moment after they have called.
+# Some clients write the text shortly after they start the hook.
 PATIENCE_S = 1.0
 _PAUSE_S = 0.05
 
@@ -35,7 +35,7 @@ _COPILOT = {
     "assistant.message": _AGENT,
     "user.message": _PERSON,
     "tool.execution_complete": _TOOL,
-    "hook.end": _TOOL,  # of a stop before this one
+    "hook.end": _TOOL,  # of an earlier stop
 }
 _SPEAKERS = {
     **dict.fromkeys(("assistant", "model", "gemini"), _AGENT),
@@ -43,7 +43,7 @@ _SPEAKERS = {
     "tool": _TOOL,
     **_COPILOT,
 }
-# Kinds of lines that hold messages; others repeat them.
+# Types of lines that hold messages. Lines of other types repeat them.
 _KINDS = frozenset(
     {"", "user", "assistant", "message", "response_item", "gemini", "tool_result", *_COPILOT}
 )
@@ -52,7 +52,7 @@ _RESULTS = frozenset({"tool_result", "function_call_output"})
 
 
 class _Line(NamedTuple):
-    """Who speaks, and what; a tool has no text. An agent that `calls` one goes on after it."""
+    """Speaker and text. A tool has no text. An agent that `calls` a tool continues after it."""
 
     speaker: str
     text: str
@@ -62,10 +62,11 @@ class _Line(NamedTuple):
 def last_text(
     path: str, patience_s: float = PATIENCE_S, judged_until: int | None = None
 ) -> str | None:
-    """What the agent said last; None if the file does not tell.
+    """Return what the agent said last; None if the file does not contain it.
 
-    Where the newest is not what an agent said, it is looked at again for a while. If that does not
-    help, what stands before the place up to which all was judged is not what the agent said last.
+    If the newest line is not text of the agent, the file is read again for up to `patience_s`. If
+    that does not help, text before `judged_until` does not count: it was decided at an earlier
+    stop.
     """
     until = time.monotonic() + patience_s
     while True:
@@ -79,7 +80,7 @@ def last_text(
 
 
 class Said(NamedTuple):
-    """What the agent said, oldest first, and up to which byte of the file that was read."""
+    """Texts of the agent, oldest first, and up to which byte of the file they were read."""
 
     texts: tuple[str, ...]
     end: int
@@ -89,9 +90,9 @@ NOTHING_SAID = Said((), 0)
 
 
 def said_since(path: str, start: int | None) -> Said:
-    """What the agent said from a place in the file on; without one, since a person last spoke.
+    """Return what the agent said from position `start` on; with None, since a person last spoke.
 
-    A file that is shorter by now is another one.
+    If the file is shorter than `start`, it is a new file.
     """
     size, data = _from(path, start)
     is_whole = start is None or start > size
@@ -104,7 +105,10 @@ def said_since(path: str, start: int | None) -> Said:
 
 
 def _from(path: str, start: int | None) -> tuple[int, bytes]:
-    """How long a file is, and what it holds from there on, of too much the end."""
+    """Return where the data ends, and the data from `start` on.
+
+    If that is too long, only its end.
+    """
     try:
         with open_regular(path) as descriptor:
             size = os.fstat(descriptor).st_size
@@ -117,7 +121,7 @@ def _from(path: str, start: int | None) -> tuple[int, bytes]:
 
 
 def _looked_up(path: str) -> tuple[str | None, bool]:
-    """What the agent said last, and whether nothing came behind it."""
+    """Return what the agent said last, and whether nothing follows it."""
     is_newest = True
     for line in _newest_first(_from(path, None)[1]):
         if line.speaker == _PERSON:
@@ -153,7 +157,7 @@ def _line(value: JSON) -> _Line | None:
         return _Line(_TOOL, "")
     speaker = _speaker(inner.get("role"), value.get("role"), kind)
     text = _text(parts)
-    # Lines of a user without a text are about hooks, but in one client they are what we said.
+    # User lines without text are about hooks. Copilot CLI uses them for what Bylaw answered.
     is_one = speaker and (text or speaker != _PERSON or kind in _COPILOT)
     calls = _has_call(parts) or bool(inner.get("toolRequests"))
     return _Line(speaker, text, calls) if is_one else None

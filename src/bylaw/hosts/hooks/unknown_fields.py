@@ -1,6 +1,6 @@
-"""Fields and events that we do not know, kept in the state folder of a root for `bylaw doctor`.
+"""Unknown payload fields and events, kept in the state folder of a root for `bylaw doctor`.
 
-A client that sends something new may say there what a rule should know. It is no failure.
+A new field or event may contain something that rules should see. It is not a failure.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FILE = "hook-fields.json"
-MAX_FIELDS = 100  # of a client
+MAX_FIELDS = 100  # per client
 MAX_NAME = 80  # characters
 MAX_BYTES = 1 << 20
 
 
 def note_unknown(root: str, host: str, fields: Sequence[str]) -> None:
-    """Keep those that are new."""
+    """Add the names that are not in the list yet."""
     named = {clipped(visible(one), MAX_NAME) for one in fields}
     if named <= set(unknown_fields(root).get(host, ())):
         return
@@ -35,7 +35,7 @@ def note_unknown(root: str, host: str, fields: Sequence[str]) -> None:
 
 
 def unknown_fields(root: str) -> Mapping[str, Sequence[str]]:
-    """The fields that were noted in a root, by host."""
+    """Return the names that were noted in a root, by client."""
     with existing_state_folder(root) as folder:
         return {} if folder is None else _decoded(folder.read(FILE, MAX_BYTES))
 
@@ -44,4 +44,4 @@ def _decoded(data: bytes | None) -> dict[str, list[str]]:
     try:
         return {} if data is None else msgspec.json.decode(data, type=dict[str, list[str]])
     except msgspec.MsgspecError:
-        return {}  # a list for people, which fills again
+        return {}  # the list is only for people, and it fills again

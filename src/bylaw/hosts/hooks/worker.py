@@ -1,7 +1,7 @@
-"""What the child does, in its order: read the payload, find the root, ask the rules, reply.
+"""The steps of the child in order: read the payload, find the root, decide, reply.
 
-`judging` calls it; the steps stand in `handling`. Errors that are meant for people become a reply
-here, in words; all others are caught in `judging`.
+`judging` calls it; the steps are in `handling`. An error that is meant for people becomes a reply
+here. `judging` catches all others.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def judge_payload(host: str, event: str, data: bytes, reply: Reply, linger_s: float = 0) -> None:
-    """Judge an event, and reply what the client is answered, or why it cannot be.
+    """Decide an event. Send the answer for the client, or the reason why there is none.
 
-    For `linger_s` the journal stays open then: as long as somebody has it open, its log need not
-    be made anew, which costs more than all the rest.
+    After that, keep the journal open for `linger_s`. As long as a process has the journal open, its
+    write-ahead log does not have to be created again, which costs more than all the rest.
     """
 
     def send(output: Output) -> None:
