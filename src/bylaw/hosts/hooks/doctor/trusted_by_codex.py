@@ -7,8 +7,8 @@ digest of its content:
     trusted_hash = "sha256:…"
     enabled = false
 
-Codex silently skips a hook without this entry, with another digest, or that is disabled. The digest
-here is that of a hook as Bylaw writes it. For hooks that a person edited, there is another finding.
+Codex silently skips a hook that has no entry, has another digest, or is disabled. The digest here
+is that of a hook as Bylaw writes it. For hooks that a person edited, there is another finding.
 """
 
 from __future__ import annotations

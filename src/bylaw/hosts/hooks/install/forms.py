@@ -155,7 +155,7 @@ def hook_sets(host: str, entries: Entries, callers: Finder) -> Sets:
 def plugin_sets(_host: str, _entries: Entries, callers: Finder) -> Sets:
     """Return a function that finds our plugin with the options of an installation.
 
-    One such entry is a complete set, at any path of Bylaw.
+    One such entry is a complete set, wherever Bylaw is installed.
     """
 
     def sets(document: Document) -> list[Sequence[HookEntry]]:

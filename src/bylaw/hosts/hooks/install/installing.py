@@ -215,7 +215,7 @@ class _Found(Struct, frozen=True):
     def own(self, after: bytes, entries: Sequence[HookEntry]) -> tuple[OwnHook, ...]:
         """Return the hooks of a person that call Bylaw, once these entries are in the file.
 
-        No other entry in `after` is ours: those have been removed.
+        No other entry in `after` is ours: the caller has made sure of that.
         """
         return tuple(own_hooks(self.source(after), self.client, entries))
 
@@ -228,7 +228,7 @@ class _Found(Struct, frozen=True):
         return tuple(self.record.folders) if self.record else ()
 
     def restored(self, known: Known) -> bytes | None:
-        """Return the file without our hooks; None if it only existed for them.
+        """Return the file without our hooks; None if it does not exist, or only existed for them.
 
         Raises LoadError if the file cannot be edited.
         """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Twice(NamedTuple):
     """A step that keeps events from being decided twice.
 
-    `certain` is False if it depends on settings of the client whether they are.
+    `certain` is False if settings of the client can prevent that, too.
     """
 
     step: str

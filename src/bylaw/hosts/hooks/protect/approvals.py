@@ -1,6 +1,6 @@
 """Warn about approvals that appear while a call of an agent runs.
 
-They do not count until a person confirms them.
+Such approvals do not count until a person confirms them.
 """
 
 from __future__ import annotations
@@ -69,6 +69,6 @@ def _named(call: Call, heard: Heard, session: str) -> str:
 def _warning(mark: Mark) -> str:
     msg_id = visible(brief(mark.msg_id))
     return (
-        f"`{visible(mark.where)}` approves `{msg_id}`, but it appeared while a call of the agent "
-        f"ran: it does not count until a person confirms it with `bylaw approve {msg_id}`"
+        f"`{visible(mark.where)}` has an approval of `{msg_id}` that appeared while a call of the "
+        f"agent ran: it does not count until a person confirms it with `bylaw approve {msg_id}`"
     )

@@ -1,9 +1,10 @@
 """Find the protected files that a tool call would change.
 
-Checked are: for a tool that writes files, all arguments but the content of a file; for a shell, its
-text; for an unknown tool, arguments with names such as `path` or `command`. A text that cannot be
-parsed, or whose targets are unknown, counts as a change of the protected files that it mentions.
-This check can be bypassed. Files that were changed anyway are found after the call.
+For a tool that writes files, all arguments except the content of a file are checked. For a shell,
+its text is parsed. For an unknown tool, arguments with names such as `path` or `command` are
+checked. A text that cannot be parsed, or whose targets are unknown, counts as a change of the
+protected files that it mentions. This check can be bypassed. Files that were changed anyway are
+found after the call.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class GitChanges:
 
 
 def _means(one: GitPath, path: str) -> bool:
-    """Whether `one` includes a file, or perhaps something in a folder."""
+    """Whether `one` includes a file; for a folder, whether it may include a file below it."""
     if one.means(path.rstrip("/")):
         return True
     return path.endswith("/") and (bool(one.pattern) or f"{one.folder}/".startswith(path))

@@ -1,7 +1,7 @@
 """Select the settings of a repository that decide what git runs and sees.
 
-Daily work also writes to `.git/config`: remotes and branches, the author, the display. Changes of
-these settings are not changes of a protected file.
+Daily work also writes to `.git/config`: remotes and branches, the author, display options. Changes
+of these settings are not changes of a protected file.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def may_be_started(words: list[str], first: int) -> Iterator[int]:
 
 
 def words_of(program: str, words: list[str]) -> Iterator[Target]:
-    """Yield what a program may change that starts no other program."""
+    """Yield the changes of a program, apart from those of programs that it starts."""
     if program == OUR_NAME:
         yield from _done_by_us(words)
         return

@@ -32,7 +32,7 @@ def paths_in(word: str) -> Iterator[str]:
 
 
 def moved(words: list[str]) -> Iterator[Target]:
-    """Yield the files that `mv` takes away, and those that it writes."""
+    """Yield the files that `mv` removes from their place, and those that it writes."""
     files = [one for one in words if not one.startswith("-")]
     into = any(programs.INTO.fullmatch(one) for one in words if one.startswith("-"))
     last = files[-1:] if len(files) > 1 and not into else []
@@ -69,7 +69,7 @@ def copied(given: list[str]) -> Iterator[Target]:
 
 
 def unpacked(program: str, given: list[str]) -> Iterator[Target]:
-    """Yield the named files, and each word as an archive whose files may be unpacked."""
+    """Yield the named files, and a target for each word that may be an archive to unpack."""
     words = _without_exclusions(given if program == "unzip" else _with_signs(given))
     if program == "unzip" and any(programs.UNZIP_READS.fullmatch(one) for one in words):
         return

@@ -1,4 +1,4 @@
-"""Follow lists of files that commands print, as marks in values, to what is done to the files.
+"""Track lists of files from the command that prints them to the command that changes the files.
 
 In `rm $(git ls-files)` the names are unknown, but not the list that they are from. So the value is
 UNKNOWN with a mark after it, which passes through variables and words like any other text.
@@ -35,7 +35,7 @@ _LISTED = re.compile(rf"(?P<start>.*/|){UNKNOWN}(?P<marks>{MARK.pattern}+)(?:/[.
 class Lists:
     """The lists in a text, each identified by a mark, which is one character.
 
-    Several marks are a text. If there are too many lists, the last mark stands for all others.
+    Several marks form a text. If there are too many lists, the last mark is shared by the others.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,10 @@ class Lists:
         return mark
 
     def _of_plain_folders(self, one: Listing) -> Listing:
-        """Replace folders that are lists, as in `grep -l x $(git ls-files)`, by their folders."""
+        """Replace marks in the folders of a list, as in `grep -l x $(git ls-files)`.
+
+        In their place come the folders of the lists that the marks identify.
+        """
         inner = self.of(marks_in(*one.folders))
         if not inner:
             return one
@@ -90,13 +93,13 @@ class Lists:
             return
         start = found["start"]
         if UNKNOWN in start and not MARK.search(start):
-            return  # in an unknown folder: a copy of them
+            return  # the folder before the names is unknown, so these are copies
         for one in self.of(found["marks"]):
             for path in self._paths(one, "" if UNKNOWN in start else start, folders):
                 yield target._replace(path=path, whole=not target.patch, sought=one.sought)
 
     def _paths(self, one: Listing, start: str, folders: list[str]) -> Iterator[str]:
-        """Yield where the files of a list are if their names follow `start`, a folder or empty."""
+        """Yield the paths of a list whose names follow `start`, which is a folder or empty."""
         if not start:
             yield from one.folders
             return

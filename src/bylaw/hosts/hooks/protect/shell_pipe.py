@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PRINTS = frozenset({"echo", "printf"})
 MAX_GIVEN = 2_000  # arguments from the input of `xargs`
-FOUND = "{}"  # stands for a listed file
+FOUND = "{}"  # placeholder for a listed file
 # Options of `xargs`: the placeholder, the delimiter, the input file.
 _MARK = re.compile(r"(?:(?P<next>-[rtx0]*I)|-[rtx0]*i|--replace=?)(?P<mark>.*)")
 _PART = re.compile(r"(?:-d|--delimiter)(?:=?(?P<part>.+))?")

@@ -136,7 +136,7 @@ class _ShellReader:
             yield from self.read(text, depth + 1)
 
     def _substituted(self, command: Command, depth: int) -> Iterator[Target]:
-        """Yield what is changed by commands whose output is in the words of another one."""
+        """Yield the changes of commands whose output is in the words of `command`."""
         filling, self._state.filling = self._state.filling, ""
         for word in (*command.words, *command.writes, *command.reads, *command.here):
             for piece in word:
@@ -200,7 +200,7 @@ class _ShellReader:
     def _plain(
         self, words: list[str], command: Command, piped: Piped, heard: list[str], depth: int
     ) -> Iterator[Target]:
-        """Yield what a program changes whose purpose is not to start others."""
+        """Yield the changes of a program whose purpose is not to start others."""
         program = base_name(words[0]) if words else ""
         if program == "git":
             call = called(words[1:])
@@ -220,7 +220,7 @@ class _ShellReader:
     def _run_options(
         self, program: str, words: list[str], heard: list[str], depth: int
     ) -> Iterator[Target]:
-        """Yield what is changed by texts that a program runs because of an option."""
+        """Yield the changes of texts that a program runs because of an option."""
         option = programs.RUNS_OPTION.get(program)
         for text in given_to(option, words) if option else ():
             yield from self.read(programs.RUNS_PREFIX.sub("", text, count=1), depth + 1)
@@ -229,14 +229,14 @@ class _ShellReader:
                 yield from self.read(programs.MAKE_PREFIX.sub("", text), depth + 1)
 
     def _patched(self, files: list[str], command: Command, texts: list[str]) -> Iterator[Target]:
-        """Yield the files that the patches name that a command reads."""
+        """Yield the files that are named in the patches for a command."""
         yield from (Target(one, patch=True) for one in (*files, *self._state.all_of(command.reads)))
         yield from (Target(one) for text in texts for one in diffed_paths(text))
 
     def _started(
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
-        """Yield what a program changes that starts another one; most of its options are ignored."""
+        """Yield the changes of a program that starts another one. Most options are ignored."""
         yield from self._options(words, depth)
         rest = words[1:]
         while rest and (
@@ -253,7 +253,7 @@ class _ShellReader:
     def _inside(
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
-        """Yield what a command changes that another one starts."""
+        """Yield the changes of a command that another one starts."""
         self._started_so_far += 1
         if depth >= MAX_DEPTH or self._started_so_far > MAX_STARTED:
             self.is_cut = True

@@ -37,7 +37,7 @@ _PROMPTS = frozenset(
 # They pass on typed input if they are given no file.
 _PASSES_ON = frozenset({"cat", "tee"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty"})
-# An option of shells: they read commands from standard input in any case.
+# With this option, shells read commands from standard input even if they have other words.
 _READS_ON = re.compile(r"-[a-zA-Z]*s[a-zA-Z]*")
 # Options of interpreters and editors: something to do, and to wait for typed input after that.
 _DOES = re.compile(
@@ -96,7 +96,7 @@ def _passes_on(words: list[str]) -> bool:
 def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: bool) -> Iterator[str]:
     program = base_name(words[0]) if words else ""
     if program in programs.STARTS and depth > MAX_DEPTH:
-        yield program  # which program is started last is unknown
+        yield program  # nested too deep: the last program is unknown
     elif program in programs.STARTS:
         for started in _started(program, words[1:]):
             yield from _of_command(started, state, depth + 1, is_open=is_open)

@@ -13,7 +13,8 @@ class Target(NamedTuple):
     whole     with a folder, all its files are changed, or those that match `sought`
     inside    the path counts only if it is in an existing folder
     source    the files of this folder are written to the path
-    archive   the files of this archive are, with this number of leading folders `stripped`
+    archive   the files of this archive are written to the path
+    stripped  the number of leading folders that are removed from names in the archive
     patch     the path is a patch, and the files that it names are changed
     modes     files stay readable; at most they are no longer executable
     code      it is not a path, but code that may compute one

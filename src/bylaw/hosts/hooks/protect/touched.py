@@ -32,7 +32,7 @@ MAX_COPIED = 2_000  # files that come out of a folder
 MAX_PATCHED = 10_000  # files of a patch
 MAX_PATCH = 16 << 20
 TOO_LARGE = "the patch is too large to check"
-MAX_PATHS = 8_000  # paths that are checked; beyond them, only mentions are
+MAX_PATHS = 8_000  # paths that are checked; for all others, the text must not mention them
 MAX_LINKS = 200  # links that a text makes
 _US = "bylaw"
 
@@ -50,7 +50,7 @@ def named_file(path: str, protection: Protection, *, speaks: bool) -> Iterator[P
     if kept is not None:
         yield kept
     elif speaks and path.rpartition("/")[2].casefold() == PROJECT:
-        # With settings of Bylaw, it would make its folder a root of its own.
+        # With settings of Bylaw, the file would make its folder a root of its own.
         yield ProtectedPath(protection.shown(path), HOLDS_SETTINGS)
 
 
