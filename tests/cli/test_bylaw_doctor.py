@@ -49,8 +49,8 @@ def test_nothing_is_wrong(root):
     done = call(root, "doctor")
     assert done.returncode == 0
     assert "not installed: Claude Code, Codex CLI," in done.stdout
-    assert "note   hooks     none: no rule is enforced in a coding agent" in done.stdout
-    assert "→ `bylaw install NAME` puts them there" in done.stdout
+    assert "note   hooks     none: Bylaw enforces no rule in a coding agent" in done.stdout
+    assert "→ run `bylaw install NAME` to install them" in done.stdout
     assert done.stdout.endswith("nothing is broken, but no hooks are installed\n")
     assert done.stderr == ""
 
@@ -100,7 +100,7 @@ def test_gates_are_opened_and_closed_again(root):
     told = json.loads(call(root, "doctor", "--format", "json").stdout)
     (gates,) = [one for one in told["findings"] if one["about"] == "gates"]
     assert gates["level"] == "note"
-    assert "a person has opened them until" in gates["text"]
+    assert "released by a person until" in gates["text"]
 
     assert call(root, "doctor", "--release", "0").returncode == 0
     assert gate(root)[0] == 2

@@ -42,7 +42,7 @@ def test_hooks_of_a_client_that_left_files(desk):
 
     assert "wrote 3 files and hooks for Claude Code, Gemini CLI; next" in shown
     assert "hooks: Gemini CLI, because of `GEMINI.md`" in shown
-    assert "\nClaude Code:\n  1. end sessions" in shown
+    assert "\nClaude Code:\n  1. restart running sessions" in shown
     assert "bylaw install HOST" not in shown
     for host in ("claude", "gemini"):
         assert all(f"hook {host} " in line for line in commands(desk.file(host)).values())
@@ -66,7 +66,7 @@ def test_no_event_is_judged_twice(desk, monkeypatch):
     shown = desk.yes("init")
 
     assert "wrote 3 files and hooks for Claude Code; next" in shown
-    assert "judged twice" not in shown
+    assert "decided twice" not in shown
     assert not desk.file("qwen").exists()
     assert not desk.file("copilot").exists()
 
@@ -77,7 +77,10 @@ def test_cursor_has_hooks_of_its_own(desk, monkeypatch):
     shown = desk.yes("init")
 
     assert desk.file("cursor").exists()
-    assert "leave out what is configured for other programs: else Cursor also runs" in shown
+    assert (
+        "disable third-party configurations in the settings of Cursor: otherwise Cursor also runs"
+        in shown
+    )
 
 
 def test_hooks_can_be_left_out(desk):

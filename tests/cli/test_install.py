@@ -141,7 +141,7 @@ IN_THE_WAY = {
     "a link out": (lambda file: file.symlink_to("/etc/passwd"), "it leads out of the folder"),
     "a link to nothing": (lambda file: file.symlink_to("/nowhere"), "it leads out of the folder"),
     "not JSON": (lambda file: file.write_text("{'a': 1}"), "is not JSON"),
-    "a comment": (lambda file: file.write_text("{} // x"), "a comment is not taken here"),
+    "a comment": (lambda file: file.write_text("{} // x"), "a comment is not allowed here"),
     "cut off": (lambda file: file.write_text('{"a": '), "it ends too early"),
     "not UTF-8": (lambda file: file.write_bytes(b'{"a": "\xff"}'), "not UTF-8"),
     "UTF-16": (lambda file: file.write_bytes('{"a": 1}'.encode("utf-16")), "not UTF-8"),
@@ -209,7 +209,7 @@ def test_a_home_is_no_project(desk, monkeypatch):
     monkeypatch.chdir(desk.home)
 
     assert desk.bylaw("install", "claude", "--yes") == 1
-    assert "call with `--user`" in desk.err
+    assert "use `--user`" in desk.err
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_variable_leads_elsewhere(desk, tmp_path, monkeypatch, host, variable,
     assert everything(desk.home) == {}
     monkeypatch.setenv(variable, "relative")
     assert desk.bylaw("install", host, "--user", "--yes") == 1
-    assert f"`{variable}` names no folder" in desk.err
+    assert f"`{variable}` is not an absolute path" in desk.err
     assert variable in named_folders()
 
 
@@ -255,15 +255,15 @@ def test_a_switch_that_keeps_hooks_off_is_told(desk, host, path, text, name, sco
     file.write_text(text)
     shown = desk.yes("install", host, f"--{scope}")
 
-    assert f"take `{name}` out of `" in shown
+    assert f"remove `{name}` from `" in shown
     file.write_text(file.read_text().replace("true", "null").replace("false", "true"))
     assert "take `" not in desk.yes("install", host, f"--{scope}")
 
 
 def test_hooks_that_would_judge_twice_are_told(desk):
     desk.yes("install", "claude")
-    assert "call `bylaw uninstall claude --project`" in desk.yes("install", "claude", "--user")
-    assert "call `bylaw uninstall copilot --project`" in desk.yes("install", "copilot")
+    assert "run `bylaw uninstall claude --project`" in desk.yes("install", "claude", "--user")
+    assert "run `bylaw uninstall copilot --project`" in desk.yes("install", "copilot")
     assert "Cursor also runs the hooks for Claude Code" in desk.yes("install", "cursor", "--user")
 
 
@@ -313,8 +313,8 @@ def test_an_interpreter_that_finds_no_bylaw_is_refused(tmp_path, capsys, monkeyp
     monkeypatch.setattr(interpreter.sys, "executable", "/bin/false")
 
     assert desk.bylaw("install", "claude", "--yes") == 1
-    assert "install Bylaw into an environment of its own" in desk.err
+    assert "install Bylaw in an environment of its own" in desk.err
     assert not desk.file("claude").exists()
     monkeypatch.setattr(interpreter.sys, "executable", "/opt/$HOME/python")
     assert desk.bylaw("install", "claude", "--yes") == 1
-    assert "no path that a client could start" in desk.err
+    assert "not a path that clients can start" in desk.err

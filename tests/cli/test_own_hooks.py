@@ -125,7 +125,7 @@ def test_ours_stands_beside_it_and_that_is_said(desk, host, own):
     assert "  line 3: " in shown
     # Of equal commands these two run one.
     runs_one = own is with_time and host in ("claude", "gemini")
-    assert ("judged twice, and counted twice" in shown) is not runs_one
+    assert ("decided twice, and counted twice" in shown) is not runs_one
 
 
 @every_client
@@ -138,7 +138,7 @@ def test_what_is_ours_to_the_letter_is_not_written_again(desk, host):
         one: [value] for one, value in wanted(host).items()
     }
     assert "  line 3: " in shown
-    assert "judged twice" not in shown
+    assert "decided twice" not in shown
     assert "  line 3: " in desk.yes("uninstall", host)
 
 
@@ -167,7 +167,7 @@ def test_what_stays_after_all_ours_are_gone_stays_for_good(desk, host):
     file = desk.write(host, before)
     desk.yes("install", host)  # it is told that they are not ours
     desk.monkeypatch.setattr(interpreter.sys, "executable", PYTHON)
-    assert desk.yes("install", host).count("judged twice") >= len(wanted(host))
+    assert desk.yes("install", host).count("decided twice") >= len(wanted(host))
     for _ in range(3):
         desk.yes("uninstall", host)
         assert file.read_text() == before
@@ -283,7 +283,7 @@ def test_one_in_the_other_scope_is_not_to_be_uninstalled(desk):
     desk.write("droid", text_with(list_, value), "user")
     shown = desk.yes("install", "droid")
 
-    assert "take out what calls Bylaw there: hooks are in `" in shown
+    assert "remove the other hooks that call Bylaw: hooks are also in `" in shown
     assert "bylaw uninstall droid --user" not in shown
 
 
@@ -298,4 +298,4 @@ def test_one_hook_of_a_person_is_not_enough_for_init(desk):
 def test_init_says_what_is_judged_twice(desk):
     list_, value = with_matcher("droid")
     desk.write("droid", text_with(list_, value))
-    assert "judged twice, and counted twice" in desk.yes("init")
+    assert "decided twice, and counted twice" in desk.yes("init")

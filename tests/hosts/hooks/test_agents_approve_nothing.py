@@ -70,7 +70,7 @@ def test_what_comes_while_a_call_runs_counts_neither_then_nor_later(repository, 
     told = end(repository).answer["systemMessage"]
 
     assert granted(approvals) == []
-    assert f"`{TOKEN}` approves `{ID}` since a call of the agent ran" in told
+    assert f"`{TOKEN}` has an approval of `{ID}` that appeared while a call of the" in told
     assert f"`bylaw approve {ID}`" in told
     assert "changed while `Bash` ran, though it is protected" in told
     # What a person saves outside of a call is theirs, and so is a token of `bylaw approve`.
@@ -120,7 +120,7 @@ def test_a_token_that_another_call_brings_back_does_not_count(repository, approv
     assert granted(approvals) == []
     told = end(repository, "c2").answer["systemMessage"]
 
-    assert f"`{TOKEN}` approves `{ID}` since a call of the agent ran" in told
+    assert f"`{TOKEN}` has an approval of `{ID}` that appeared while a call of the" in told
     assert granted(approvals) == []
     begin(repository, "c3")
     end(repository, "c3")

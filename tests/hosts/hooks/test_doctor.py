@@ -88,7 +88,7 @@ def set_up(tmp_path, monkeypatch, a_person):
 
 
 def test_nothing_is_installed(set_up):
-    assert set_up.found("rules") == ["1 rule file in force for coding agents -> "]
+    assert set_up.found("rules") == ["1 rule file active for coding agents -> "]
     assert set_up.examined.programs == {}
     assert set_up.examined.is_fine
     assert not any(one.about in CLIENTS for one in set_up.examined.findings)
@@ -98,7 +98,7 @@ def test_nothing_is_installed(set_up):
 def test_a_client_without_hooks(set_up):
     set_up.program("droid")
     (told,) = set_up.found("droid", Level.NOTE)
-    assert "no rule governs it" in told
+    assert "your rules do not apply to it" in told
     assert "`bylaw install droid`" in told
     assert set_up.examined.programs["droid"].version == "9.8.7"
     assert set_up.examined.is_fine
@@ -110,7 +110,7 @@ def test_hooks_that_are_whole(set_up, host):
     (told,) = set_up.found(host, Level.FINE)
     assert str(file.relative_to(set_up.root)) in told
     (told,) = set_up.found(host, Level.NOTE)
-    assert "not installed here" in told
+    assert "not installed, or its program is not on the search path" in told
     assert set_up.examined.is_fine
 
 
@@ -121,7 +121,7 @@ def test_hooks_of_which_one_is_gone(set_up, host):
     settings["hooks"].popitem()
     file.write_text(json.dumps(settings))
     (told,) = set_up.wrong(host)
-    assert "not complete" in told
+    assert "incomplete" in told
     assert f"`bylaw install {host} --project`" in told
     assert not set_up.examined.is_fine
 
@@ -131,12 +131,12 @@ def test_a_hook_of_a_person_beside_hooks_that_are_whole(set_up):
     set_up.program("bylaw")
     set_up.write(".factory/settings.json", own)
     (told,) = set_up.wrong("droid")
-    assert "not complete" in told
+    assert "incomplete" in told
     set_up.install("droid")
     assert set_up.found("droid", Level.FINE)
     told = " ".join(set_up.found("droid", Level.NOTE))
-    assert "judged twice because of .factory/settings.json" in told
-    assert "decide about `bylaw hook droid Stop` in line 1" in told
+    assert "decided twice because of .factory/settings.json" in told
+    assert "consider removing `bylaw hook droid Stop` in line 1" in told
 
 
 @pytest.mark.parametrize("host", CLIENTS)
@@ -144,7 +144,7 @@ def test_an_interpreter_that_is_gone(set_up, host):
     gone = set_up.root / "gone/python"
     set_up.install(host, python=str(gone))
     (told,) = set_up.wrong(host)
-    assert f"`{gone}`, which is not there" in told
+    assert f"`{gone}`, which is not an executable file" in told
     assert f"`bylaw install {host} --project`" in told
 
 
@@ -154,7 +154,7 @@ def test_what_a_repository_names_is_not_started(set_up):
     own.chmod(0o755)
     set_up.install("claude", python=str(own))
     (told,) = set_up.found("claude", Level.NOTE)[:1]
-    assert f"run by `{own}`, not by this Bylaw" in told
+    assert f"start `{own}`, not this Bylaw" in told
     assert not trace.exists()
 
 
@@ -169,7 +169,7 @@ def test_hooks_for_the_user_and_for_the_project(set_up):
     set_up.install("droid")
     set_up.install("droid", Scope.USER)
     (told,) = set_up.wrong("droid")
-    assert "judged twice" in told
+    assert "decided twice" in told
     assert "`bylaw uninstall droid --" in told
 
 
@@ -178,9 +178,9 @@ def test_hooks_for_claude_code_that_another_client_runs(set_up):
     for host in ("claude", "copilot", "cursor"):
         set_up.program(host)
         set_up.install(host)
-    assert any("judged twice" in told for told in set_up.wrong("copilot"))
-    assert not any("judged twice" in told for told in set_up.wrong("cursor"))
-    assert any("may be judged twice" in told for told in set_up.found("cursor", Level.NOTE))
+    assert any("decided twice" in told for told in set_up.wrong("copilot"))
+    assert not any("decided twice" in told for told in set_up.wrong("cursor"))
+    assert any("may be decided twice" in told for told in set_up.found("cursor", Level.NOTE))
 
 
 @pytest.mark.parametrize("is_here", [True, False])
@@ -191,7 +191,7 @@ def test_hooks_that_are_switched_off(set_up, is_here):
     set_up.install("qwen", Scope.USER)
     set_up.write(".qwen/settings.json", '{"disableAllHooks": true}')
     (told,) = set_up.wrong("qwen")
-    assert "switched off" in told
+    assert "disabled" in told
     assert "`disableAllHooks`" in told
 
 
@@ -208,7 +208,7 @@ def test_a_program_that_does_not_start(set_up):
     (set_up.home / "bin/droid").write_text("#!/no/such/interpreter\n")
     (set_up.home / "bin/droid").chmod(0o755)
     (told,) = set_up.wrong("droid")
-    assert "does not tell its version" in told
+    assert "does not print its version" in told
 
 
 def test_a_folder_that_claude_code_does_not_trust(set_up):
@@ -286,7 +286,7 @@ def test_what_codex_does_not_trust(set_up, codex):
     [
         ({"pre_tool_use:0:0": ""}, "does not trust hooks yet, so it silently does not run them: `PreToolUse`"),
         ({"stop:0:0": 'trusted_hash = "sha256:0"'}, "changed since you trusted them, so it silently does not run them: `Stop`"),
-        ({"pre_tool_use:0:0": CODEX_HASHES["pre_tool_use:0:0"] + "\nenabled = false"}, "switched off in its settings: `PreToolUse`"),
+        ({"pre_tool_use:0:0": CODEX_HASHES["pre_tool_use:0:0"] + "\nenabled = false"}, "disabled in its settings: `PreToolUse`"),
     ],
 )  # fmt: skip
 def test_a_hook_that_codex_does_not_run(set_up, codex, changes, told):
@@ -313,8 +313,8 @@ def test_trust_that_nobody_can_see(set_up):
     set_up.program("copilot")
     set_up.install("copilot")
     (told,) = set_up.found("copilot", Level.NOTE)
-    assert "nobody can tell from here" in told
-    assert "choose to trust it for good" in told
+    assert "Bylaw cannot check whether it trusts this folder" in told
+    assert "choose to trust it permanently" in told
 
 
 def test_rules_that_do_not_load(set_up):
@@ -335,13 +335,13 @@ def test_no_rules(set_up):
     set_up.write("bylaw.toml", "")
     (set_up.root / "guard.chatmd").unlink()
     (told,) = set_up.found("rules", Level.NOTE)
-    assert "no rule file is in force" in told
+    assert "no rule file is active" in told
 
 
 def test_rules_that_would_start_something(set_up):
     set_up.write(".deepwork/policies/lint.md", LINT)
     (told,) = set_up.found("rules", Level.NOTE)
-    assert "start nothing" in told
+    assert "run no commands" in told
     assert "`bylaw trust`" in told
 
 
@@ -365,10 +365,11 @@ def test_a_journal_that_is_busy(set_up, monkeypatch):
 
 def test_gates_that_settings_leave_open(set_up):
     set_up.write("bylaw.toml", '[hooks]\non_failure = "open"\n')
-    assert set_up.found("gates") == ["closed when Bylaw fails -> "]  # nobody trusts it
+    # Nobody trusts the setting.
+    assert set_up.found("gates") == ["fail closed: if Bylaw fails, they deny -> "]
     grant(look())
     (told,) = set_up.found("gates", Level.NOTE)
-    assert "leaves them open" in told
+    assert "they allow everything" in told
 
 
 def test_fields_and_events_that_nobody_knows(set_up):
@@ -377,7 +378,7 @@ def test_fields_and_events_that_nobody_knows(set_up):
     set_up.call("Siesta")
     set_up.noted("mood", "Siesta")
     (told,) = set_up.found("payloads", Level.NOTE)
-    assert "Claude Code sends what Bylaw does not know" in told
+    assert "Claude Code sends fields or events that Bylaw does not know" in told
     assert "mood" in told
     assert "event Siesta" in told
     assert set_up.examined.is_fine
@@ -411,7 +412,7 @@ def test_a_field_is_written_out_once(set_up, capsys, monkeypatch):
 
 def test_the_resident(set_up, monkeypatch):
     (told,) = set_up.found("resident")
-    assert told.startswith("none runs")
+    assert told.startswith("not running")
     monkeypatch.setenv("BYLAW_RESIDENT", "0")
     (told,) = set_up.found("resident", Level.NOTE)
     assert "BYLAW_RESIDENT=0" in told

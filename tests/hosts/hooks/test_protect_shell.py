@@ -1134,7 +1134,7 @@ def test_the_file_that_is_told_is_the_likely_one(root, text, path):
 def test_hiding_files_from_git_is_told_as_that(root):
     (one,) = found(root, "git update-index --assume-unchanged src/a.py")
     assert one.path == ".git/index"
-    assert "no longer see changes of the named files" in one.why
+    assert "not see changes of the named files" in one.why
 
 
 def test_a_list_of_words_is_a_command(root):
@@ -1264,7 +1264,7 @@ def test_patches_and_copies_that_are_large_open_nothing(root):
 def test_what_an_agent_must_not_say_for_its_client(root):
     (one,) = found(root, "bylaw hook claude UserPromptSubmit")
     assert one.path == "bylaw hook"
-    assert "does not speak in the name" in one.why
+    assert "must not send events in the name" in one.why
 
 
 def test_a_long_here_document_is_read_to_its_end(root):

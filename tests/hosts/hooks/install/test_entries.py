@@ -203,4 +203,5 @@ def test_what_has_no_room_is_refused_with_the_place(host, text):
     with pytest.raises(LoadError) as refused:
         with_entries(source(text), wanted)
 
-    assert refused.value.diagnostics[0].help == "mend it, and call again; nothing was changed"
+    help_ = "fix the file and run the command again; nothing was changed"
+    assert refused.value.diagnostics[0].help == help_

@@ -24,5 +24,5 @@ def test_what_fails_in_there_is_told_as_it_is(memory):
 
 def test_a_folder_that_cannot_be_used_is_told(memory, tmp_path):
     (tmp_path / "state/bylaw").write_text("a file")
-    with pytest.raises(BylawError, match="cannot remember what is installed"), memory.alone():
+    with pytest.raises(BylawError, match="cannot record the installation"), memory.alone():
         pass

@@ -1,1 +1,1 @@
-"""The set-up of a root, looked at: what is fine, what a person has to do, what is wrong."""
+"""Checks of `bylaw doctor`: what is fine, what a person has to do, what is wrong."""

@@ -1,4 +1,4 @@
-"""A root → everything that `bylaw doctor` tells about it."""
+"""Collect everything that `bylaw doctor` reports about a root."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Examination(Struct, frozen=True):
-    """The clients that are installed, by host, those that have our hooks, and what was found."""
+    """Result of `bylaw doctor`.
+
+    `programs` are the installed clients by host, `hooked` the clients that have hooks of Bylaw.
+    """
 
     root: str
     programs: Mapping[str, Program]
@@ -34,27 +37,30 @@ class Examination(Struct, frozen=True):
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no finding is wrong."""
         return not any(one.level is Level.WRONG for one in self.findings)
 
 
 def examine(root: str, tell: Callable[[str], None]) -> Examination:
-    """Look at everything; nothing is changed, and nothing of the repository is started."""
-    tell("asking clients for their versions")
+    """Check clients, hooks, rules, journal and gates of a root; `tell` shows the progress.
+
+    Changes nothing, and starts no program of the repository.
+    """
+    tell("reading the versions of the clients")
     programs = programs_of(CLIENTS.values())
     python = interpreter()
     found: list[Finding] = []
     hooked: list[str] = []
     for client in CLIENTS.values():
-        tell(f"looking at {client.title}")
+        tell(f"checking {client.title}")
         there = {scope: HooksThere(client, scope, root, python) for scope in Scope}
         if any(one.found for one in there.values()):
             hooked.append(client.host)
         found += _of_client(client, root, there, python, programs)
     if not hooked:
-        step = "`bylaw install NAME` puts them there"
-        found.append(note("hooks", "none: no rule is enforced in a coding agent", step))
-    tell("looking at rules and journal")
+        step = "run `bylaw install NAME` to install them"
+        found.append(note("hooks", "none: Bylaw enforces no rule in a coding agent", step))
+    tell("checking rules and journal")
     found += surroundings(root)
     clients = {host: one for host, one in programs.items() if host != NODE}
     return Examination(root, clients, tuple(hooked), tuple(found))
@@ -69,28 +75,28 @@ def _of_client(
 ) -> Iterator[Finding]:
     found = [scope for scope in Scope if there[scope].found]
     is_here = client.host in programs
-    # What a person has to do in it, nobody has to where it is not used.
+    # The steps of a client are needed only if the client is installed.
     needed = {s: list(still_needed(client, s, root, there[s])) if is_here else [] for s in found}
     for scope, one in there.items():
-        # Hooks that are whole, and that the client does not run, are not fine.
+        # Complete hooks are not fine if the client does not run them.
         idle = any(lacking.level is Level.WRONG for lacking in needed.get(scope, ()))
         yield from (each for each in one.findings if not (idle and each.level is Level.FINE))
     if is_here:
         yield from _of_program(client, programs)
     elif found:
-        # It may be part of an editor, so its settings count all the same.
-        yield note(client.host, "not installed here, or not on the search path")
+        # The client may be part of an editor, so its hooks are checked even without a program.
+        yield note(client.host, "not installed, or its program is not on the search path")
     if not found and is_here:
-        step = f"`bylaw install {client.host}` puts them there"
-        yield note(client.host, "no hooks of Bylaw: no rule governs it", step)
+        step = f"run `bylaw install {client.host}` to install them"
+        yield note(client.host, "no hooks of Bylaw: your rules do not apply to it", step)
     if found:
         for twice in judged_twice(client, found[0], root, python):
             if twice.certain:
-                yield wrong(client.host, "every event is judged twice", twice.step)
+                yield wrong(client.host, "every event is decided twice", twice.step)
             else:
-                yield note(client.host, "events may be judged twice", twice.step)
+                yield note(client.host, "events may be decided twice", twice.step)
         for off in switched_off(client, root):
-            yield wrong(client.host, "its hooks are switched off", switch_step(off))
+            yield wrong(client.host, "its hooks are disabled", switch_step(off))
     for scope in found:
         yield from needed[scope]
 
@@ -98,9 +104,10 @@ def _of_client(
 def _of_program(client: Client, programs: Mapping[str, Program]) -> Iterator[Finding]:
     program = programs[client.host]
     if not program.version:
-        step = f"call `{program.path} --version` to see why"
-        yield wrong(client.host, f"`{program.path}` does not tell its version", step)
+        step = f"run `{program.path} --version` to see why"
+        yield wrong(client.host, f"`{program.path}` does not print its version", step)
     node = programs.get(NODE)
     if client.node and node is not None and major(node.version) < client.node:
-        text = f"needs node {client.node} or newer, and `{node.path}` is {node.version}"
-        yield wrong(client.host, text, f"install node {client.node} or newer, first on the path")
+        text = f"needs node {client.node} or newer, but `{node.path}` is {node.version}"
+        step = f"install node {client.node} or newer, and put it first on the search path"
+        yield wrong(client.host, text, step)

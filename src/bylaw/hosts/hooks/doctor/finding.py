@@ -1,4 +1,4 @@
-"""What was found out about one part of a set-up."""
+"""One finding of `bylaw doctor`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Level(StrEnum):
-    """Whether somebody has to do something."""
+    """How serious a finding is."""
 
     FINE = "fine"
     NOTE = "note"
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """`about` is a host or a part of Bylaw; `step` is what a person can do, empty if nothing."""
+    """`about` is a host or a part of Bylaw; `step` is what a person can do, or empty."""
 
     about: str
     level: Level
@@ -25,15 +25,15 @@ class Finding(Struct, frozen=True):
 
 
 def fine(about: str, text: str) -> Finding:
-    """All is well."""
+    """Return a finding without a problem."""
     return Finding(about, Level.FINE, text)
 
 
 def note(about: str, text: str, step: str = "") -> Finding:
-    """Something that is good to know, or that nobody can tell from here."""
+    """Return a finding for information, or about something that Bylaw cannot check."""
     return Finding(about, Level.NOTE, text, step)
 
 
 def wrong(about: str, text: str, step: str) -> Finding:
-    """Rules are not in force as they should be."""
+    """Return a finding that keeps rules from being enforced as they should be."""
     return Finding(about, Level.WRONG, text, step)

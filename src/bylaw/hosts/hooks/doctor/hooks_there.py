@@ -1,6 +1,6 @@
-"""A client's configuration → whether our hooks are in it, whole, and can be started.
+"""Check whether the hooks in a client's configuration are complete and can be started.
 
-Nothing that is named there is started: the file may have come with a repository.
+No program that the configuration names is started: the file may have come with a repository.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 
-_UNLESS_OWN = ", unless it is a hook of your own: then you do"
+_UNLESS_OWN = "; if the hook is your own, fix it yourself"
 
 
 class HooksThere:
-    """Hooks of a client in one scope that call us.
+    """The hooks of a client in one scope that call Bylaw.
 
-    `callers` are those, with their paths in the file, and `found` says whether there are any.
+    `callers` are these hooks, with their paths in the file.
     """
 
     def __init__(self, client: Client, scope: Scope, root: str, python: str) -> None:
@@ -50,7 +50,7 @@ class HooksThere:
 
     @property
     def found(self) -> bool:
-        """Whether any is there."""
+        """Whether the file has any."""
         return bool(self.callers)
 
     def _looked(self, root: str) -> Iterator[Finding]:
@@ -62,9 +62,9 @@ class HooksThere:
             if data is not None:
                 yield from self._judged(file.source(data))
         except LoadError as refused:
-            yield wrong(about, refused.headline, f"mend `{self.shown}`")
+            yield wrong(about, refused.headline, f"fix `{self.shown}`")
         except BylawError:
-            return  # there is no such scope: a home is no project, and who has none, no user
+            return  # no file in this scope: the root is the home folder, or no home is known
 
     def _judged(self, source: SourceFile) -> Iterator[Finding]:
         client, about = self._client, self._client.host
@@ -74,28 +74,29 @@ class HooksThere:
         self.callers = [(path, document.plain(node)) for path, node in found if node is not None]
         if not self.callers:
             return
-        again = f"`bylaw install {about} --{self._scope}` mends that"
+        again = f"run `bylaw install {about} --{self._scope}` to fix this"
         named = {one for _, value in self.callers for one in _interpreters(value)}
         whole = {one for one in named if has_all(source, client.wanted_entries(one))}
         gone = sorted(one for one in named if not _is_program(one))
         if gone:
-            text = f"hooks in {self.shown} name `{visible(gone[0])}`, which is not there"
+            program = visible(gone[0])
+            text = f"hooks in {self.shown} start `{program}`, which is not an executable file"
             yield wrong(about, text, again if gone[0] in whole else f"{again}{_UNLESS_OWN}")
         elif not whole:
-            text = f"hooks in {self.shown} are not complete, or of another version of Bylaw"
+            text = f"hooks in {self.shown} are incomplete, or of another version of Bylaw"
             yield wrong(about, text, again)
         elif self._python not in whole:
-            text = f"hooks in {self.shown} are run by `{visible(min(whole))}`, not by this Bylaw"
+            text = f"hooks in {self.shown} start `{visible(min(whole))}`, not this Bylaw"
             yield note(about, text)
         else:
             yield fine(about, f"hooks in {self.shown}")
         entries = [one for python in sorted(whole)[:1] for one in client.entries(about, python)]
         for step in own_hook_steps(own_hooks(source, client, entries), self.shown):
-            yield note(about, f"events are judged twice because of {self.shown}", step)
+            yield note(about, f"events are decided twice because of {self.shown}", step)
 
 
 def _interpreters(value: JSON) -> Iterator[str]:
-    """What entries of ours start."""
+    """Yield the programs that a hook entry starts."""
     if isinstance(value, list):
         for one in value:
             yield from _interpreters(one)

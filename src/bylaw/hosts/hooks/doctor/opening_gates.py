@@ -1,7 +1,8 @@
-"""Minutes → gates that a failure of Bylaw closed, opened for that long or closed again, on record.
+"""Release failed gates for a number of minutes, or close them again, and record it.
 
-The file that says so is read by `open_gates`. A journal that cannot be written may be why somebody
-needs this: then it is done all the same, and said.
+Hook processes read the file that says until when gates are released. If the journal cannot be
+written, gates are released without a record, and the result says why: a broken journal may be the
+reason for the release.
 """
 
 from __future__ import annotations
@@ -31,23 +32,30 @@ if TYPE_CHECKING:
     from bylaw.model.session import Session
     from bylaw.model.values import JSON
 
-# Records of gates are no session of anybody.
+# Records of releases have a session of their own.
 SESSION = "bylaw.gates"
 TYPE = "gates.release"
 _MINUTE_S = 60
 
 
 class Released(Struct, frozen=True):
-    """Until when gates are open, in seconds, 0 if they are closed; why that is not on record."""
+    """Result of a release, or of closing gates again.
+
+    `until` is the end of the release in seconds since 1970, 0 if gates are closed. `unrecorded`
+    says why the journal has no record of it; empty if it has one.
+    """
 
     until: int
     unrecorded: str
 
 
 def release(root: str, minutes: int) -> Released:
-    """Open gates, or close them with 0; BylawError if an agent is at work or it cannot be."""
+    """Release gates for some minutes, or close them if `minutes` is 0.
+
+    Raises BylawError if an agent asks for a release, or if the file cannot be written or removed.
+    """
     if minutes:
-        refuse_agents("opening gates")
+        refuse_agents("releasing gates")
     until = int(time.time()) + minutes * _MINUTE_S if minutes else 0
     folder = user_state(root)
     unrecorded = _record(root, minutes, until)
@@ -57,13 +65,13 @@ def release(root: str, minutes: int) -> Released:
         else:
             remove_own(folder, FILE)
     except OSError as wrong:
-        what = "open" if minutes else "close"
+        what = "release" if minutes else "close"
         raise BylawError(f"cannot {what} gates in `{folder}`: {in_plain_words(wrong)}") from None
     return Released(until, unrecorded)
 
 
 def _record(root: str, minutes: int, until: int) -> str:
-    """Why it could not be recorded; empty if it was."""
+    """Record it in the journal; return why that failed, or an empty text."""
     payload: dict[str, JSON] = {"minutes": minutes, "until": until, "by": user_name()}
     try:
         with open_journal(root, _configuration(root)) as journal:
@@ -80,7 +88,10 @@ def _record(root: str, minutes: int, until: int) -> str:
 
 
 def _configuration(root: str) -> Configuration:
-    """Settings that nobody can read may be why somebody needs this: then the usual ones count."""
+    """Return the settings, or the defaults if `bylaw.toml` does not load.
+
+    A file that does not load may be the reason for the release.
+    """
     try:
         return read_configuration(root)
     except LoadError:

@@ -1,4 +1,4 @@
-"""A root → whether what hooks need is in order: rules, journal, gates, the resident, payloads."""
+"""Check what hooks need in a root: rules, trust, journal, gates, the resident and payloads."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ if TYPE_CHECKING:
 RULES, JOURNAL, GATES = "rules", "journal", "gates"
 RESIDENT, PAYLOADS = "resident", "payloads"
 MAX_SHOWN = 5
-_MEND_JOURNAL = "mend that; meanwhile `bylaw doctor --release 10` opens gates for ten minutes"
+_MEND_JOURNAL = (
+    "fix this; meanwhile `bylaw doctor --release 10` releases failed gates for ten minutes"
+)
 
 
 def surroundings(root: str) -> Iterator[Finding]:
-    """What was found, part by part."""
+    """Yield the findings, part by part."""
     library = load_root(root)
     yield from _rules(library)
     try:
         configuration = read_configuration(root)
     except LoadError:
-        configuration = None  # told with the rules
+        configuration = None  # the error is among those of the rules
     if configuration is not None:
         yield from _trust(root, library, configuration)
         yield _journal(root, configuration)
@@ -59,19 +61,20 @@ def surroundings(root: str) -> Iterator[Finding]:
 def _rules(library: Library) -> Iterator[Finding]:
     errors = [one for one in library.diagnostics if one.severity is Severity.ERROR]
     for one in errors[:MAX_SHOWN]:
-        yield wrong(RULES, f"{_place(one)}: {one.headline}", "`bylaw check` shows what is wrong")
+        yield wrong(RULES, f"{_place(one)}: {one.headline}", "run `bylaw check` for details")
     if len(errors) > MAX_SHOWN:
-        yield wrong(RULES, f"{len(errors) - MAX_SHOWN} more errors", "`bylaw check` shows them all")
+        step = "run `bylaw check` to see all of them"
+        yield wrong(RULES, f"{len(errors) - MAX_SHOWN} more errors", step)
     for one in overlooked_chats(library):
         yield note(RULES, one.headline, one.help)
     files = sum(len(book.files) for book in library.governing)
     if errors:
         return
     if files:
-        yield fine(RULES, f"{number_of(files, 'rule file')} in force for coding agents")
+        yield fine(RULES, f"{number_of(files, 'rule file')} active for coding agents")
     else:
-        step = "write rules, or name a ChatMD file in a `[[book]]` of `bylaw.toml`"
-        yield note(RULES, "no rule file is in force for coding agents", step)
+        step = "write a rule file, or list a ChatMD file as a `[[book]]` in `bylaw.toml`"
+        yield note(RULES, "no rule file is active for coding agents", step)
 
 
 def _place(one: Diagnostic) -> str:
@@ -82,12 +85,12 @@ def _place(one: Diagnostic) -> str:
 def _trust(root: str, library: Library, configuration: Configuration) -> Iterator[Finding]:
     trust = trust_of(root, library, configuration)
     if not trust.suffices:
-        step = "`bylaw trust` shows what rules can start, and asks you"
-        yield note(RULES, f"not trusted, so they start nothing: {trust.why}", step)
+        step = "run `bylaw trust` to review the commands that rules can run"
+        yield note(RULES, f"not trusted, so they run no commands: {trust.why}", step)
 
 
 def _journal(root: str, configuration: Configuration) -> Finding:
-    """Whether the next event can be recorded; a journal that is not there is not made."""
+    """Check that the next event can be recorded. A missing journal is not created."""
     path = configuration.settings.journal.path
     place = absolute(path, root)
     try:
@@ -107,48 +110,48 @@ def _room_for_journal(shown: str, place: str) -> Finding:
     while not os.path.lexists(as_bytes(folder)):
         folder = folder_of(folder)
     if os.access(as_bytes(folder), os.W_OK | os.X_OK):
-        return fine(JOURNAL, f"{shown} is made with the first event")
-    return wrong(JOURNAL, f"{shown} cannot be made in `{visible(folder)}`", _MEND_JOURNAL)
+        return fine(JOURNAL, f"{shown} will be created at the first event")
+    return wrong(JOURNAL, f"{shown} cannot be created in `{visible(folder)}`", _MEND_JOURNAL)
 
 
 def _gates(root: str, library: Library, configuration: Configuration | None) -> Iterator[Finding]:
     until = released_until()
     if until:
         when = local_minute(until * 1_000)
-        text = f"a person has opened them until {when}: a failure of Bylaw closes nothing"
-        yield note(GATES, text, "`bylaw doctor --release 0` closes them")
+        text = f"released by a person until {when}: if Bylaw fails, they allow everything"
+        yield note(GATES, text, "run `bylaw doctor --release 0` to close them")
         return
     if configuration is not None:
         settings = trust_of(root, library, configuration).in_force(configuration.settings)
         if settings.hooks.on_failure is OnFailure.OPEN:
-            text = "`[hooks] on_failure` leaves them open when Bylaw fails"
+            text = "`[hooks] on_failure` is `open`: if Bylaw fails, they allow everything"
             yield note(GATES, text)
             return
-    yield fine(GATES, "closed when Bylaw fails")
+    yield fine(GATES, "fail closed: if Bylaw fails, they deny")
 
 
 def _resident() -> Finding:
     if os.environ.get(SWITCH) == OFF:
-        return note(RESIDENT, f"switched off by {SWITCH}={OFF}: every hook starts from nothing")
+        return note(RESIDENT, f"disabled by {SWITCH}={OFF}, so each hook takes longer")
     if not state_home():
-        step = "set `XDG_STATE_HOME` to the absolute path of a folder outside of the repository"
-        text = "there is no safe state folder: gates cannot be opened, and no process stays"
+        step = "set `XDG_STATE_HOME` to the absolute path of a folder outside the repository"
+        text = "no safe state folder: gates cannot be released, and no resident can run"
         return note(RESIDENT, text, step)
     if not is_wanted():
-        return fine(RESIDENT, "none on this system: every hook starts from nothing")
+        return fine(RESIDENT, "not available on this system, so each hook takes longer")
     line = connected()
     if line is None:
-        return fine(RESIDENT, "none runs; the next hook starts one")
+        return fine(RESIDENT, "not running; the next hook starts it")
     line.close()
-    return fine(RESIDENT, "runs, so hooks are answered quickly")
+    return fine(RESIDENT, "running, so hooks answer quickly")
 
 
 def _payloads(root: str) -> Iterator[Finding]:
     try:
         noted = unknown_fields(root)
     except (BylawError, OSError):
-        return  # a journal that cannot be written tells of that folder
+        return  # the finding about the journal reports a bad state folder
     for host, fields in noted.items():
-        # Names are written out where they are kept; the file may be anybody's all the same.
+        # Bylaw escapes names before it stores them, but another program may have written the file.
         title, shown = TITLES.get(host, visible(host)), visible_once(listed(fields, MAX_SHOWN))
-        yield note(PAYLOADS, f"{title} sends what Bylaw does not know: {shown}")
+        yield note(PAYLOADS, f"{title} sends fields or events that Bylaw does not know: {shown}")

@@ -1,6 +1,6 @@
-"""What clients have written down of a person's trust → what they still wait for.
+"""Check what a client still waits for, from the files in which it keeps a person's trust.
 
-Only what a client's own code reads is read here; of the others nobody can tell from outside.
+Claude Code, Gemini CLI and Codex keep such files. For other clients, Bylaw cannot tell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def still_needed(client: Client, scope: Scope, root: str, there: HooksThere) -> Iterator[Finding]:
-    """What a person has to do before the client runs hooks that are there."""
+    """Yield what a person has to do before the client runs installed hooks."""
     known = _TRUST.get(client.host)
     for step in client.in_project if scope is Scope.PROJECT else ():
         yield from _needed(client, "this folder", step, known and known(client, root))
@@ -43,13 +43,13 @@ def still_needed(client: Client, scope: Scope, root: str, there: HooksThere) -> 
 
 def _needed(client: Client, what: str, step: str, done: bool | None) -> Iterator[Finding]:
     if done is None:
-        yield note(client.host, f"nobody can tell from here whether it trusts {what}", step)
+        yield note(client.host, f"Bylaw cannot check whether it trusts {what}", step)
     elif not done:
-        yield wrong(client.host, f"does not trust {what} yet, and so runs no hooks", step)
+        yield wrong(client.host, f"does not trust {what} yet, so it runs no hooks", step)
 
 
 def _claude(client: Client, root: str) -> bool:
-    """A folder counts for those below it; the file lies beside the folder of settings."""
+    # Trust in a folder includes all folders below it. The file is next to the settings folder.
     projects = _member(_json(_below(client, ".claude.json", beside=True)), "projects")
     return any(
         lies_in(root, path) and _value(one, "hasTrustDialogAccepted") is True
@@ -87,12 +87,16 @@ def _hooks_of_codex(
         text = f"hooks changed since you trusted them, {silently}: {which}"
         yield wrong(client.host, text, step)
     if trust.switched_off:
-        text = f"hooks are switched off in its settings: {_named(trust.switched_off)}"
-        yield wrong(client.host, text, "start `codex`, type `/hooks` and switch them on")
+        text = f"hooks are disabled in its settings: {_named(trust.switched_off)}"
+        yield wrong(client.host, text, "start `codex`, type `/hooks` and enable them")
 
 
 def _known_to_codex(scope: Scope, location: str) -> str:
-    """How Codex calls a file: by its real path, but for what lies in the home of the user."""
+    """Return the path under which Codex keeps the trust in the hooks of a file.
+
+    It is the real path. For a file below the default home folder, it is the path without
+    resolved links.
+    """
     moved = any(os.environ.get(name) for name, _ in PLACES[effects.CODEX].variables)
     if scope is Scope.USER and not moved:
         return location

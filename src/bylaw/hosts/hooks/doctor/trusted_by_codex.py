@@ -1,14 +1,14 @@
-"""Codex's settings and hooks of ours → which of them Codex runs, and why it leaves out others.
+"""Check which hooks of Bylaw Codex runs, and why it skips others.
 
-Codex keeps for each hook of a file what a person has trusted, by where it stands and by a digest of
-what it does:
+For each hook of a file, Codex keeps what a person has trusted, by the position of the hook and by a
+digest of its content:
 
     [hooks.state."/repo/.codex/hooks.json:pre_tool_use:0:0"]
     trusted_hash = "sha256:…"
     enabled = false
 
-A hook without that, with another digest, or that is switched off, is silently not run. The digest
-is that of a hook as we write it; for one that somebody edited, another finding tells that.
+Codex silently skips a hook that has no entry, has another digest, or is disabled. The digest here
+is that of a hook as Bylaw writes it. For hooks that a person edited, there is another finding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HUMP = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class CodexTrust(Struct, frozen=True):
-    """The events whose hooks Codex does not run, by why: nobody trusted them, and so on."""
+    """The events whose hooks Codex skips, by reason."""
 
     untrusted: tuple[str, ...]
     changed: tuple[str, ...]
@@ -42,7 +42,7 @@ class CodexTrust(Struct, frozen=True):
 def trust_of_codex(
     file: str, callers: Iterable[tuple[Path, JSON]], state: Mapping[str, object]
 ) -> CodexTrust:
-    """What Codex thinks of the hooks in a file that call us; `state` is `[hooks.state]`."""
+    """Compare the hooks in a file that call Bylaw with `state`, the `[hooks.state]` of Codex."""
     untrusted, changed, switched_off = [], [], []
     for event, place, hook in _hooks(callers):
         label = _HUMP.sub("_", event).lower()
@@ -59,14 +59,14 @@ def trust_of_codex(
 
 
 def codex_hash(label: str, hook: Mapping[str, JSON]) -> str:
-    """The digest by which Codex knows a hook of ours: of what it does, with what is not said."""
+    """Return the digest by which Codex identifies a hook: of its fields, including defaults."""
     identity = {"event_name": label, HOOKS: [{"async": False, **hook}]}
     data = msgspec.json.encode(identity, order="sorted")
     return f"sha256:{sha256(data).hexdigest()}"
 
 
 def _hooks(callers: Iterable[tuple[Path, JSON]]) -> Iterator[tuple[str, str, Mapping[str, JSON]]]:
-    """Each hook: its event, where it stands there, and what it is."""
+    """Yield the event, the position and the value of each hook."""
     for (_, event, group, _, index), hook in callers:
         if isinstance(hook, dict):
             yield str(event), f"{group}:{index}", hook

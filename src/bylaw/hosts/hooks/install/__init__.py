@@ -1,1 +1,1 @@
-"""Hooks of Bylaw in the configuration of coding agents: put there, found again, taken away."""
+"""Install hooks of Bylaw in the configuration of coding agents, find them, and remove them."""

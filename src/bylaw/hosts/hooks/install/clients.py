@@ -1,6 +1,6 @@
 """The clients as data: the form of their configuration, and what a person has to do.
 
-Where it lies says `runtime/client_places.py`.
+The paths of their configuration files are in `PLACES`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.runtime.client_places import ClientPlaces
 
-# Seen with real clients, where they run here; one that is not known takes nothing more than JSON.
+# Tested with the real clients, as far as they run here. For the others, strict JSON is assumed.
 MARKED = Form(mark=True)
 COMMENTS = Form(comments=True)
 
 
 class Guest(Struct, frozen=True, kw_only=True):
-    """That a client also runs the hooks for Claude Code: always, or if a person lets it.
+    """How a client also runs the hooks for Claude Code: `always`, or only if a person enables it.
 
-    `variable` is one that it sets for hooks, by which it is told apart; `way` is how a person ends
-    it, in which `{scope}` may stand.
+    The client sets `variable` for hooks, which identifies it. `way` is what a person does to stop
+    it; the text may contain `{scope}`.
     """
 
     variable: str
@@ -43,11 +43,12 @@ class Guest(Struct, frozen=True, kw_only=True):
 class Client(Struct, frozen=True, kw_only=True):
     """One client.
 
-    `entries` make our hooks, `callers` finds hooks that call us, and `sets` what they would be a
-    part of if they were ours. `traces` in a root tell that the client is used there, as do
-    `programs` on the path. `steps` are for a person; those `in_project` only there. `node` is the
-    version of node that the client needs, 0 if it brings its own or takes any. `equal_once` says
-    that of equal commands at an event it runs one.
+    `entries` makes our hooks. `callers` finds hooks that call Bylaw, and `sets` returns the
+    complete sets that these could be part of. The client is used in a root if one of `traces` is
+    there or one of `programs` is on the search path. `steps` are what a person has to do;
+    `in_project` only for hooks of a project. `node` is the version of node that the client needs, 0
+    if it brings its own or takes any. `equal_once` says that it runs equal commands at one event
+    only once.
     """
 
     host: str
@@ -66,16 +67,16 @@ class Client(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The name that people know."""
+        """The name shown to people."""
         return ABILITIES[self.host].title
 
     @property
     def places(self) -> ClientPlaces:
-        """Where its configuration lies."""
+        """Where its configuration files are."""
         return PLACES[self.host]
 
     def wanted_entries(self, python: str) -> WantedEntries:
-        """What its file looks like with hooks that this interpreter runs."""
+        """Return the entries that its file needs for hooks that this interpreter runs."""
         callers = self.callers(self.host)
         return WantedEntries(
             form=self.form,
@@ -99,8 +100,8 @@ CLIENTS: Mapping[str, Client] = {
             programs=("claude",),
             in_project=(
                 (
-                    "start `claude` in this folder once and say that you trust it: "
-                    "before that it runs no hooks in a conversation"
+                    "start `claude` in this folder once and trust the folder: "
+                    "until then, it runs no hooks in a conversation"
                 ),
             ),
         ),
@@ -112,11 +113,11 @@ CLIENTS: Mapping[str, Client] = {
             programs=("codex",),
             steps=(
                 (
-                    "start `codex`, type `/hooks` and trust each hook of Bylaw: hooks that are not "
-                    "trusted, or that changed since, are silently not run"
+                    "start `codex`, type `/hooks` and trust each hook of Bylaw: Codex silently "
+                    "skips hooks that you have not trusted or that changed since"
                 ),
             ),
-            in_project=("start `codex` in this folder and say that you trust the project",),
+            in_project=("start `codex` in this folder and trust the project",),
         ),
         Client(
             host=effects.GEMINI,
@@ -128,8 +129,8 @@ CLIENTS: Mapping[str, Client] = {
             programs=("gemini",),
             in_project=(
                 (
-                    "start `gemini` in this folder and trust it, or type `/permissions`; where "
-                    "nobody sits, set `GEMINI_CLI_TRUST_WORKSPACE=true`"
+                    "start `gemini` in this folder and trust it, or type `/permissions`; for "
+                    "unattended runs, set `GEMINI_CLI_TRUST_WORKSPACE=true`"
                 ),
             ),
         ),
@@ -151,13 +152,13 @@ CLIENTS: Mapping[str, Client] = {
             guest=Guest(
                 variable="COPILOT_CLI",
                 always=True,
-                way="call `bylaw uninstall copilot --{scope}`",
+                way="run `bylaw uninstall copilot --{scope}`",
             ),
             top=(("version", 1),),
             in_project=(
                 (
-                    "start `copilot` in this folder and choose to trust it for good: `copilot -p` "
-                    "silently loads no hooks from a folder that is not trusted; hooks of "
+                    "start `copilot` in this folder and choose to trust it permanently: `copilot "
+                    "-p` silently loads no hooks from a folder that is not trusted; hooks of "
                     "`bylaw install copilot --user` need no trust"
                 ),
             ),
@@ -187,15 +188,15 @@ CLIENTS: Mapping[str, Client] = {
             programs=("cursor", "cursor-agent"),
             guest=Guest(
                 variable="CURSOR_VERSION",
-                always=False,  # only where third-party configurations are switched on
-                way="have its settings leave out what is configured for other programs",
+                always=False,  # only if third-party configurations are enabled
+                way="disable third-party configurations in the settings of Cursor",
             ),
             top=(("version", 1),),
-            in_project=("open this folder in Cursor as a workspace that you trust",),
+            in_project=("open this folder in Cursor and trust the workspace",),
         ),
     )
 }
-# Those that run hooks for Claude Code, too.
+# Clients that also run the hooks for Claude Code.
 GUESTS: Mapping[str, Guest] = {
     host: client.guest for host, client in CLIENTS.items() if client.guest is not None
 }

@@ -1,6 +1,6 @@
-"""A place below a folder → what a client's configuration there holds; replaced whole or not.
+"""Read, replace and remove a client's configuration file below a folder.
 
-Nothing is read or written that a link leads out of the folder to.
+A file is replaced completely or not at all. Links that lead out of the folder are not followed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _IN_THE_WAY = "a file is in the place of its folder"
 
 
 class ConfigFile(Struct, frozen=True):
-    """A file by its path from a folder that nothing may leave; `shown` is what people call it."""
+    """A file by its `path` from a `folder` that links must not leave.
+
+    `shown` is its path in messages.
+    """
 
     folder: str
     path: str
@@ -41,11 +44,14 @@ class ConfigFile(Struct, frozen=True):
 
     @property
     def location(self) -> str:
-        """The whole path."""
+        """The absolute path."""
         return f"{self.folder.rstrip('/')}/{self.path}"
 
     def content(self) -> bytes | None:
-        """What it holds; None if it is not there, LoadError if nobody can tell."""
+        """Return the bytes of the file, or None if it does not exist.
+
+        Raises LoadError if it cannot be read.
+        """
         try:
             with beneath(self.folder, self.path, new=True) as place:
                 if place.missing:
@@ -58,11 +64,11 @@ class ConfigFile(Struct, frozen=True):
             raise LoadError([unreadable(self.shown, told)]) from None
 
     def source(self, data: bytes) -> SourceFile:
-        """Its text; LoadError if it is none."""
+        """Decode the bytes of the file. Raises LoadError if they are not text."""
         return decoded(self.shown, data)
 
     def missing_folders(self) -> list[str]:
-        """The folders that would have to be made, the outermost first, from the top one."""
+        """Return the folders to create for the file, outermost first, as paths from `folder`."""
         with suppress(OSError, ValueError), beneath(self.folder, self.path, new=True) as place:
             there = folder_of(f"/{place.path}")[1:].split("/")
             first = len(there) - len(place.missing)
@@ -70,7 +76,10 @@ class ConfigFile(Struct, frozen=True):
         return []
 
     def write(self, data: bytes, before: bytes | None) -> None:
-        """Replace what was there `before` and only that; BylawError leaves it as it is."""
+        """Replace the file if it still is as `before`; None means no file.
+
+        Raises BylawError and leaves the file unchanged if it is not, or cannot be written.
+        """
         try:
             with beneath(self.folder, self.path, new=True) as place:
                 self._write(place, data, before)
@@ -84,11 +93,14 @@ class ConfigFile(Struct, frozen=True):
                 old = os.stat(as_bytes(place.name), dir_fd=folder, follow_symlinks=False)
             self._refuse_changed(folder, place.name, before)
             if old is not None and not _is_writable(place.name, folder):
-                raise PermissionError  # replacing it would go round what it forbids
+                raise PermissionError  # replacing the file would bypass its permissions
             write_whole(folder, place.name, data, mode=0o666, like=old)
 
     def remove(self, before: bytes, folders: list[str]) -> None:
-        """Remove it if it still is what it was, then folders that are empty; BylawError."""
+        """Remove the file if it still is as `before`, then those of `folders` that are empty.
+
+        Raises BylawError if the file has changed or cannot be removed.
+        """
         try:
             with beneath(self.folder, self.path) as place, entered(place) as folder:
                 self._refuse_changed(folder, place.name, before)
@@ -104,7 +116,7 @@ class ConfigFile(Struct, frozen=True):
         with suppress(FileNotFoundError):
             now = regular_bytes(name, MAX_INPUT_BYTES, folder=folder, links=False)
         if now != before:
-            raise ValueError("somebody has just changed it; call again")
+            raise ValueError("it changed in the meantime; run the command again")
 
 
 def _is_writable(name: str, folder: int) -> bool:
@@ -113,7 +125,7 @@ def _is_writable(name: str, folder: int) -> bool:
 
 def _why(wrong: OSError | ValueError) -> str:
     if isinstance(wrong, FileNotFoundError):
-        return "there is no such folder"
+        return "its folder does not exist"
     if isinstance(wrong, NotADirectoryError):
         return _IN_THE_WAY
     return in_plain_words(wrong)

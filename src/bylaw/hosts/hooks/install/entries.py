@@ -1,8 +1,8 @@
-"""The text of a client's configuration and our entries → the text with them, or without them.
+"""Add our entries to the text of a client's configuration, and remove them.
 
-An entry is a value that is appended to the list at a path, such as `hooks.PreToolUse`. Lists and
-objects on the way are made if they are missing; when the last entry goes they go too, unless they
-were there `before`.
+An entry is a value that is appended to the list at a path, such as `hooks.PreToolUse`. Missing
+lists and objects on the way are created. They are removed with their last entry, unless they were
+in the text `before`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class WantedEntries(Struct, frozen=True):
-    """A client's file: which entries are wanted, and what there is of that kind already.
+    """The entries that a client's file should have, and functions that find existing ones.
 
-    `callers` finds every hook that calls us, with its command, whoever wrote it; `sets` are the
-    entries that interpreters named there would have been installed with. `top` are members that
-    the file must have beside them.
+    `callers` finds every hook that calls Bylaw, with its command, no matter who wrote it. `sets`
+    returns, for each interpreter that these hooks name, the entries of an installation with it.
+    `top` are members that the file also needs at its top level.
     """
 
     form: Form
@@ -44,25 +44,25 @@ class WantedEntries(Struct, frozen=True):
 
 
 def has_all(source: SourceFile, wanted: WantedEntries) -> bool:
-    """Whether all of the wanted entries are there."""
+    """Whether the file has all wanted entries and top-level members."""
     document = read(source, wanted.form)
     topped = all(document.root.child(key) is not None for key in wanted.top)
     return topped and is_whole(document, wanted.entries)
 
 
 def calls_us(source: SourceFile, wanted: WantedEntries) -> bool:
-    """Whether a hook is there that calls us, whoever wrote it."""
+    """Whether the file has a hook that calls Bylaw, no matter who wrote it."""
     return bool(wanted.callers(read(source, wanted.form)))
 
 
 def has_set(source: SourceFile, wanted: WantedEntries) -> bool:
-    """Whether a whole set of hooks is there, of whatever interpreter."""
+    """Whether the file has a complete set of hooks, of any interpreter."""
     document = read(source, wanted.form)
     return any(is_whole(document, entries) for entries in wanted.sets(document))
 
 
 def is_bare(source: SourceFile, wanted: WantedEntries) -> bool:
-    """Whether nothing is left but what a file of ours begins with."""
+    """Whether the file has no members but those of `top`."""
     document = read(source, wanted.form)
     rest = document.plain(document.root)
     return isinstance(rest, dict) and all(wanted.top.get(key) == one for key, one in rest.items())
@@ -71,9 +71,10 @@ def is_bare(source: SourceFile, wanted: WantedEntries) -> bool:
 def with_entries(
     source: SourceFile, wanted: WantedEntries, entries: Sequence[HookEntry] | None = None
 ) -> str:
-    """The text with entries at the ends of their lists, all if nothing is said about which.
+    """Return the text with entries appended to their lists; by default with all wanted entries.
 
-    LoadError if it has no room.
+    Raises LoadError if another value is in the place of a list or object that they need, and
+    BylawError if removing the entries again would not restore the text.
     """
     written = wanted.entries if entries is None else entries
     document = read(source, wanted.form)
@@ -87,14 +88,17 @@ def with_entries(
     after, known = SourceFile(source.path, document.text), Known(written, None)
     left = without_entries(after, wanted, known, source.text)
     if left != source.text:
-        raise BylawError(f"`{visible(source.path)}` cannot be edited without losing something")
+        raise BylawError(f"`{visible(source.path)}` cannot be edited in a way that can be undone")
     return document.text
 
 
 def without_entries(
     source: SourceFile, wanted: WantedEntries, known: Known, before: str | None = None
 ) -> str:
-    """The text without entries of ours, and without what we made for them."""
+    """Return the text without our entries, and without what Bylaw created for them.
+
+    `before` is the text before the installation, if it is known.
+    """
     document = read(source, wanted.form)
     old = None if before is None else read_text(before, wanted.form)
     for path, _ in reversed(our_entries(document, wanted, known)):
@@ -108,12 +112,12 @@ def without_entries(
 
 
 def read(source: SourceFile, form: Form) -> Document:
-    """The values of a configuration; LoadError with the place if the client could not read it."""
+    """Parse a configuration. Raises LoadError with the place if the client could not read it."""
     try:
         return read_text(source.text, form)
     except JsonError as flaw:
         headline = flaw.told_of(f"`{visible(source.path)}` is")
-        help_ = "mend it, and call again; nothing was changed"
+        help_ = "fix the file and run the command again; nothing was changed"
         raise load_error(CLIENT_SETTINGS, headline, source, flaw.span, help=help_) from None
 
 
@@ -131,19 +135,19 @@ def _with_entry(document: Document, entry: HookEntry) -> str:
 
 
 def _refuse_shape(source: SourceFile, document: Document, path: tuple[str, ...]) -> None:
-    """LoadError if something else stands where lists and objects of ours belong."""
+    """Raise LoadError if another value is in the place of a list or object of ours."""
     for depth in range(len(path) + 1):
         node = document.at(path[:depth])
         last = depth == len(path)
         if node is not None and not (node.is_list if last else node.is_object):
             what = f"`{path[depth - 1]}`" if depth else "the file"
             headline = f"{what} must be {'a list' if last else 'an object'} here"
-            help_ = "mend it, and call again; nothing was changed"
+            help_ = "fix the file and run the command again; nothing was changed"
             raise load_error(CLIENT_SETTINGS, headline, source, node.span, help=help_)
 
 
 def _without(document: Document, path: Path, form: Form, before: Document | None) -> Document:
-    """Take out what a path leads to, and what that leaves empty if it was not there before."""
+    """Remove the value at a path, and parents that become empty unless they existed before."""
     parent = document.at(path[:-1])
     child = document.at(path)
     assert parent is not None, "the path was found in this document"

@@ -1,4 +1,4 @@
-"""A client, an interpreter → our entries in that client's form, and hooks there that call us."""
+"""Make our hook entries in the form of each client, and find hooks that call Bylaw."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PLUGIN_PYTHON = "python"
 _PLUGIN_END = f"/bylaw/hosts/hooks/install/{PLUGIN_FILE}"
 COMMAND_KEYS = ("command", "bash")
 _MS = 1000
-# The client waits longer than we do, so that it is we who say what a failure means.
+# The client must wait longer than Bylaw, so that Bylaw decides what a failure means.
 _LONGER_S = 15
-_END_S = 3  # more is not granted
-# What we write: our interpreter, as one word of a shell in which nothing has a meaning; people may
-# write `bylaw` in its place.
+_END_S = 3  # clients grant no more
+# The interpreter as `command` writes it: one shell word without expansions. A person may write
+# `bylaw` instead.
 _PLAIN, _SINGLE, _DOUBLE = r"[\w@%+=:,./-]", r"'[^']*'", r'"[^"$`\\]*"'
 _PYTHON = rf"(?:{_PLAIN}|{_SINGLE}|{_DOUBLE})+"
 _PROGRAM = r"""(?:(?:[\w@%+=:,./-]*/)?bylaw|'(?:[^']*/)?bylaw'|"(?:[^"$`\\]*/)?bylaw")"""
@@ -42,12 +42,15 @@ _INSTALLED = re.compile(rf"(?P<python>{_PYTHON}) -I -m bylaw hook .*", re.ASCII)
 
 
 def command(host: str, event: str, python: str) -> str:
-    """What a client starts at an event, as a line for a shell."""
+    """Return the shell command that a client starts at an event."""
     return shlex.join([python, "-I", "-m", "bylaw", "hook", host, event])
 
 
 def grouped(host: str, python: str, *, unit: int = 1) -> Sequence[HookEntry]:
-    """Groups of hooks by event, as Claude Code began it; a group without a matcher is for all."""
+    """Return groups of hooks by event, the format of Claude Code.
+
+    A group without a matcher is for all tools.
+    """
     entries = []
     for event in adapter_named(host).moments:
         hook: dict[str, JSON] = {"type": "command", "command": command(host, event, python)}
@@ -59,12 +62,12 @@ def grouped(host: str, python: str, *, unit: int = 1) -> Sequence[HookEntry]:
 
 
 def grouped_ms(host: str, python: str) -> Sequence[HookEntry]:
-    """The same with milliseconds."""
+    """Return the same with timeouts in milliseconds."""
     return grouped(host, python, unit=_MS)
 
 
 def for_copilot(host: str, python: str) -> Sequence[HookEntry]:
-    """Hooks by event, each for itself."""
+    """Return hooks by event, without groups."""
     return [
         HookEntry(
             (HOOKS, event),
@@ -79,7 +82,7 @@ def for_copilot(host: str, python: str) -> Sequence[HookEntry]:
 
 
 def for_cursor(host: str, python: str) -> Sequence[HookEntry]:
-    """Hooks by event; a gate is closed when ours fails."""
+    """Return hooks by event, without groups; gates fail closed."""
     entries = []
     for event in adapter_named(host).moments:
         hook: dict[str, JSON] = {"command": command(host, event, python)}
@@ -91,7 +94,7 @@ def for_cursor(host: str, python: str) -> Sequence[HookEntry]:
 
 
 def for_opencode(_host: str, python: str) -> Sequence[HookEntry]:
-    """Our plugin, which is told the interpreter that runs us."""
+    """Return our plugin, with the interpreter that runs Bylaw as its option."""
     where = quote(str(files("bylaw.hosts.hooks.install") / PLUGIN_FILE))
     return [HookEntry((PLUGIN,), [f"file://{where}", {PLUGIN_PYTHON: python}])]
 
@@ -101,7 +104,7 @@ def _wait_s(event: str) -> int:
 
 
 def in_groups(host: str) -> Finder:
-    """Finds hooks in groups that call us, each with its command."""
+    """Return a finder of hooks in groups that call Bylaw, each with its command."""
 
     def found(document: Document) -> Iterator[tuple[Path, str]]:
         for path, group in _listed(document):
@@ -115,14 +118,14 @@ def in_groups(host: str) -> Finder:
 
 
 def by_event(host: str) -> Finder:
-    """Finds hooks that call us where they stand in no group."""
+    """Return a finder of hooks outside groups that call Bylaw, each with its command."""
     return lambda document: [
         (path, line) for path, hook in _listed(document) if (line := _call(host, document, hook))
     ]
 
 
 def as_plugin(_host: str) -> Finder:
-    """Finds our plugin, with and without options."""
+    """Return a finder of our plugin, with or without options."""
 
     def found(document: Document) -> Iterator[tuple[Path, str]]:
         plugins = document.root.child(PLUGIN)
@@ -136,7 +139,10 @@ def as_plugin(_host: str) -> Finder:
 
 
 def hook_sets(host: str, entries: Entries, callers: Finder) -> Sets:
-    """What each interpreter that is called as ours is would have been installed with."""
+    """Return a function that finds interpreters in commands of our form.
+
+    For each of them it returns the entries of an installation with that interpreter.
+    """
 
     def sets(document: Document) -> list[Sequence[HookEntry]]:
         named = (_INSTALLED.fullmatch(line) for _, line in callers(document))
@@ -147,7 +153,10 @@ def hook_sets(host: str, entries: Entries, callers: Finder) -> Sets:
 
 
 def plugin_sets(_host: str, _entries: Entries, callers: Finder) -> Sets:
-    """Our plugin as it is installed, wherever Bylaw lies: one entry is all."""
+    """Return a function that finds our plugin with the options of an installation.
+
+    One such entry is a complete set, wherever Bylaw is installed.
+    """
 
     def sets(document: Document) -> list[Sequence[HookEntry]]:
         nodes = (document.at(path) for path, _ in callers(document))
@@ -159,13 +168,13 @@ def plugin_sets(_host: str, _entries: Entries, callers: Finder) -> Sets:
 
 
 def _is_told_python(plugin: JSON) -> bool:
-    """Whether a plugin has the options that we write, and no others."""
+    """Whether a plugin entry has the options that Bylaw writes, and no others."""
     options = plugin[1] if isinstance(plugin, list) and len(plugin) == 2 else None  # noqa: PLR2004 - a pair
     return isinstance(options, dict) and options.keys() == {PLUGIN_PYTHON}
 
 
 def _listed(document: Document) -> Iterator[tuple[Path, Node]]:
-    """The elements of the lists below `hooks`, with their paths."""
+    """Yield the elements of the lists below `hooks`, with their paths."""
     hooks = document.root.child(HOOKS)
     for event in hooks.children if hooks and hooks.is_object else ():
         for index, one in enumerate(event.children if event.is_list else ()):
@@ -173,7 +182,7 @@ def _listed(document: Document) -> Iterator[tuple[Path, Node]]:
 
 
 def _call(host: str, document: Document, hook: Node) -> str:
-    """The command of a hook if it is a call of `bylaw hook` and nothing else; else empty."""
+    """Return the command of a hook if it only calls `bylaw hook`, otherwise an empty text."""
     line = next((one for key in COMMAND_KEYS if (one := hook.child(key))), None)
     said = "" if line is None else document.plain(line)
     ours = rf"(?:{_PYTHON} -I -m bylaw|{_PROGRAM}) hook {re.escape(host)}(?: [A-Za-z.]+)?\s*"

@@ -1,7 +1,6 @@
-"""A client's settings → the switches in them that keep all hooks from running.
+"""Find settings of a client that disable all its hooks.
 
-Only switches that are known are looked for, and only in files that can be read; of anything else a
-client tells itself.
+Only known settings in readable files are found. Clients report problems in their files themselves.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ _TOML = ".toml"
 
 
 class Switch(NamedTuple):
-    """The keys that lead to it, and what it says when hooks are off."""
+    """A setting: its keys, from the top, and its value when hooks are disabled."""
 
     keys: tuple[str, ...]
     off: bool
 
     @property
     def name(self) -> str:
-        """As people write it."""
+        """The keys with dots between them."""
         return ".".join(self.keys)
 
 
 class SwitchedOff(NamedTuple):
-    """A switch that is off, and the file that says so."""
+    """A setting that disables hooks, and its file."""
 
     switch: Switch
     file: str
@@ -53,7 +52,7 @@ SWITCHES = {
 
 
 def switched_off(client: Client, root: str) -> list[SwitchedOff]:
-    """The switches that a person has to change before any hook runs."""
+    """Return the settings that a person has to change before any hook runs."""
     switch = SWITCHES.get(client.host)
     if switch is None:
         return []
@@ -71,7 +70,7 @@ def _files(client: Client, root: str) -> Iterator[ConfigFile]:
 
 
 def _value(file: ConfigFile, switch: Switch) -> object:
-    """What a file says there; None if it says nothing that can be read."""
+    """Return the value of a setting, or None if the file has none or cannot be read."""
     found: object = None
     with suppress(BylawError, ValueError):
         data = file.content()

@@ -1,4 +1,4 @@
-"""A client and a scope → what would become of its configuration, and that carried out.
+"""Plan a change of a client's configuration, and carry it out.
 
 to_install, to_remove → ConfigChange → a person sees its diff → carry_out
 """
@@ -48,12 +48,13 @@ _NEW = b"{}\n"
 
 
 class ConfigChange(Struct, frozen=True, kw_only=True):
-    """What becomes of a file; None is no file.
+    """A planned change of a file, from `before` to `after`; None means no file.
 
-    `restored` is what the file is without hooks of ours, `folders` those that we make or made for
-    it, `entries` the hooks that are put in, `own` those of a person. `is_removal` and `replaces`
-    say that hooks of ours go, or become others; `unnoted`, that a whole set of hooks stays that is
-    a person's own: that has to be remembered, since it looks like ours.
+    `restored` is the content without our hooks. `folders` are those that Bylaw creates or created
+    for the file, `entries` the hooks to insert, `own` the hooks of the person that call Bylaw.
+    `is_removal` and `replaces` say that our hooks are removed or replaced. `unnoted` says that a
+    complete set of hooks stays that is the person's own: it must be recorded, since it looks like
+    ours.
     """
 
     client: Client
@@ -72,12 +73,12 @@ class ConfigChange(Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether the file has to be written or removed."""
         return self.before != self.after
 
     @property
     def diff(self) -> str:
-        """The difference for people; empty if there is none."""
+        """The change as a unified diff for people; empty without a change."""
         old, new = (
             "/dev/null" if data is None else self.file.shown for data in (self.before, self.after)
         )
@@ -86,12 +87,13 @@ class ConfigChange(Struct, frozen=True, kw_only=True):
 
 
 def to_install(client: Client, scope: Scope, root: str, python: str) -> ConfigChange:
-    """Hooks that this interpreter runs, in the place of those of any other; LoadError.
+    """Plan hooks that this interpreter runs, in place of our hooks of other interpreters.
 
-    A hook that a person wrote stays. If it is what we would write, to the letter, it is enough.
+    A hook that a person wrote stays. If it equals a hook of ours, no second one is added.
+    Raises LoadError if the file cannot be read or edited.
     """
     found = _found(client, scope, root, python)
-    # What nobody remembers, and what we would write, is left to whoever wrote it.
+    # Without a record, entries that equal ours belong to the person.
     known = found.known(unnoted=found.wanted.entries)
     if found.before is not None and found.is_up_to_date(known):
         change = found.change(found.before, found.before, known.written)
@@ -106,7 +108,10 @@ def to_install(client: Client, scope: Scope, root: str, python: str) -> ConfigCh
 
 
 def to_remove(client: Client, scope: Scope, root: str, python: str) -> ConfigChange:
-    """The file as it was, or without hooks of ours if somebody else changed it since; LoadError."""
+    """Plan the file as it was before the installation, or without our hooks if it changed since.
+
+    Raises LoadError if the file cannot be read or edited.
+    """
     found = _found(client, scope, root, python)
     restored = found.restored(found.known())
     stays = restored is not None and has_set(found.source(restored), found.wanted)
@@ -114,7 +119,11 @@ def to_remove(client: Client, scope: Scope, root: str, python: str) -> ConfigCha
 
 
 def carry_out(change: ConfigChange) -> None:
-    """Write what was shown; BylawError if that cannot be, or if somebody was quicker."""
+    """Carry out a planned change.
+
+    Raises BylawError if that fails, if the file changed since, or if an agent wants to remove or
+    replace hooks.
+    """
     if change.is_removal or change.replaces:
         refuse_agents("removing hooks" if change.is_removal else "replacing hooks")
     with change.memory.alone():
@@ -125,13 +134,13 @@ def carry_out(change: ConfigChange) -> None:
             return
         if now != change.before:
             shown = visible(change.file.shown)
-            raise BylawError(f"somebody has just changed `{shown}`; call again")
+            raise BylawError(f"`{shown}` changed in the meantime; run the command again")
         _carry_out(change)
 
 
 def _carry_out(change: ConfigChange) -> None:
     if change.after is None:
-        assert change.before is not None, "there is something to do"
+        assert change.before is not None, "a missing file is not changed to no file"
         change.file.remove(change.before, list(change.folders))
     elif change.is_removal:
         change.file.write(change.after, change.before)
@@ -145,13 +154,13 @@ def _carry_out(change: ConfigChange) -> None:
 
 
 def _keep(change: ConfigChange) -> None:
-    assert change.after is not None, "hooks are there"
+    assert change.after is not None, "hooks stay in the file"
     entries = () if change.unnoted else change.entries
     change.memory.keep(change.restored, change.after, list(change.folders), entries)
 
 
 class _Found(Struct, frozen=True):
-    """A file as it is, and what is remembered of it."""
+    """A file as it is now, and the record of its installation."""
 
     client: Client
     scope: Scope
@@ -162,11 +171,14 @@ class _Found(Struct, frozen=True):
     before: bytes | None
 
     def source(self, data: bytes) -> SourceFile:
-        """Its text; a file without any is as good as a new one."""
+        """Return the text of a content. An empty file counts as a new one."""
         return self.file.source(data if data.strip() else _NEW)
 
     def known(self, unnoted: Sequence[HookEntry] = ()) -> Known:
-        """Which entries we wrote and which were there; `unnoted` are theirs if nobody remembers."""
+        """Return the entries that Bylaw wrote and those that existed before.
+
+        Without a record, `unnoted` are those that existed before.
+        """
         if self.record is None:
             return Known((), unnoted)
         written, was = self.record.entries, self.memory.before(self.record)
@@ -177,8 +189,8 @@ class _Found(Struct, frozen=True):
         return Known(written, entries_of(read(self.source(was), self.client.form), self.wanted))
 
     def is_up_to_date(self, known: Known) -> bool:
-        """Whether all wanted entries are there, and none of ours that is not wanted."""
-        assert self.before is not None, "there is a file"
+        """Whether the file has all wanted entries, and no other entry of ours."""
+        assert self.before is not None, "the file exists"
         source = self.source(self.before)
         ours = our_entries(read(source, self.client.form), self.wanted, known)
         is_stale = any(entry not in self.wanted.entries for _, entry in ours)
@@ -201,14 +213,14 @@ class _Found(Struct, frozen=True):
         )
 
     def own(self, after: bytes, entries: Sequence[HookEntry]) -> tuple[OwnHook, ...]:
-        """Hooks of a person that call us, once these entries are there.
+        """Return the hooks of a person that call Bylaw, once these entries are in the file.
 
-        Of all others that could be ours it was just found out that they are not.
+        No other entry in `after` is ours: the caller has made sure of that.
         """
         return tuple(own_hooks(self.source(after), self.client, entries))
 
     def folders(self, restored: bytes | None) -> tuple[str, ...]:
-        """Those that were made for the file, or have to be; only if it is ours alone."""
+        """Return the folders that are or were created for a file with only our hooks."""
         if restored is not None:
             return ()
         if self.before is None:
@@ -216,7 +228,10 @@ class _Found(Struct, frozen=True):
         return tuple(self.record.folders) if self.record else ()
 
     def restored(self, known: Known) -> bytes | None:
-        """The file without hooks of ours; LoadError if that is nothing that can be edited."""
+        """Return the file without our hooks; None if it does not exist, or only existed for them.
+
+        Raises LoadError if the file cannot be edited.
+        """
         if self.before is None:
             return None
         was = self.memory.before(self.record) if self.record else None
@@ -235,7 +250,7 @@ class _Found(Struct, frozen=True):
 
 def _found(client: Client, scope: Scope, root: str, python: str) -> _Found:
     file = file_of(client, scope, root)
-    # What is remembered must not lie where the file does: a repository could bring its own.
+    # Keep the record away from the file: a repository could bring a record of its own.
     memory = Memory(file, root if scope is Scope.PROJECT else folder_of(file.location))
     wanted = client.wanted_entries(python)
     return _Found(client, scope, file, wanted, memory, memory.record(), file.content())

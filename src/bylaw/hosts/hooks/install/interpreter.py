@@ -1,4 +1,4 @@
-"""This process → the interpreter that clients start, if it finds Bylaw when nobody helps it."""
+"""The interpreter that clients start, and the check that it finds Bylaw by itself."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from bylaw.runtime.command import Process
 from bylaw.runtime.paths import as_text
 
 _PATIENCE_S = 30.0
-# Some clients put variables into the texts of their settings, quoted or not.
+# Some clients replace variables in the texts of their settings, even in quotes.
 _FILLED_IN = frozenset("${")
 
 
 def interpreter() -> str:
-    """The absolute path of the interpreter that runs us; BylawError if it cannot be written."""
+    """Return the absolute path of the interpreter that runs Bylaw.
+
+    Raises BylawError if the path cannot be written into a configuration.
+    """
     path = as_text(fsencode(sys.executable or ""))
     if not path.startswith("/") or not path.isprintable() or _FILLED_IN.intersection(path):
-        raise BylawError(f"`{visible(path)}` is no path that a client could start")
+        raise BylawError(f"`{visible(path)}` is not a path that clients can start")
     return path
 
 
 def refuse_interpreter(path: str) -> None:
-    """BylawError if it does not find Bylaw without our environment."""
+    """Raise BylawError if an interpreter does not find Bylaw without our environment."""
     process = Process([path, "-I", "-m", "bylaw", "--version"])
     try:
         process.hang_up()
@@ -36,6 +39,6 @@ def refuse_interpreter(path: str) -> None:
         process.kill()
     if code:
         raise BylawError(
-            f"`{visible(path)} -I -m bylaw` does not start, so no client could call it; "
-            "install Bylaw into an environment of its own, such as one of `venv` or `pipx`"
+            f"`{visible(path)} -I -m bylaw` does not start, so clients cannot run it; "
+            "install Bylaw in an environment of its own, for example with `pipx` or `venv`"
         )

@@ -1,7 +1,7 @@
-"""A text of JSON and one value → the text with that value put in or taken out, all else as it was.
+"""Insert a value into a JSON text or remove it, and leave all other text unchanged.
 
-What is put in and then taken out leaves the bytes that were there before. Indentation and line
-ends are those of the text around.
+Inserting a value and then removing it restores the text. Indentation and line ends follow the text
+around.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _BLANK = " \t\r\n"
 _INDENT = re.compile(r"\n([ \t]+)\S")
 _LINE_END = re.compile(r"\r?\n")
-# Comments that stand behind a value on its line.
+# Comments after a value on its line.
 _REMARKS = re.compile(r"(?:[ \t]*(?:/\*[^\r\n]*?\*/|//[^\r\n]*))*")
 _DEFAULT_INDENT = "  "
 
 
 def put_in(document: Document, container: Node, value: JSON, key: str = "") -> str:
-    """The text with one more element or member at the end of a list or object."""
+    """Return the text with one more element or member at the end of a list or object."""
     layout = _Layout(document, container)
     item = layout.laid_out(value, key)
     if not container.children:
@@ -31,7 +31,7 @@ def put_in(document: Document, container: Node, value: JSON, key: str = "") -> s
     text, last = document.text, container.children[-1]
     behind = last.end if last.comma < 0 else last.comma + 1
     remarks = _REMARKS.match(text, behind)
-    assert remarks is not None, "the pattern matches nothing too"
+    assert remarks is not None, "the pattern also matches an empty text"
     at = remarks.end()
     between = layout.lead if layout.spread or at in document.line_comments else " "
     if last.comma < 0:
@@ -40,11 +40,11 @@ def put_in(document: Document, container: Node, value: JSON, key: str = "") -> s
 
 
 def _filled(document: Document, container: Node, layout: _Layout, item: str) -> str:
-    """An empty list or object with its first child."""
+    """Return the text with the first child in an empty list or object."""
     text, first, last = document.text, container.start + 1, container.end - 1
     inside = text[first:last]
     kept = inside.rstrip(_BLANK)
-    if kept:  # comments, which stay above
+    if kept:  # comments stay above the child
         between = layout.lead if layout.spread or "\n" in inside else " "
         return f"{text[:first]}{kept}{between}{item}{inside[len(kept) :]}{text[last:]}"
     if layout.spread:
@@ -53,7 +53,7 @@ def _filled(document: Document, container: Node, layout: _Layout, item: str) -> 
 
 
 def take_out(document: Document, container: Node, index: int, empty: str = "") -> str:
-    """The text without a child; `empty` is what is left between brackets that hold nothing."""
+    """Return the text without a child; `empty` is left between brackets that become empty."""
     text, child = document.text, container.children[index]
     behind = _behind(text, child)
     start = _start(document, child, behind)
@@ -69,7 +69,7 @@ def take_out(document: Document, container: Node, index: int, empty: str = "") -
 
 
 def _behind(text: str, child: Node) -> str:
-    """What follows a child, without its comma; comments before that stay."""
+    """Return the text after a child, without its comma. Comments before the comma stay."""
     if child.comma < 0:
         return text[child.end :]
     remarks = text[child.end : child.comma]
@@ -77,7 +77,10 @@ def _behind(text: str, child: Node) -> str:
 
 
 def _start(document: Document, child: Node, behind: str) -> int:
-    """Where a child begins with the blanks before it; a comment's end of line stays if needed."""
+    """Return where a child begins, with the blanks before it.
+
+    The end of the line of a comment before it stays if other text would follow on that line.
+    """
     text = document.text
     start = len(text[: child.begin].rstrip(_BLANK))
     if start in document.line_comments and not re.match(r"[ \t]*\r?\n", behind):
@@ -87,7 +90,7 @@ def _start(document: Document, child: Node, behind: str) -> int:
 
 
 class _Layout:
-    """How children of a list or object are written: a line each (`spread`), or in one line."""
+    """How children of a list or object are laid out: one per line (`spread`), or in one line."""
 
     def __init__(self, document: Document, container: Node) -> None:
         text, children = document.text, container.children
@@ -117,6 +120,6 @@ def _is_spread(text: str, node: Node) -> bool:
 
 
 def _indent(text: str, at: int) -> str:
-    """The blanks with which the line of a place begins."""
+    """Return the blanks at the start of the line of a position."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]

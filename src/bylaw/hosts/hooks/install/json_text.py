@@ -1,6 +1,6 @@
-"""A text of JSON, perhaps with comments → its values and where they stand, to be edited.
+"""Parse JSON, perhaps with comments, into values and their positions, for editing.
 
-Nothing is written here. What a client itself would not read is a JsonError with the place.
+Raises JsonError with the place where the client itself could not read the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class Form(Struct, frozen=True):
-    """What a client takes beside JSON; `mark` is the byte order mark of a text."""
+    """What a client accepts in addition to JSON; `mark` is a byte order mark."""
 
     comments: bool = False
     last_commas: bool = False
@@ -35,9 +35,10 @@ STRICT = Form()
 
 
 class Node(Struct):
-    """A value from `start` to `end`; as a member it begins at its key.
+    """A value from `start` to `end`.
 
-    `comma` is the place of the `,` behind it, -1 if there is none.
+    `begin` is its start, or that of its key if it is a member. `comma` is the position of the `,`
+    after it, -1 without one. `mark` is its first character.
     """
 
     begin: int
@@ -50,21 +51,21 @@ class Node(Struct):
 
     @property
     def is_object(self) -> bool:
-        """Whether it has members."""
+        """Whether it is an object."""
         return self.mark == "{"
 
     @property
     def is_list(self) -> bool:
-        """Whether it has elements."""
+        """Whether it is a list."""
         return self.mark == "["
 
     @property
     def span(self) -> Span:
-        """The value itself."""
+        """The place of the value, without its key."""
         return Span(self.start, self.end)
 
     def child(self, step: str | int) -> Node | None:
-        """The member or element; None also if this has none of that kind."""
+        """Return a member by its key or an element by its index, or None."""
         if isinstance(step, str):
             members = (one for one in self.children if self.is_object and one.key == step)
             return next(members, None)
@@ -72,14 +73,14 @@ class Node(Struct):
 
 
 class Document(Struct, frozen=True):
-    """A text that was read, its value, and where comments end that go to the end of a line."""
+    """A parsed text, its value, and the positions at which its `//` comments end."""
 
     text: str
     root: Node
     line_comments: frozenset[int]
 
     def plain(self, node: Node) -> JSON:
-        """A value without its form."""
+        """Return a value as plain data."""
         if node.is_object:
             return {one.key: self.plain(one) for one in node.children}
         if node.is_list:
@@ -88,7 +89,7 @@ class Document(Struct, frozen=True):
         return value
 
     def at(self, path: Path) -> Node | None:
-        """What these steps lead to."""
+        """Return the value at a path, or None."""
         node: Node | None = self.root
         for step in path:
             node = None if node is None else node.child(step)
@@ -96,14 +97,14 @@ class Document(Struct, frozen=True):
 
 
 def read_text(text: str, form: Form = STRICT) -> Document:
-    """The values of a text and their places; JsonError if it is not what the form allows."""
+    """Parse a text. Raises JsonError if the form does not allow it."""
     reading = _Reading(text, form)
     reading.whole()
     return Document(text, reading.root, frozenset(reading.line_comments))
 
 
 class _Reading(Walk):
-    """Remembers every value with its place, and takes comments where they are allowed."""
+    """Stores every value with its place, and skips comments if they are allowed."""
 
     def __init__(self, text: str, form: Form) -> None:
         super().__init__(text)
@@ -149,6 +150,6 @@ class _Reading(Walk):
 
     def refuse_comment(self) -> NoReturn:
         if self.text[self.at + 1 : self.at + 2] in {"/", "*"}:
-            why = "has no end" if self.form.comments else "is not taken here"
+            why = "is never closed" if self.form.comments else "is not allowed here"
             self.fail(f"a comment {why}", Span(self.at, self.at + 2))
-        self.fail("this is no value of JSON", Span(self.at, self.at + 1))
+        self.fail("this is not a JSON value", Span(self.at, self.at + 1))

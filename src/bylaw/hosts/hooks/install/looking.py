@@ -1,4 +1,4 @@
-"""A root and a search path → the clients that somebody uses here."""
+"""Detect the clients that are used in a root."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def clients_of(root: str) -> dict[str, str]:
-    """The clients by host, each with what tells of it: a file of the root, or a program."""
+    """Return the clients by host, each with its trace: a file of the root, or a program."""
     found = {host: _trace(client, root) for host, client in CLIENTS.items()}
     return {host: why for host, why in found.items() if why}
 

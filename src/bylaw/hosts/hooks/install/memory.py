@@ -1,11 +1,11 @@
-"""What was installed where: one small record in the user's state folder, and a backup beside it.
+"""Records of installations in the user's state folder, each with a backup.
 
     installed-X.json    {"version": 1, "path": …, "after": DIGEST, "before": DIGEST, "folders": […],
                          "entries": [[["hooks", "Stop"], {…}], …]}
-    installed-X.before  what the file held before, to the byte
+    installed-X.before  the bytes of the file before the installation
 
-Both are written before the file itself. Whatever is torn or does not fit is not believed: then only
-a whole set of entries as we write them is taken out.
+Both are written before the configuration file. A record that is damaged or does not match is
+ignored: then only a complete set of entries, as `bylaw install` writes it, is removed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What we wrote (`after`), what was there (`before`, null: no file), which folders we made.
+    """One installation, as it is stored.
 
-    `entries` are those that we put in, each with its list.
+    `after` is the digest of what Bylaw wrote, `before` of the file before (null: no file).
+    `folders` and `entries` are those that Bylaw added, each entry with its list.
     """
 
     version: Literal[1] = 1
@@ -43,7 +44,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Memory:
-    """What is remembered of one file; `root` must not hold the memory itself."""
+    """The record and the backup of one file. Their folder must be outside `root`."""
 
     def __init__(self, file: ConfigFile, root: str) -> None:
         self._shown = file.shown
@@ -53,11 +54,11 @@ class Memory:
 
     @property
     def backup(self) -> str:
-        """Where the bytes of before are."""
+        """The path of the backup."""
         return f"{self._folder}/{self._name}.before"
 
     def record(self) -> Record | None:
-        """What was installed; None if nothing is known."""
+        """Return the record, or None without a valid one."""
         try:
             found = json.decode(self._read("json"), type=Record)
         except (MsgspecError, UnicodeDecodeError):
@@ -65,14 +66,14 @@ class Memory:
         return found if found.path == self._path else None
 
     def before(self, record: Record) -> bytes | None:
-        """What the file held before; None if there was none, or nobody knows any more."""
+        """Return the file before the installation; None without a file or a valid backup."""
         data = self._read("before")
         return data if digest(data) == record.before else None
 
     def keep(
         self, before: bytes | None, after: bytes, folders: list[str], entries: Sequence[HookEntry]
     ) -> None:
-        """Remember it; BylawError if that cannot be."""
+        """Write the record and the backup. Raises BylawError if that fails."""
         record = Record(
             path=self._path,
             after=digest(after),
@@ -90,31 +91,32 @@ class Memory:
             raise _unremembered(wrong) from None
 
     def forget(self) -> None:
-        """Nothing is installed any more; BylawError if that cannot be said."""
+        """Remove the record and the backup. Raises BylawError if that fails."""
         try:
             remove_own(self._folder, f"{self._name}.json")
             remove_own(self._folder, f"{self._name}.before")
         except OSError as wrong:
-            raise BylawError(f"cannot forget what was installed: {in_plain_words(wrong)}") from None
+            why = in_plain_words(wrong)
+            raise BylawError(f"cannot remove the record of the installation: {why}") from None
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While this lasts no other process of ours changes the file; BylawError if one does."""
+        """Lock the file against other processes of Bylaw. Raises BylawError if that fails."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(locked_folder(self._folder, self._shown))
             except OSError as wrong:
                 raise _unremembered(wrong) from None
-            yield  # what fails in there is no failure of the memory
+            yield  # outside of `try`: an OSError of the caller is not an error of the lock
 
     def _read(self, ending: str) -> bytes:
         return read_own(self._folder, f"{self._name}.{ending}", MAX_INPUT_BYTES)
 
 
 def _unremembered(wrong: OSError) -> BylawError:
-    return BylawError(f"cannot remember what is installed: {in_plain_words(wrong)}")
+    return BylawError(f"cannot record the installation: {in_plain_words(wrong)}")
 
 
 def digest(data: bytes) -> str:
-    """What tells one content from another."""
+    """Return the SHA-256 of a content as text."""
     return sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""A root → hooks for the clients that somebody uses there, as they could be installed."""
+"""Offer to install hooks for the clients that are used in a root."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 class HookOffer(Struct):
-    """A client, what tells of it, and what would become of its file; `problem`: why nothing can.
+    """A client, the trace by which it was `found`, and the planned change of its file.
 
-    Without a change or a problem, the hooks in that file are enough.
+    `problem` says why hooks cannot be installed. Without a change and a problem, the hooks in the
+    file are sufficient.
     """
 
     client: Client
@@ -35,29 +36,32 @@ class HookOffer(Struct):
 
     @property
     def is_new(self) -> bool:
-        """Whether hooks are still to be installed."""
+        """Whether hooks can and need to be installed."""
         return self.change is not None and self.change.changed and not self.problem
 
     def accept(self) -> None:
-        """Install them; a problem of one client spares the others."""
-        assert self.change is not None, "only what is new is accepted"
+        """Install the hooks. A failure becomes `problem`; it does not affect other clients."""
+        assert self.change is not None, "only new offers are accepted"
         try:
             carry_out(self.change)
         except BylawError as wrong:
             self.problem = _words(wrong)
 
     def steps(self, root: str, python: str) -> list[str]:
-        """What a person still has to do."""
+        """Return what a person still has to do."""
         about_own = own_hook_steps(self.change.own, self.path) if self.change else []
         return [*steps(self.client, self.scope, root, python), *about_own]
 
 
 def offers(root: str, python: str) -> list[HookOffer]:
-    """One for each client that is found; BylawError if hooks can be installed for none."""
+    """Return an offer for each client that is found.
+
+    Raises BylawError if the root cannot have hooks for any client.
+    """
     found = clients_of(root)
     if CLAUDE in found:
         for host, guest in GUESTS.items():
-            if guest.always:  # it runs hooks for Claude Code, and others would judge twice
+            if guest.always:  # it runs the hooks for Claude Code; more would decide events twice
                 found.pop(host, None)
     return [_offer(CLIENTS[host], why, root, python) for host, why in found.items()]
 

@@ -1,19 +1,19 @@
-// Bylaw in OpenCode: every event is put to `bylaw hook opencode EVENT`, and its answer is obeyed.
-// Options: {"python": "the interpreter that has Bylaw"}. What goes in and out is described in
-// hosts/hooks/adapters/opencode.py. Whatever goes wrong closes a gate.
+// Bylaw in OpenCode: runs `bylaw hook opencode EVENT` at each event, and obeys the answer.
+// Options: {"python": "the interpreter that has Bylaw"}. The Python module for OpenCode describes
+// input and output. Gates fail closed.
 import { spawn } from "node:child_process"
 
 const GATES = new Set(["chat.message", "tool.execute.before"])
 const STOP = "session.idle"
-// Longer than Bylaw itself waits: it says what a failure means, as long as it can.
+// Longer than Bylaw itself waits, so that Bylaw decides what a timeout means.
 const PATIENCE_MS = 60_000
 const STOP_PATIENCE_MS = 600_000
 const PARENT_PATIENCE_MS = 5_000
-const WAY_OUT = "see `bylaw doctor`; to go on without Bylaw, a person calls `bylaw uninstall opencode`"
+const WAY_OUT = "see `bylaw doctor`; to work without Bylaw, a person can run `bylaw uninstall opencode`"
 
 function asked(python, event, payload) {
   return new Promise((resolve, reject) => {
-    if (!python) throw new Error("the plugin is not told which interpreter to start")
+    if (!python) throw new Error("the option `python` of the plugin is missing")
     const child = spawn(python, ["-I", "-m", "bylaw", "hook", "opencode", event], {
       cwd: payload.cwd,
       stdio: ["pipe", "pipe", "ignore"],
@@ -28,7 +28,7 @@ function asked(python, event, payload) {
     child.on("close", (code, signal) => {
       clearTimeout(timer)
       const answer = parsed(Buffer.concat(said).toString("utf8"))
-      answer ? resolve(answer) : reject(new Error(`it ended with ${signal ?? code} and no answer`))
+      answer ? resolve(answer) : reject(new Error(`it exited with ${signal ?? code} and no answer`))
     })
     child.stdout.on("data", (piece) => said.push(piece))
     child.stdin.on("error", () => {}) // it may answer before it has read everything
@@ -61,8 +61,8 @@ export const Bylaw = async ({ client, directory }, options) => {
   // The session of a subagent → that of the agent which started it; of a main agent → "".
   const parents = new Map()
 
-  // Of a session that began in another process the client is asked. If it does not say, the session
-  // is one of its own until it does.
+  // Ask the client about a session that began in another process. Until it answers, the session
+  // counts as one of a main agent.
   async function parentOf(session) {
     if (!parents.has(session)) {
       const found = await within(PARENT_PATIENCE_MS, () => client.session.get({ path: { id: session } }))
@@ -71,7 +71,7 @@ export const Bylaw = async ({ client, directory }, options) => {
     return parents.get(session) || ""
   }
 
-  // What is thrown at a prompt reaches nobody but the log of the server, so a person is told.
+  // An error thrown at a prompt appears only in the log of the server, so show a message, too.
   async function refused(event, why) {
     const body = { title: "Bylaw", message: why, variant: "error", duration: 20_000 }
     if (event === "chat.message") await client.tui.showToast({ body }).catch(() => {})
@@ -88,10 +88,10 @@ export const Bylaw = async ({ client, directory }, options) => {
     try {
       answer = await asked(options?.python, event, payload)
     } catch (wrong) {
-      const why = `bylaw failed, so nothing is let through: ${wrong.message}; ${WAY_OUT}`
+      const why = `bylaw failed, so nothing is allowed: ${wrong.message}; ${WAY_OUT}`
       return GATES.has(event) ? refused(event, why) : { context: [] }
     }
-    if (answer.decision === "block" && GATES.has(event)) await refused(event, answer.reason || "refused")
+    if (answer.decision === "block" && GATES.has(event)) await refused(event, answer.reason || "denied by Bylaw")
     return { context: Array.isArray(answer.context) ? answer.context : [] }
   }
 
@@ -112,7 +112,7 @@ export const Bylaw = async ({ client, directory }, options) => {
     },
     "session.deleted": async ({ info }) => void parents.delete(info?.id),
     [STOP]: async ({ sessionID }) => {
-      // Nothing can be held up here: what speaks against it is told at the next event.
+      // OpenCode cannot block a stop: Bylaw sends the reason at the next event.
       await ask(STOP, sessionID, { text: await lastWords(sessionID) })
     },
   }

@@ -1,9 +1,10 @@
-"""A client's configuration and what is remembered of it → which entries are ours, which call us.
+"""Find the entries in a client's configuration that are ours, and all hooks that call Bylaw.
 
-A person may have written `bylaw hook claude Stop`, too, with a matcher or a time of their own. So
-ours is what an installation is known to have written, to the letter. Where nothing is remembered,
-as when hooks came with a repository, it is a whole set as `bylaw install` writes one: every entry,
-all with one interpreter. All else that calls us is somebody's own, and stays.
+A person can also write a hook that runs `bylaw hook claude Stop`, with their own matcher or
+timeout. So an entry is ours only if it equals one that an installation is recorded to have written.
+Without a record, for example if the hooks came with a repository, a complete set as `bylaw install`
+writes it is ours: every entry, all with one interpreter. All other hooks that call Bylaw belong to
+the person, and stay.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ HOOKS = "hooks"
 
 
 class HookEntry(NamedTuple):
-    """A value of ours and the list that holds it."""
+    """A value of ours, and the path of the list that it is in."""
 
     list: tuple[str, ...]
     value: JSON
 
 
 class Known(Struct, frozen=True):
-    """What is remembered: the entries that were `written`, and those that were there before.
+    """What the record says: the entries that Bylaw has `written`, and those that existed before.
 
-    Of the latter, None is that nobody can tell: then nothing but what was written is ours.
+    `theirs` is None if the latter are unknown: then only the written entries are ours.
     """
 
     written: Sequence[HookEntry] = ()
@@ -42,7 +43,7 @@ class Known(Struct, frozen=True):
 
 
 class Caller(NamedTuple):
-    """A hook that calls us: the place of its text, the list that it is in, its command."""
+    """A hook that calls Bylaw: its position, the path of its list, and its command."""
 
     start: int
     list: Path
@@ -53,7 +54,7 @@ class Caller(NamedTuple):
 def our_entries(
     document: Document, wanted: WantedEntries, known: Known
 ) -> list[tuple[Path, HookEntry]]:
-    """The entries of ours that are there, and where, in the order of the text."""
+    """Return our entries in the file with their paths, in the order of the text."""
     found: dict[Path, HookEntry] = {}
     for entry in (*known.written, *_unremembered(document, wanted, known)):
         places = (one for one in _places(document, entry, known) if one not in found)
@@ -62,17 +63,17 @@ def our_entries(
 
 
 def holds(document: Document, entry: HookEntry) -> bool:
-    """Whether an entry is there, to the letter."""
+    """Whether the file has an equal entry."""
     return any(True for _ in _equal(document, entry))
 
 
 def is_whole(document: Document, entries: Sequence[HookEntry]) -> bool:
-    """Whether all of them are there."""
+    """Whether the file has all of these entries."""
     return all(holds(document, one) for one in entries)
 
 
 def entries_of(document: Document, wanted: WantedEntries) -> list[HookEntry]:
-    """Whatever stands in the lists that ours belong to."""
+    """Return all values in the lists that our entries belong to."""
     found = []
     for list_ in dict.fromkeys(entry.list for entry in wanted.entries):
         node = document.at(list_)
@@ -82,7 +83,7 @@ def entries_of(document: Document, wanted: WantedEntries) -> list[HookEntry]:
 
 
 def callers(document: Document, wanted: WantedEntries, known: Known) -> list[Caller]:
-    """The hooks that call us."""
+    """Return the hooks that call Bylaw."""
     ours = [path for path, _ in our_entries(document, wanted, known)]
     found = []
     for path, command in wanted.callers(document):
@@ -93,7 +94,7 @@ def callers(document: Document, wanted: WantedEntries, known: Known) -> list[Cal
 
 
 def _unremembered(document: Document, wanted: WantedEntries, known: Known) -> Iterator[HookEntry]:
-    """Of whole sets that are there, what nobody has noted."""
+    """Yield the entries of complete sets that are not in the record."""
     if known.theirs is None:
         return
     for entries in wanted.sets(document):
@@ -104,7 +105,7 @@ def _unremembered(document: Document, wanted: WantedEntries, known: Known) -> It
 
 
 def _places(document: Document, entry: HookEntry, known: Known) -> Iterator[Path]:
-    """Where an entry may stand, the last first: we append."""
+    """Yield the paths of an entry, the last one first, because we append."""
     yield from _equal(document, entry)
     yield from _among_others(document, entry, known)
 
@@ -118,7 +119,7 @@ def _equal(document: Document, entry: HookEntry) -> Iterator[Path]:
 
 
 def _among_others(document: Document, entry: HookEntry, known: Known) -> Iterator[Path]:
-    """The hook of a group of ours, into which somebody has put others."""
+    """Yield the paths of our hook in groups to which a person has added other hooks."""
     hook = _sole_hook(entry.value)
     node = document.at(entry.list)
     for index in reversed(range(len(node.children) if hook and node and node.is_list else 0)):

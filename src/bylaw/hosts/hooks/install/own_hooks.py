@@ -1,4 +1,4 @@
-"""A client's configuration and our entries there → the hooks of a person that call us, too."""
+"""Find hooks that a person wrote and that also call Bylaw, and say what to do about them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class OwnHook(NamedTuple):
-    """A hook that calls us and that no installation wrote: it stays as it is.
+    """A hook that calls Bylaw and was not written by an installation: it stays as it is.
 
-    `twice` says that one of ours is called at the same event, too.
+    `twice` says that a hook of ours runs at the same event.
     """
 
     line: int
@@ -30,7 +30,7 @@ class OwnHook(NamedTuple):
 def own_hooks(
     source: SourceFile, client: Client, entries: Sequence[HookEntry]
 ) -> Iterator[OwnHook]:
-    """Those beside entries of ours."""
+    """Yield the hooks in a file that call Bylaw and are not among our `entries`."""
     wanted, ours_alone = client.wanted_entries(""), Known(entries, None)
     found = callers(read(source, client.form), wanted, ours_alone)
     ours = {one.list: one.command for one in found if one.is_ours}
@@ -42,10 +42,10 @@ def own_hooks(
 
 
 def own_hook_steps(own: Iterable[OwnHook], file: str) -> list[str]:
-    """What to do about those that are called beside ours, in a file as people call it."""
+    """Return what to do about hooks that run at the same events as ours; `file` is for messages."""
     return [
-        f"decide about `{one.command}` in line {one.line} of `{visible(file)}`: it is yours and "
-        "stays, but with ours beside it its events are judged twice, and counted twice"
+        f"consider removing `{one.command}` in line {one.line} of `{visible(file)}`: it is your "
+        "own hook, so it stays, but its events are now decided twice, and counted twice"
         for one in own
         if one.twice
     ]

@@ -1,4 +1,4 @@
-"""A client, and for whom → the file of its configuration that is meant."""
+"""Find the configuration file of a client, for one project or for the user."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Scope(StrEnum):
-    """For whom: whatever this user does, or one project."""
+    """Where hooks apply: in all projects of the user, or in one project."""
 
     USER = "user"
     PROJECT = "project"
 
 
 def file_of(client: Client, scope: Scope, root: str) -> ConfigFile:
-    """The configuration of a client; BylawError if nobody can tell where it lies."""
+    """Return the configuration file of a client. Raises BylawError if its folder is unknown."""
     if scope is Scope.PROJECT:
         _refuse_home(root)
         files = [ConfigFile(root, name, name) for name in client.places.project]
@@ -36,14 +36,17 @@ def file_of(client: Client, scope: Scope, root: str) -> ConfigFile:
 
 
 def _refuse_home(root: str) -> None:
-    """There the files of a project would be those of the user."""
+    """Refuse the home folder: its project files would be those of the user."""
     home = _variable("HOME")
     if home.startswith("/") and real_path(home) == real_path(root):
-        raise BylawError(f"`{visible(root)}` is your home and no project; call with `--user`")
+        raise BylawError(f"`{visible(root)}` is your home, not a project; use `--user`")
 
 
 def user_folder(client: Client) -> tuple[str, str]:
-    """A folder that is there, and what lies between it and the files; BylawError as above."""
+    """Return the user's folder, and the path from there to the files of the client.
+
+    Raises BylawError if the variable that names the folder is not an absolute path.
+    """
     for variable, below in client.places.variables:
         named = _variable(variable)
         if named:
@@ -57,5 +60,5 @@ def _variable(name: str) -> str:
 
 def _absolute(variable: str, folder: str) -> str:
     if not folder.startswith("/"):
-        raise BylawError(f"`{variable}` names no folder: `{visible(folder)}`")
+        raise BylawError(f"`{variable}` is not an absolute path: `{visible(folder)}`")
     return folder.rstrip("/") or "/"

@@ -1,4 +1,4 @@
-"""A client whose hooks are installed → what a person still has to do, step by step."""
+"""What a person still has to do after hooks are installed in a client."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 
 
 class Twice(NamedTuple):
-    """What a person does lest events are judged twice; whether they certainly are."""
+    """A step that keeps events from being decided twice.
+
+    `certain` is False if settings of the client can prevent that, too.
+    """
 
     step: str
     certain: bool = True
 
 
 def steps(client: Client, scope: Scope, root: str, python: str) -> list[str]:
-    """The steps in their order."""
-    found = [f"end sessions of {client.title} that run now: they go on without hooks"]
+    """Return the steps in their order."""
+    found = [f"restart running sessions of {client.title}: they have no hooks yet"]
     found += [switch_step(one) for one in switched_off(client, root)]
     if scope is Scope.PROJECT:
         found += client.in_project
@@ -42,36 +45,36 @@ def steps(client: Client, scope: Scope, root: str, python: str) -> list[str]:
     if scope is Scope.PROJECT:
         shown = visible(file_of(client, scope, root).shown)
         found.append(
-            f"keep `{shown}` out of commits, or tell others: it names the interpreter of this "
-            f"machine, so everybody calls `bylaw install {client.host}` for themselves"
+            f"do not commit `{shown}`, or tell others to run `bylaw install {client.host}` "
+            "themselves: it names the interpreter of this machine"
         )
     return [*found, *(one.step for one in judged_twice(client, scope, root, python))]
 
 
 def node_step(client: Client) -> str:
-    """How a person finds out about node."""
-    return f"look whether `node --version` says {client.node} or newer: {client.title} needs it"
+    """Return how a person checks the version of node."""
+    return f"check that `node --version` prints {client.node} or newer: {client.title} needs it"
 
 
 def switch_step(off: SwitchedOff) -> str:
-    """How a person gets hooks to run again."""
+    """Return how a person enables hooks again."""
     said = "true" if off.switch.off else "false"
     return (
-        f"take `{off.switch.name}` out of `{visible(off.file)}`: as long as it is {said}, "
-        "no hook is run"
+        f"remove `{off.switch.name}` from `{visible(off.file)}`: while it is {said}, "
+        "the client runs no hooks"
     )
 
 
 def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[Twice]:
-    """What to do where an event would come to us in more than one way."""
+    """Return what to do if hooks in more than one place would send an event to Bylaw."""
     other = Scope.USER if scope is Scope.PROJECT else Scope.PROJECT
     found = []
     there = hooks_in(client, other, root, python)
     if there:
-        why = f"hooks are in `{visible(there)}` too, and every event would be judged twice"
-        way = f"call `bylaw uninstall {client.host} --{other}`"
+        why = f"hooks are also in `{visible(there)}`, so every event would be decided twice"
+        way = f"run `bylaw uninstall {client.host} --{other}`"
         if not _can_be_removed(client, other, root, python):
-            way = "take out what calls Bylaw there"
+            way = "remove the other hooks that call Bylaw"
         found.append(Twice(f"{way}: {why}"))
     if client.guest is not None:
         places = (hooks_in(CLIENTS[CLAUDE], one, root, python) for one in Scope)
@@ -87,17 +90,17 @@ def judged_twice(client: Client, scope: Scope, root: str, python: str) -> list[T
 def _guest_step(client: Client, guest: Guest, scope: Scope, file: str) -> Twice:
     way = guest.way.format(scope=scope)
     runs = f"{client.title} also runs the hooks for Claude Code in `{visible(file)}`"
-    why = f"{runs if guest.always else f'else {runs}'}, and every event of it would be judged twice"
+    why = f"{runs if guest.always else f'otherwise {runs}'}, so its events would be decided twice"
     return Twice(f"{way}: {why}", certain=guest.always)
 
 
 def hooks_in(client: Client, scope: Scope, root: str, python: str) -> str:
-    """The file that holds hooks that call us; empty if there is none that can be read."""
+    """Return the file that has hooks that call Bylaw; empty without a readable one."""
     return _file_where(calls_us, client, scope, root, python)
 
 
 def set_in(client: Client, scope: Scope, root: str, python: str) -> str:
-    """The same of a whole set of hooks, or one that was installed."""
+    """Return the file that has a complete set of hooks, or hooks that Bylaw installed."""
     if _can_be_removed(client, scope, root, python):
         return file_of(client, scope, root).shown
     return _file_where(has_set, client, scope, root, python)
@@ -119,7 +122,7 @@ def _file_where(
 
 
 def _can_be_removed(client: Client, scope: Scope, root: str, python: str) -> bool:
-    """Whether there is something that `bylaw uninstall` would take out."""
+    """Whether `bylaw uninstall` would change the file."""
     with suppress(BylawError):
         return to_remove(client, scope, root, python).changed
     return False

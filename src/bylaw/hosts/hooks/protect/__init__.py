@@ -1,1 +1,1 @@
-"""Tool calls → the protected files that they would change; and what was changed all the same."""
+"""Find protected files that a tool call would change, and those that were changed anyway."""

@@ -1,4 +1,7 @@
-"""Calls of an agent → approvals that come while they run are doubted, see `approval_watch`."""
+"""Warn about approvals that appear while a call of an agent runs.
+
+Such approvals do not count until a person confirms them.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +23,19 @@ MAX_TOLD = 5
 
 
 class ApprovalCalls:
-    """The approvals of a root whose messages are under law."""
+    """Watches the approvals of a root that has RULE_DSL rules."""
 
     def __init__(self, root: str, bus_path: str) -> None:
         self._root = root
         self._files = SharedFiles(root, bus_path)
 
     def hear(self, heard: Heard, session: str) -> Iterator[str]:
-        """Take note of an event; what the person should know."""
+        """Record an event. Yield warnings for the person."""
         call = heard.call
         if heard.moment is Moment.PROMPT and not heard.text:
-            return  # nobody spoke: calls may still run
+            return  # not typed by a person: calls may still run
         if call is None:
-            # Who rests has no call that runs; others of the session may.
+            # This agent has no running call. Other agents of the session may have one.
             everybody = heard.moment is Moment.SESSION_END
             start = f"{session}\n" if everybody else _of_agent(heard, session)
             yield from self._warnings(calls_ended(self._root, start, self._files.grants()))
@@ -44,18 +47,18 @@ class ApprovalCalls:
                 yield from self._warnings(call_ended(self._root, name, self._files.grants()))
 
     def denied(self, heard: Heard, session: str) -> None:
-        """A call that was to begin never runs."""
+        """Record that a call was denied and never runs."""
         if heard.call is not None and may_change_files(heard.call):
             call_denied(self._root, _named(heard.call, heard, session))
 
     def _warnings(self, came: list[Mark]) -> Iterator[str]:
         yield from (_warning(one) for one in came[:MAX_TOLD])
         if len(came) > MAX_TOLD:
-            yield f"{len(came) - MAX_TOLD:,} more approvals came while the agent worked"
+            yield f"{len(came) - MAX_TOLD:,} more approvals appeared while the agent worked"
 
 
 def _of_agent(heard: Heard, session: str) -> str:
-    """How the names of all calls of an agent begin."""
+    """Return how the names of all calls of an agent begin."""
     return f"{session}\n{heard.agent}\n"
 
 
@@ -66,6 +69,6 @@ def _named(call: Call, heard: Heard, session: str) -> str:
 def _warning(mark: Mark) -> str:
     msg_id = visible(brief(mark.msg_id))
     return (
-        f"`{visible(mark.where)}` approves `{msg_id}` since a call of the agent ran: that does not "
-        f"count until a person confirms it with `bylaw approve {msg_id}`"
+        f"`{visible(mark.where)}` has an approval of `{msg_id}` that appeared while a call of the "
+        f"agent ran: it does not count until a person confirms it with `bylaw approve {msg_id}`"
     )

@@ -1,4 +1,4 @@
-"""An archive → the names of the files in it, as far as that can be told quickly."""
+"""List the files in an archive, if that can be done quickly."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MAX_MEMBERS = 20_000
 
 
 def members(path: str) -> list[str] | None:
-    """The files that unpacking an archive writes; None if nobody can tell."""
+    """Return the files that unpacking an archive writes, or None if that is unknown."""
     try:
         if not 0 < os.stat(as_bytes(path)).st_size <= MAX_BYTES:  # noqa: PTH116 - a Path takes no bytes
             return None
         found = list(islice(_names(path), MAX_MEMBERS + 1))
-    except Exception:  # noqa: BLE001 - readers of archives fail in many ways
+    except Exception:  # noqa: BLE001 - readers of archives raise many kinds of errors
         return None
     return found if len(found) <= MAX_MEMBERS else None
 

@@ -1,9 +1,10 @@
-"""A tool call → the protected files that it would change.
+"""Find the protected files that a tool call would change.
 
-Of a tool that writes files, all that it is told counts but the text of a file; of a shell, its
-text; of a tool that nobody knows, what stands under names such as `path` or `command`. A text that
-cannot be read, or changes what nobody can know, counts if it speaks of a protected file. This is a
-fence, no wall: what was changed all the same is found by `watch`.
+For a tool that writes files, all arguments except the content of a file are checked. For a shell,
+its text is parsed. For an unknown tool, arguments with names such as `path` or `command` are
+checked. A text that cannot be parsed, or whose targets are unknown, counts as a change of the
+protected files that it mentions. This check can be bypassed. Files that were changed anyway are
+found after the call.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 
 MAX_FOUND = 20
 MAX_NAMED = 10_000  # files of one call
-TOO_MANY = f"no more than {MAX_NAMED:,} files of one call are looked at"
+TOO_MANY = f"Bylaw checks only {MAX_NAMED:,} files of one call"
 _LIKE_COMMAND = ("command", "cmd", "commands", "script")
 _LIKE_PATH = re.compile(
     r"path|file|dir|folder|uri|target|dest|source|location|name|\b(?:to|from|dst|src)\b",
     re.IGNORECASE,
 )
-# What is written to a file, or said about that; it may well be the name of another.
+# Arguments for the content of a file, or for a comment. They may equal the name of another file.
 _LIKE_CONTENT = re.compile(
     r"(?:(?:new|old|file|insert)_)?(?:contents?|text|str|string|body|data)|(?:new|old)_source|patch|diff|input"
     r"|code(?:_edit)?|search|replace(?:ment)?|query|pattern|prompt|title|description|explanation"
@@ -47,14 +48,14 @@ _URI = re.compile(r"file://(?:localhost)?(?=/)")
 
 
 def protected_by(call: Call, folder: str, protection: Protection) -> tuple[Protected, ...]:
-    """What a call that begins in a folder must not change, but would."""
+    """Return the protected files that a call would change; it starts in `folder`."""
     found = dict.fromkeys(_CallTargets(call, folder, protection).found())
     return tuple(Protected(path=one.path, why=one.why) for one in list(found)[:MAX_FOUND])
 
 
 def waiting_in(call: Call, folder: str, root: str) -> str:
-    """The program that waits for what is typed, if a call of a shell starts one."""
-    from bylaw.hosts.hooks.protect.shell_waiting import waiting_program  # noqa: PLC0415 - of Codex
+    """Return the program that waits for typed input, if a shell call starts one."""
+    from bylaw.hosts.hooks.protect.shell_waiting import waiting_program  # noqa: PLC0415 - for Codex
 
     for key in COMMANDS if RUNS_SHELL in call.also else ():
         found = waiting_program(_text(call.args.get(key)), ShellStart(folder, root, os.environ))
@@ -67,7 +68,7 @@ class _CallTargets:
     def __init__(self, call: Call, folder: str, protection: Protection) -> None:
         self._call = call
         self._protection = protection
-        # The working directory may be gone.
+        # Call `getcwd` only if needed: the working directory may be gone.
         self._folder = folder if folder.startswith("/") else f"{os.getcwd()}/{folder}"  # noqa: PTH109 - a text
 
     def found(self) -> Iterator[ProtectedPath]:
@@ -77,7 +78,7 @@ class _CallTargets:
         named = list(named_paths(self._call))
         is_anybodys = not also or any(one.startswith(OF_SERVER) for one in also)
         if is_anybodys or WRITES_FILES in also:
-            # Which of several names a client goes by is not known.
+            # It is unknown which of several path arguments a client uses.
             others = _paths_in(self._call.args, any_name=WRITES_FILES in also)
             yield from self._at([*named, *others])
         if is_anybodys or (WRITES_FILES in also and not named):
@@ -94,7 +95,7 @@ class _CallTargets:
                 yield from TouchedByText(text, folder, self._protection).found()
 
     def _at(self, paths: Iterable[str]) -> Iterator[ProtectedPath]:
-        """Paths that a tool names itself."""
+        """Yield the protected files among the paths that the arguments name."""
         speaks = speaks_of_us(repr(self._call.args))
         each = iter(dict.fromkeys(paths))
         for path in islice(each, MAX_NAMED):
@@ -112,13 +113,15 @@ def _text(value: JSON) -> str:
 
 
 def _paths_in(args: dict[str, JSON], *, any_name: bool) -> Iterator[str]:
-    """Whole texts that stand under a name for paths, or under any but those for the text of a
-    file; however deep."""
+    """Yield texts of arguments that have a name for paths, at any depth.
+
+    With `any_name`, yield all texts but those of arguments for content.
+    """
     todo: list[tuple[str, bool, JSON]] = [("", False, args)]
     while todo:
         key, is_path, value = todo.pop()
         if isinstance(value, dict):
-            # What stands below a name for paths is named by it, too.
+            # Values below a name for paths may be paths, too.
             todo += [(one, is_path or bool(_LIKE_PATH.search(one)), value[one]) for one in value]
         elif isinstance(value, list):
             todo += [(key, is_path, one) for one in value]

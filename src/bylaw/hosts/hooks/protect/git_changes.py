@@ -1,8 +1,8 @@
-"""What git is to do to a work tree → the protected files that it would really change.
+"""Find the protected files that a git command would change in a work tree.
 
-Git itself is asked beforehand which files differ from what it would write, or which it does not
-know: quickly, read-only, and without anything of the repository being run. Where it cannot say,
-every protected file counts that is there.
+Git itself is asked first which files differ from what it would write, or are untracked: quickly,
+read-only, and without running anything of the repository. If git cannot answer, every protected
+file that exists counts as changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.protect.target import GitChange
     from bylaw.runtime.protection import Protection
 
-SECONDS = 10.0  # for one answer
+SECONDS = 10.0  # for one answer of git
 MAX_ASKED = 4  # folders of one text
 MAX_CHANGED = 20_000  # files that git names
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
@@ -37,21 +37,21 @@ _UNTRACKED, _IGNORED = "??", "!!"
 
 
 class _Tree(NamedTuple):
-    """A work tree, and git, that runs nothing of it."""
+    """A work tree, and a git that runs nothing of it."""
 
     git: Git
     top: str
 
 
 class GitChanges:
-    """What calls of git change in one text; each folder is looked at once."""
+    """What calls of git in one text change. Git is asked once for each folder."""
 
     def __init__(self, protection: Protection) -> None:
         self._protection = protection
         self._trees: dict[str, _Tree | None] = {}
 
     def found(self, change: GitChange, folder: str) -> Iterator[ProtectedPath]:
-        """The protected files that a change in a folder is about, in the order of their paths."""
+        """Yield the protected files that a change in a folder affects, in the order of paths."""
         start = real_path(folder)
         specs = tuple(one for one in change.specs if UNKNOWN not in one)
         if UNKNOWN in folder or not is_folder(start) or (change.specs and not specs):
@@ -60,7 +60,7 @@ class GitChanges:
             tree = self._tree(start) if change.asks else None
             changed = None if tree is None else sorted(_changed(tree, change, start))
         except BylawError:
-            tree = changed = self._trees[start] = None  # nobody asks again
+            tree = changed = self._trees[start] = None  # do not ask again
         top = work_tree(start) if tree is None else tree.top
         meant = git_paths(specs, start, top)
         if changed is None or len(changed) > MAX_CHANGED:
@@ -84,7 +84,7 @@ class GitChanges:
         why = self._protection.why(plain)
         if why is not None:
             yield ProtectedPath(self._protection.shown(plain), why)
-        elif path.endswith("/"):  # a folder of which git knows nothing
+        elif path.endswith("/"):  # an untracked folder
             below = self._protection.found_below(plain, lambda *_: True, Reach.WORK_TREE)
             yield from [below] if below else ()
 
@@ -95,27 +95,29 @@ class GitChanges:
 
 
 def _means(one: GitPath, path: str) -> bool:
-    """Whether a file is meant, or something in a folder."""
+    """Whether `one` includes a file; for a folder, whether it may include a file below it."""
     if one.means(path.rstrip("/")):
         return True
     return path.endswith("/") and (bool(one.pattern) or f"{one.folder}/".startswith(path))
 
 
 def _changed(tree: _Tree, change: GitChange, folder: str) -> set[str]:
-    """The files that a change would change, wherever in the work tree they lie; a folder ends
-    with `/`. BylawError if git does not say."""
+    """Return the paths that a change affects in the complete work tree; folders end with `/`.
+
+    Raises BylawError if git does not answer.
+    """
     if change.stash:
         return {f"{tree.top}/{one}" for one in _stashed(tree, change.stash)}
     names = set(_by_status(tree, change))
     for revision in dict.fromkeys(change.revisions):
-        # It may also be a file, which is meant as one.
+        # If a file has that name, git reads the word as a file.
         if not is_there(f"{folder}/{revision}"):
             names.update(_differing(tree, revision))
     return {f"{tree.top}/{one}" for one in names}
 
 
 def _by_status(tree: _Tree, change: GitChange) -> Iterator[str]:
-    # Looking for files that nobody asks about takes long.
+    # Listing untracked files is slow, so do it only if needed.
     others = "normal" if change.untracked or change.ignored else "no"
     ignored = ("--ignored=matching",) if change.ignored else ()
     asked = (*_STATUS, f"--untracked-files={others}", *ignored)
@@ -127,20 +129,20 @@ def _by_status(tree: _Tree, change: GitChange) -> Iterator[str]:
 
 
 def _differing(tree: _Tree, revision: str) -> list[str]:
-    """The files that are not as a commit has them."""
+    """Return the files that differ from a commit."""
     if revision.startswith("-"):
-        raise BylawError("that is no revision")
+        raise BylawError("this is not a revision")
     return _names(tree.git.output(tree.top, "diff", *_NAMES, revision, "--"))
 
 
 def _stashed(tree: _Tree, stash: str) -> list[str]:
     if stash.startswith("-"):
-        raise BylawError("that is no stash")
+        raise BylawError("this is not a stash")
     written = tree.git.run(tree.top, *_STASH, stash)
     if written.exit_code and any(one in written.complaint for one in _NO_STASH):
-        return []  # then nothing is done, or a call before makes it, which is looked at itself
+        return []  # git does nothing, or an earlier call makes the stash and is checked itself
     if written.exit_code:
-        raise BylawError("git does not tell what is in it")
+        raise BylawError("git does not show the stash")
     return _names(written.output)
 
 

@@ -1,4 +1,4 @@
-"""A path as git takes it, with its magic and its patterns → which files it means."""
+"""Match files against pathspecs of git, with their magic and patterns."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _WILD = re.compile(r"[*?\[]")
 
 
 class GitPath(NamedTuple):
-    """The files that lie below a folder, and match a pattern there if there is one."""
+    """The files below a folder, or those of them that match a pattern."""
 
     folder: str
     pattern: str = ""
 
     def means(self, location: str) -> bool:
-        """Whether a file is meant, by its path without links."""
+        """Whether a file is included, by its path without links."""
         folder, path = self.folder.casefold(), location.casefold()
         if not self.pattern:
             return lies_in(path, folder)
         below, pattern = name_from(folder, path), self.pattern.casefold()
         return fnmatchcase(below, pattern) or fnmatchcase(below, f"{pattern}/*")
 
-    def fits(self, location: str, below: str) -> bool:  # noqa: ARG002 - a question of others, too
-        """The same, asked of what lies below a folder."""
+    def fits(self, location: str, below: str) -> bool:  # noqa: ARG002 - signature of file filters
+        """Whether a file is included; `below` is ignored."""
         return self.means(location)
 
 
 def git_paths(specs: tuple[str, ...], folder: str, top: str) -> list[GitPath]:
-    """What some paths mean in a folder of a work tree; without any, all of it is meant.
+    """Return what pathspecs include in a folder of a work tree; without any, the work tree.
 
-    What is taken out of it (`:!PATH`) is meant all the same: nobody asks of how much that is.
+    Exclusions (`:!PATH`) are ignored: the excluded files are included.
     """
     if not specs:
         return [GitPath(top)]
@@ -55,5 +55,5 @@ def _git_path(spec: str, folder: str, top: str) -> GitPath | None:
     while parts and not _WILD.search(parts[0]):
         part = parts.pop(0)
         start = start.rpartition("/")[0] or "/" if part == ".." else f"{start.rstrip('/')}/{part}"
-    # `**/` may also be no folder at all.
+    # `**/` also matches no folder at all.
     return GitPath(start, "/".join(parts).replace("**/", "*"))

@@ -1,7 +1,7 @@
-"""The settings of a repository → what of them decides what git runs and sees.
+"""Select the settings of a repository that decide what git runs and sees.
 
-Daily work writes there, too: which remote and branch belong together, who commits, how things are
-shown. Whoever changes that has changed nothing that is protected.
+Daily work also writes to `.git/config`: remotes and branches, the author, display options. Changes
+of these settings are not changes of a protected file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 _SECTION = re.compile(rb"\s*\[\s*([\w.-]+)")
 _KEY = re.compile(rb"\s*([\w-]+)")
-# Sections of which these keys are daily work; of other keys nobody can say so.
+# Keys that are daily work, by section. All other keys may decide what git runs or sees.
 _DAILY = {
     section: frozenset(keys.split())
     for section, keys in {
@@ -34,10 +34,13 @@ _DAILY = {
 
 
 def deciding_settings(text: bytes) -> bytes:
-    """What is not daily work, each line with its section; all where lines cannot be told apart."""
+    """Return the lines that are not daily work, each with its section.
+
+    Returns the complete text if a value continues on the next line.
+    """
     lines = text.splitlines()
     if any(line.endswith(b"\\") for line in lines):
-        return text  # a value that goes on in the next line
+        return text
     section, kept = b"", []
     for line in lines:
         if _SECTION.match(line):
@@ -45,7 +48,7 @@ def deciding_settings(text: bytes) -> bytes:
             if section.endswith(b"]"):
                 continue
             kept.append(section)
-            section = b""  # a key stands behind its name: of what follows nobody can say anything
+            section = b""  # text follows the name on this line: trust no line of this section
         elif not _is_daily(section, line):
             kept.append(section + b" " + line)
     return b"\n".join(kept)

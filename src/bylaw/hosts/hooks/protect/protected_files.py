@@ -1,4 +1,4 @@
-"""What is protected in a root, at work: asked before a call, looked at now and again."""
+"""The protected files of a root: checks before a call, and a comparison after it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ UNTOLD = "it is protected"
 
 
 class ProtectedFiles:
-    """The protected files of one root; `has_law` tells that people approve messages in some.
+    """The protected files of one root.
 
-    `note` is told what a person should know.
+    `has_law` says that the root has RULE_DSL rules; then files with approvals are protected, too.
+    `note` receives messages for the person.
     """
 
     def __init__(
@@ -43,18 +44,18 @@ class ProtectedFiles:
         )
 
     def before(self, call: Call, folder: str) -> tuple[Protected, ...]:
-        """The protected files that a call would change."""
+        """Return the protected files that a call would change."""
         if not self._protection.settings.enabled:
             return ()
         return protected_by(call, folder, self._protection)
 
     def look_first(self, session: str) -> None:
-        """Take the files as they are, if the session has not looked yet."""
+        """Record the files as they are, if the session has no record of them yet."""
         if self._protection.settings.enabled and not has_looked(self._root, session):
             self.changed(session)
 
     def changed(self, session: str) -> tuple[Protected, ...]:
-        """The protected files that were changed since a session last noted them as seen."""
+        """Return the protected files that were changed since the session last saw them."""
         if not self._protection.settings.enabled:
             return ()
         protection = self._protection
@@ -66,7 +67,7 @@ class ProtectedFiles:
         )
 
     def note_as_seen(self, session: str) -> None:
-        """What the last look found was told."""
+        """Record that the changes of the last comparison were reported."""
         last, self._last = self._last, None
         if last is not None:
             note_as_seen(self._root, session, last)

@@ -1,6 +1,6 @@
-"""A program and its arguments → the files that it may change.
+"""Find the files that a program may change, by its name and arguments.
 
-What is an option and what a file is not always told apart: a word that names a file is one.
+Not every option can be distinguished from a file: a word that names a file counts as one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OUR_NAME = "bylaw"
-_FOR_CLIENTS = "it is for clients: an agent does not speak in the name of its own"
-_NAME = re.compile(r"\W.*", re.DOTALL)  # what stands behind the name of a variable
+_FOR_CLIENTS = "only clients may run it: an agent must not send events in the name of its client"
+_NAME = re.compile(r"\W.*", re.DOTALL)  # everything after the name of a variable
 _WANTS_VALUE = re.compile(r"-[a-zA-Z0-9]+|--[a-z][a-z-]*")
 _STARTERS = programs.STARTS | {"xargs"}
 _KNOWN = frozenset(
@@ -42,7 +42,7 @@ CODE_WORD = re.compile(r"[^\s;{}'\"()|&<>=]+")
 
 
 def given_to(option: re.Pattern[str], words: list[str]) -> Iterator[str]:
-    """The values of an option: its group `text`, or the next word."""
+    """Yield the values of an option: its group `text`, or the next word."""
     for one, two in pairwise([*words, ""]):
         found = option.fullmatch(one)
         if found is not None:
@@ -50,7 +50,7 @@ def given_to(option: re.Pattern[str], words: list[str]) -> Iterator[str]:
 
 
 def run_by_shell(words: list[str]) -> tuple[list[str], list[str]]:
-    """The texts that a shell is told to run, and the words that these are given."""
+    """Return the texts that a shell runs because of its options, and the arguments for them."""
     places = sorted(program_words(words))
     told = [words[at] for at in places]
     texts = [one.partition("=")[2] if one.startswith("--") else one for one in told]
@@ -58,16 +58,16 @@ def run_by_shell(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def is_known(word: str) -> bool:
-    """Whether a word is the name of a program of which something is known."""
+    """Whether a word is the name of a program that is in the tables of this package."""
     name = base_name(word)
     return name in _KNOWN or bool(programs.RUNS_CODE.fullmatch(name))
 
 
 def may_be_started(words: list[str], first: int) -> Iterator[int]:
-    """Where the program may stand that the first word starts: behind its options, or further on.
+    """Yield where the started program may be: at `first`, after the options, or further on.
 
-    What stands behind an option may be its value (`sudo -u NAME rm …`), and so may be what nobody
-    knows.
+    A word after an option may be the value of the option (`sudo -u NAME rm …`), and so may be an
+    unknown word.
     """
     yield first
     for at in range(first, len(words)):
@@ -78,11 +78,11 @@ def may_be_started(words: list[str], first: int) -> Iterator[int]:
         is_second = at == first and base_name(words[0]) in programs.STARTS_SECOND
         may_be_value = is_second or _WANTS_VALUE.fullmatch(words[at - 1])
         if not may_be_value or base_name(words[at]) in _STARTERS:
-            return  # one that starts others looks behind itself
+            return  # a program that starts others checks its own arguments
 
 
 def words_of(program: str, words: list[str]) -> Iterator[Target]:
-    """What a program that stands for itself may change."""
+    """Yield the changes of a program, apart from those of programs that it starts."""
     if program == OUR_NAME:
         yield from _done_by_us(words)
         return
@@ -116,20 +116,20 @@ def words_of(program: str, words: list[str]) -> Iterator[Target]:
 
 
 def given_names(words: list[str]) -> Iterator[str]:
-    """The variables to which a command gives values that nobody can know."""
+    """Yield the variables to which a command gives unknown values."""
     program, rest = (words[0], words[1:]) if words else ("", [])
     options = [one for one in rest if one.startswith("-")]
     names = [_NAME.sub("", one) for one in rest if one[:1] not in {"-", ""}]
     if program in programs.HEARS:
         yield from names
     elif program in programs.DECLARES and any("n" in one for one in options):
-        yield from names  # each stands for another variable
+        yield from names  # with `declare -n`, each is another name of a variable
     elif program == "printf" and rest[:1] == ["-v"]:
         yield from names[:1]
 
 
 def module_words(words: list[str]) -> list[str]:
-    """What stands behind `python`, if it is a module or we ourselves: that, and what follows it."""
+    """Return the module that `python` runs, or the path of `bylaw`, with all words after it."""
     todo = iter(enumerate(words))
     for at, word in todo:
         module = programs.MODULE.fullmatch(word)
@@ -145,8 +145,10 @@ def module_words(words: list[str]) -> list[str]:
 
 
 def _done_by_us(words: list[str]) -> Iterator[Target]:
-    """What Bylaw does for no agent, and what it may change; it looks who is at work, and an agent
-    may try to hide that."""
+    """Yield what a `bylaw` command may change, and commands that agents must not run.
+
+    These commands also check themselves who runs them, but an agent may hide that.
+    """
     verb = next((one for one in words if not one.startswith("-")), "")
     if verb == programs.OUR_CLIENTS and "--help" not in words:
         yield Target(f"{OUR_NAME} {verb}", why=_FOR_CLIENTS)

@@ -1,4 +1,4 @@
-"""Programs that copy, move, link and unpack → the files that they take away, and those they put."""
+"""Find the files that programs remove and write when they copy, move, link and unpack."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ATTACHED = re.compile(r"-[A-Za-z](?P<path>.+)", re.DOTALL)
 
 
 def base_name(word: str) -> str:
-    """The name of a program, wherever it lies."""
+    """Return the name of a program without its folder."""
     return word.rpartition("/")[2]
 
 
 def paths_in(word: str) -> Iterator[str]:
-    """A word, and what stands behind `=` or behind an option in it; each may be a path."""
+    """Yield a word, and its parts after `=` and after a short option; each may be a path."""
     yield word
     if "=" in word:
         yield word.partition("=")[2]
@@ -32,7 +32,7 @@ def paths_in(word: str) -> Iterator[str]:
 
 
 def moved(words: list[str]) -> Iterator[Target]:
-    """What is taken from where it is, and what comes to where it is put."""
+    """Yield the files that `mv` removes from their place, and those that it writes."""
     files = [one for one in words if not one.startswith("-")]
     into = any(programs.INTO.fullmatch(one) for one in words if one.startswith("-"))
     last = files[-1:] if len(files) > 1 and not into else []
@@ -43,7 +43,7 @@ def moved(words: list[str]) -> Iterator[Target]:
 
 
 def links_made(words: list[str]) -> Iterator[Link]:
-    """`ln`: links of the last name, or in the folder that it is."""
+    """Yield the links that `ln` makes: with the last name, or in the folder of that name."""
     files, folders = _parted(words)
     for folder in folders if files else ["."]:
         for one in files or folders:
@@ -52,7 +52,7 @@ def links_made(words: list[str]) -> Iterator[Link]:
 
 
 def copied(given: list[str]) -> Iterator[Target]:
-    """What is put where it was not, and what is taken away for that."""
+    """Yield the files that a copy writes, and those that its options remove."""
     words = _without_exclusions(given)
     if any(programs.LINKING.fullmatch(one) for one in words if one.startswith("-")):
         yield from (Target(one, whole=True) for one in words[:-1])
@@ -69,7 +69,7 @@ def copied(given: list[str]) -> Iterator[Target]:
 
 
 def unpacked(program: str, given: list[str]) -> Iterator[Target]:
-    """What is taken out of archives, each word that names one; and what is named itself."""
+    """Yield the named files, and a target for each word that may be an archive to unpack."""
     words = _without_exclusions(given if program == "unzip" else _with_signs(given))
     if program == "unzip" and any(programs.UNZIP_READS.fullmatch(one) for one in words):
         return
@@ -90,7 +90,7 @@ def unpacked(program: str, given: list[str]) -> Iterator[Target]:
 
 
 def _with_signs(words: list[str]) -> list[str]:
-    """`tar xfC ARCHIVE FOLDER` as `tar -x -f ARCHIVE -C FOLDER`."""
+    """Return `tar xfC ARCHIVE FOLDER` as `tar -x -f ARCHIVE -C FOLDER`."""
     if not words or words[0].startswith("-"):
         return words
     rest = iter(words[1:])
@@ -104,14 +104,14 @@ def _with_signs(words: list[str]) -> list[str]:
 
 def _without_exclusions(words: list[str]) -> list[str]:
     found = [programs.PASSES_OVER.fullmatch(one) for one in words]
-    # The value of one that has none attached is the next word.
+    # Without an attached value, the value is the next word.
     before = [None, *found]
     return [word for word, one, last in zip(words, found, before, strict=False)
             if one is None and (last is None or last["value"])]  # fmt: skip
 
 
 def into_folder(words: list[str]) -> Iterator[Target]:
-    """Files that are put into the last folder, or into the one that is named for it."""
+    """Yield the files that are put into the last folder, or into the folder of an option."""
     files, folders = _parted(words)
     for folder in folders:
         for one in files:
@@ -119,7 +119,7 @@ def into_folder(words: list[str]) -> Iterator[Target]:
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """Files, and the folders to which they may go."""
+    """Return the files, and the folders into which they may be put."""
     files = [one for one in words if not one.startswith("-")]
     folders = [files.pop()] if files else []
     for at, word in enumerate(words):
@@ -131,7 +131,7 @@ def _parted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _folders_into(files: list[str]) -> Iterator[Target]:
-    """Folders that are copied with all that is in them: as they are, or what they hold."""
+    """Yield folders that are copied with all their files: as a folder, or only the files."""
     for one in files[:-1]:
         name = base_name(one.rstrip("/"))
         yield Target(files[-1], source=one)

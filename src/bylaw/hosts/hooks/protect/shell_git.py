@@ -1,4 +1,4 @@
-"""A call of git → the files that it may change, and the commands that it runs."""
+"""Find the files that a call of git may change, and the commands that it runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.hooks.protect.target import GitChange
 
-_HIDES = "git would no longer see changes of the named files, and so would no rule about files"
+_HIDES = "git would not see changes of the named files, so rules about files would miss them"
 
 
 class Called(NamedTuple):
-    """A call of git: the folder in which it works, its verb, and what stands behind that.
+    """A call of git: the folder in which it works, its subcommand, and the words after that.
 
-    `is_usual` tells that it works on the repository of that folder.
+    `is_usual` says that it works on the repository of that folder.
     """
 
     folder: str
@@ -34,10 +34,10 @@ class Called(NamedTuple):
 
 
 class GitState:
-    """What calls of git in one text did before: git is asked before any of them runs.
+    """What earlier calls of git in the same text did to the index.
 
-    `revisions` are those to which the index was set; `is_known` tells that nothing else was done
-    to it.
+    Git is asked before any of them runs, so its answers lack these changes. `revisions` are those
+    to which the index was reset. `is_known` says that nothing else changed it.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class GitState:
         self.is_known = True
 
     def note(self, verb: str, rest: list[str]) -> None:
-        """A call was made."""
+        """Record a call."""
         cached = any(programs.GIT_CACHED.fullmatch(one) for one in rest)
         if verb in programs.GIT_INDEX or (verb in programs.GIT_PATCHES and cached):
             self.is_known = False
@@ -54,7 +54,7 @@ class GitState:
 
 
 def called(words: list[str]) -> Called:
-    """What stands behind `git`."""
+    """Parse the words after `git`."""
     rest = list(words)
     folder, work_tree, settings, is_usual = ".", "", [], True
     while rest and rest[0].startswith("-"):
@@ -71,7 +71,7 @@ def called(words: list[str]) -> Called:
 
 
 def run_by_git(call: Called) -> Iterator[str]:
-    """Texts of commands that git runs itself, or may: a setting can be one."""
+    """Yield the texts of commands that git runs, or may run: a setting can be one."""
     yield from (value.partition("=")[2].removeprefix("!") for value in call.settings)
     if call.verb == "bisect" and call.rest[:1] == ["run"]:
         yield shlex.join(call.rest[1:])
@@ -82,7 +82,7 @@ def run_by_git(call: Called) -> Iterator[str]:
 
 
 def git_targets(call: Called, state: GitState) -> Iterator[Target]:
-    """What git may change, by its verb."""
+    """Yield what git may change, by its subcommand."""
     folder, verb, rest, settings, _ = call
     # A setting can be the text of a command.
     yield from (Target(one) for value in settings for one in CODE_WORD.findall(value))
@@ -110,13 +110,13 @@ def _paths(folder: str, words: list[str]) -> Iterator[str]:
 
 
 def _below(folder: str, path: str) -> str:
-    """A path that is named in a folder; what looks like an option where the text is still does."""
+    """Join a folder and a path. In `.` a path stays as it is, so that an option looks like one."""
     return path if path and folder == "." else os.path.join(folder, path)  # noqa: PTH118 - a text
 
 
 def _in_work_tree(call: Called, change: GitChange, state: GitState) -> Iterator[Target]:
     folder, verb, rest, settings, is_usual = call
-    # A protected file that is named is meant, whatever is in it.
+    # A protected file that is named counts, even if git would not change its content.
     yield from (Target(one) for one in _paths(folder, list(change.specs)))
     if verb == "mv":
         yield from moved([_below(folder, one) for one in rest if not one.startswith("-")])
@@ -128,7 +128,7 @@ def _in_work_tree(call: Called, change: GitChange, state: GitState) -> Iterator[
 
 
 def _configured(words: list[str]) -> Iterator[Target]:
-    """`git config`: a setting that decides what git runs or sees."""
+    """Yield the file of settings if `git config` changes one that decides what git runs or sees."""
     if any(programs.GIT_ASKS.fullmatch(one) for one in words):
         return
     if "--file" in words or "-f" in words:

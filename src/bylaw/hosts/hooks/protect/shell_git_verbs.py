@@ -1,6 +1,6 @@
-"""What stands behind a verb of git → what it does to the files of the work tree.
+"""What subcommands of git do to the files of the work tree, by their arguments.
 
-No verb reaches into the folder of git. Those that change only the index change no file.
+No subcommand changes the folder `.git` in this way. Those that change only the index return None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FROM_FILE = "--pathspec-from-file"
 
 
 def _checked_out(words: list[str]) -> GitChange | None:
-    """`checkout`: files, if some are named; else it brings a branch, as far as it loses nothing."""
+    """`checkout` restores named files. To switch branches, it changes only unmodified files."""
     before, after = _parted(words)
     named = [one for one in before if not one.startswith("-")]
     if any(one.startswith(_FROM_FILE) for one in before):
@@ -31,7 +31,7 @@ def _checked_out(words: list[str]) -> GitChange | None:
         return GitChange(tracked=True, revisions=tuple(named[-1:]))
     if not named or any(programs.GIT_SWITCHES_BRANCH.fullmatch(one) for one in before):
         return None
-    # The first of several is a revision, or a file as well.
+    # The first of several words may be a revision or a file.
     return GitChange(tracked=True, revisions=tuple(named[:-1][:1]), specs=tuple(named))
 
 
@@ -53,7 +53,7 @@ def _restored(words: list[str]) -> GitChange | None:
 
 
 def _set_back(words: list[str]) -> GitChange | None:
-    """`reset`: only some ways change files."""
+    """`reset` changes files only in some modes."""
     if not any(programs.GIT_HARD.fullmatch(one) for one in words):
         return None
     named = [one for one in words if not one.startswith("-")]
@@ -66,7 +66,7 @@ def _cleaned(words: list[str]) -> GitChange | None:
     flags = _letters(before, "dxXn")
     if "n" in flags or "--dry-run" in rest:
         return None
-    # Settings can allow it without force.
+    # Do not require `--force`: settings can make it unnecessary.
     specs = [one for one in rest if not one.startswith("-")] + after
     return GitChange(
         untracked="X" not in flags,
@@ -114,13 +114,13 @@ def _from_index(words: list[str]) -> GitChange | None:
 
 
 def _read_in(words: list[str]) -> GitChange | None:
-    """`read-tree`: what it reads may be anything."""
+    """`read-tree` may read any tree."""
     updates = any(programs.GIT_UPDATES.fullmatch(one) for one in words)
     return GitChange(tracked=True, asks=False) if updates else None
 
 
 def _thinned(words: list[str]) -> GitChange | None:
-    """`sparse-checkout`: what stays is said by patterns."""
+    """`sparse-checkout` removes files by patterns."""
     return None if words[:1] == ["list"] else GitChange(tracked=True, asks=False)
 
 
@@ -140,19 +140,19 @@ WORK_TREE: Mapping[str, Callable[[list[str]], GitChange | None]] = {
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before `--`, and what behind it."""
+    """Return the words before `--`, and those after it."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
 
 
 def _letters(words: list[str], known: str) -> set[str]:
-    """Short options that stand together or alone."""
+    """Return the short options, combined or alone, that are in `known`."""
     short = (one[1:] for one in words if one.startswith("-") and not one.startswith("--"))
     return {letter for one in short for letter in one if letter in known}
 
 
 def _without_values(words: list[str], option: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """The words without an option and its values; and those."""
+    """Return the words without an option and its values, and the values."""
     rest: list[str] = []
     values: list[str] = []
     todo = iter(words)

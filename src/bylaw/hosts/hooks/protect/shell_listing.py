@@ -1,6 +1,6 @@
-"""A command that prints names of files → in which folders it looks, and for which files.
+"""Find which files a command lists: the folders that it searches, and a filter.
 
-What comes out of `find`, `grep -l` or `git ls-files` is often handed to a program that changes it.
+The output of `find`, `grep -l` or `git ls-files` often goes to a program that changes these files.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 MAX_READ = 1 << 20
 MAX_PATTERN = 500  # characters
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
-_BASIC = frozenset({"grep", "zgrep", "git"})  # in their patterns `\(` is what `(` is elsewhere
+_BASIC = frozenset({"grep", "zgrep", "git"})  # in their patterns, `\(` is a group, not `(`
 _SWAPPED = re.compile(r"\\?[(){}|+?]")
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FINDS = frozenset({"fd", "fdfind"})
-# Short options that have a value, and long ones, by what they mean.
+# Options that have a value, short and long, and what the value is.
 _VALUED = {"e": "pattern", "f": "file", "g": "name", "m": "", "A": "", "B": "", "C": "", "t": ""}
 _VALUED_LONG = {
     "--regexp": "pattern",
@@ -36,14 +36,14 @@ _VALUED_LONG = {
     **dict.fromkeys(("--exclude", "--type", "--max-count", "--context", "--max-depth"), ""),
     **dict.fromkeys(("--after-context", "--before-context"), ""),
 }
-# They do not look into what is hidden, unless they are told to; git does not know its own folder,
-# nor what we keep.
+# These skip hidden files unless an option includes them. Git skips its own folder, and the state
+# folder of Bylaw.
 _SKIP_HIDDEN = frozenset({"rg", "ag", "fd"})
 _HIDDEN_TOO = frozenset({"u", ".", "H", "I", "--hidden", "--no-ignore", "--unrestricted"})
 _UNTRACKED = r"/\.git/|/\.bylaw/state/"
 _NAMES_ONLY = frozenset({"l", "L", "--files-with-matches", "--files-without-match", "--files"})
 _OTHERS = frozenset({"v", "L", "--invert-match", "--files-without-match"})
-# What comes out of them are no names of files, whatever goes in.
+# Their output has no names of files.
 _COUNTS = frozenset({"wc", "cksum", "sum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "b2sum"})
 _COUNTING = frozenset({"c", "q", "--count", "--quiet", "--silent"})
 _DELETED = frozenset({"d", "z", "--deleted"})
@@ -51,9 +51,9 @@ _NOT = frozenset({"!", "-not"})
 
 
 class Sought(NamedTuple):
-    """Which files are meant: by name, by what is in their paths or in themselves; empty: any.
+    """A filter of files by name, path and content; an empty field matches every file.
 
-    What is in a path that `skips` names is not.
+    Paths that match `skips` are excluded.
     """
 
     names: tuple[str, ...] = ()
@@ -62,7 +62,10 @@ class Sought(NamedTuple):
     skips: str = ""
 
     def fits(self, path: str, below: str) -> bool:
-        """Whether a path may be meant, which is one `below` a folder; what is unreadable may be."""
+        """Whether a file may match. `below` is its path from the searched folder.
+
+        A file that cannot be read may match.
+        """
         name = path.rpartition("/")[2].casefold()
         if self.names and not any(fnmatch.fnmatchcase(name, one.casefold()) for one in self.names):
             return False
@@ -80,13 +83,13 @@ class Sought(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The files below some folders that a command tells of."""
+    """The files below some folders that a command lists."""
 
     folders: tuple[str, ...]
     sought: Sought = Sought()
 
     def narrowed(self, words: list[str]) -> Listing | None:
-        """What is left of it behind a command through which it goes, if anything is."""
+        """Return the files that another command passes on; None if it prints no names."""
         program = _program(words)
         if program in _COUNTS:
             return None
@@ -102,7 +105,7 @@ class Listing(NamedTuple):
 
 
 def listing(words: list[str]) -> Listing | None:
-    """What a command lists, None if it lists no files."""
+    """Return the files that a command lists, or None if it lists none."""
     program = _program(words)
     if program == "find":
         return _found(words)
@@ -120,7 +123,7 @@ def listing(words: list[str]) -> Listing | None:
 
 
 def run_by_find(words: list[str]) -> Iterator[list[str]]:
-    """The commands that `find` runs: each goes on to `;`, or to `+` behind the mark for files."""
+    """Yield the commands that `find` runs: each ends at `;`, or at `+` after `{}`."""
     todo = iter(words)
     for word in todo:
         if word in _RUNS:
@@ -133,7 +136,7 @@ def run_by_find(words: list[str]) -> Iterator[list[str]]:
 
 
 class _Said:
-    """The options of a program, and what else stands behind it."""
+    """The options of a program, and its other words."""
 
     def __init__(self, words: list[str]) -> None:
         self.flags: set[str] = set()
@@ -161,7 +164,10 @@ class _Said:
                 return
 
     def patterns(self, program: str) -> tuple[str, ...]:
-        """What is looked for, as regular expressions; the first word is taken if none is named."""
+        """Return the patterns of a search as regular expressions.
+
+        If no option has one, the pattern is the first of the other words, which is removed there.
+        """
         if self.values["file"]:
             return ("",)
         written = self.values["pattern"] or [self.rest.pop(0) if self.rest else ""]
@@ -183,7 +189,7 @@ def _found(words: list[str]) -> Listing:
 
 
 def _found_by_pattern(words: list[str]) -> Listing:
-    """`fd PATTERN FOLDER…`: `-e` is an ending, `-g` says that the pattern is one for names."""
+    """`fd PATTERN FOLDER…`: `-e` has a file extension, `-g` makes the pattern one for names."""
     others = [one for one in words if one not in {"-g", "--glob"}]
     said = _Said(others)
     endings = tuple(f"*.{one.lstrip('.')}" for one in said.values["pattern"])
@@ -205,7 +211,7 @@ def _holding(program: str, words: list[str]) -> Listing | None:
 
 
 def _hidden(program: str, said: _Said) -> str:
-    """What a program passes over by itself, or is told to."""
+    """Return a pattern of the paths that a program skips, by itself or because of an option."""
     folders = [fnmatch.translate(one).removesuffix(r"\Z") for one in said.values["folder"]]
     skipped = [f"/(?:{one})/" for one in folders]
     if program == "git":
@@ -216,7 +222,7 @@ def _hidden(program: str, said: _Said) -> str:
 
 
 def _tracked(words: list[str]) -> Listing | None:
-    """`git ls-files`, whose paths may be patterns; files that are no longer there are none."""
+    """`git ls-files`, whose paths may be patterns. A list of deleted files lists none."""
     said = _Said(words)
     if said.flags and said.flags <= _DELETED:
         return None
@@ -233,14 +239,14 @@ def _program(words: list[str]) -> str:
 
 
 def _swapped(pattern: str) -> str:
-    """A basic regular expression as an extended one."""
+    """Return a basic regular expression as an extended one."""
     return _SWAPPED.sub(
         lambda found: found[0][1:] if found[0][0] == "\\" else f"\\{found[0]}", pattern
     )
 
 
 def _occurs(pattern: str, text: str) -> bool:
-    """Whether a pattern may be found in a text; one that nobody can read may be."""
+    """Whether a pattern may match in a text; an unknown or invalid pattern may."""
     if len(pattern) > MAX_PATTERN or UNKNOWN in pattern:
         return True
     try:

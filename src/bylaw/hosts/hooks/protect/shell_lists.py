@@ -1,7 +1,7 @@
-"""Lists of files that commands print → marks in values, and from there what is done to those files.
+"""Track lists of files from the command that prints them to the command that changes the files.
 
-`rm $(git ls-files)`: what stands there nobody can know, but among which files it is. So the value
-is UNKNOWN with a mark behind it, which goes through variables and words like any other text.
+In `rm $(git ls-files)` the names are unknown, but not the list that they are from. So the value is
+UNKNOWN with a mark after it, which passes through variables and words like any other text.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.protect.target import GitChange, Target
 
 MAX_FOLDERS = 8_000  # of one list
-# A file of a list: in a folder, or with all that is in it. More behind it makes it another one.
+# A file of a list, perhaps after a folder, or with all that is in it. With more text after it, it
+# is another file.
 _LISTED = re.compile(rf"(?P<start>.*/|){UNKNOWN}(?P<marks>{MARK.pattern}+)(?:/[.*]?)?", re.DOTALL)
 
 
 class Lists:
-    """The lists of which a text speaks, each known by a mark; several marks are a text.
+    """The lists in a text, each identified by a mark, which is one character.
 
-    Of too many, the last mark stands for all others.
+    Several marks form a text. If there are too many lists, the last mark is shared by the others.
     """
 
     def __init__(self) -> None:
@@ -43,11 +44,11 @@ class Lists:
         self._named: dict[tuple[Listing, str], dict[str, str]] = {}
 
     def of(self, marks: str) -> list[Listing]:
-        """The lists of marks."""
+        """Return the lists of some marks."""
         return [self._all[ord(one) - FIRST_MARK] for one in marks]
 
     def through(self, marks: str, words: list[str]) -> str:
-        """What a command lists into which some lists go."""
+        """Return the marks of the output of a command, given the marks of its input."""
         own = listing(words)
         return self.mark(own) if own else joined(*(self._narrowed(one, words) for one in marks))
 
@@ -57,7 +58,7 @@ class Lists:
         return mark if left is one else self.mark(left) if left else ""
 
     def mark(self, one: Listing) -> str:
-        """The mark of a list."""
+        """Return the mark of a list; a new list gets a new mark."""
         plain = self._of_plain_folders(one)
         mark = self._marks.get(plain)
         if mark is None and len(self._all) == MAX_MARKS:
@@ -69,7 +70,10 @@ class Lists:
         return mark
 
     def _of_plain_folders(self, one: Listing) -> Listing:
-        """`grep -l x $(git ls-files)`: a list of files that are listed themselves."""
+        """Replace marks in the folders of a list, as in `grep -l x $(git ls-files)`.
+
+        In their place come the folders of the lists that the marks identify.
+        """
         inner = self.of(marks_in(*one.folders))
         if not inner:
             return one
@@ -79,9 +83,9 @@ class Lists:
         return Listing(_folders(own, *inner), sought)
 
     def targets(self, target: Target, folders: list[str]) -> Iterator[Target]:
-        """What is meant by a target that has marks: itself without them, and the listed files.
+        """Yield a target without its marks, and targets for the listed files.
 
-        Copying them is nothing.
+        Copying listed files changes none of them.
         """
         yield _unmarked(target)
         found = _LISTED.fullmatch(target.path)
@@ -89,25 +93,25 @@ class Lists:
             return
         start = found["start"]
         if UNKNOWN in start and not MARK.search(start):
-            return  # who knows where: a copy of them
+            return  # the folder before the names is unknown, so these are copies
         for one in self.of(found["marks"]):
             for path in self._paths(one, "" if UNKNOWN in start else start, folders):
                 yield target._replace(path=path, whole=not target.patch, sought=one.sought)
 
     def _paths(self, one: Listing, start: str, folders: list[str]) -> Iterator[str]:
-        """Where files of a list lie whose names stand behind that of a folder, if any does."""
+        """Yield the paths of a list whose names follow `start`, which is a folder or empty."""
         if not start:
             yield from one.folders
             return
         for folder in folders:
             where = folded(os.path.join(folder, start))  # noqa: PTH118 - a text
             names = self._names(one, folder)
-            if where in names:  # `ls FOLDER` tells only names
+            if where in names:  # `ls FOLDER` prints only names
                 yield where
             yield from (f"{where}/{name}" for path, name in names.items() if path != where)
 
     def _names(self, one: Listing, folder: str) -> dict[str, str]:
-        """The folders of a list that are in another one, by path; each is looked at once."""
+        """Return the folders of a list that are in `folder`, by path. The result is cached."""
         if (one, folder) not in self._named:
             paths = [folded(os.path.join(folder, each)) for each in one.folders]  # noqa: PTH118 - a text
             named = {path: name_from(folder, path) for path in paths if lies_in(path, folder)}
@@ -116,23 +120,23 @@ class Lists:
 
 
 def marks_in(*texts: str) -> str:
-    """The marks in some texts, each once."""
+    """Return the marks in some texts, each once."""
     return joined(*(one for text in texts for one in MARK.findall(text)))
 
 
 def joined(*several: str) -> str:
-    """Marks, each once."""
+    """Join marks, each once."""
     return "".join(dict.fromkeys("".join(several)))
 
 
 def _folders(*lists: Listing) -> tuple[str, ...]:
-    """The folders of all lists; of too many, the one in which they all are."""
+    """Return the folders of all lists, or `/` if there are too many."""
     folders = dict.fromkeys(each for one in lists for each in one.folders)
     return tuple(folders) if len(folders) <= MAX_FOLDERS else ("/",)
 
 
 def _both(first: Sought, second: Sought) -> Sought:
-    """Files that are sought among those that were; of two ways to name them, one is asked."""
+    """Combine the filters of two commands. Names and content come from only one of them."""
     return Sought(
         second.names or first.names,
         (*first.paths, *second.paths),

@@ -1,4 +1,4 @@
-"""What goes from one command of a shell's text to the next through a pipe."""
+"""What passes from one command of a shell text to the next through a pipe."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.protect.shell_listing import Listing
 
 PRINTS = frozenset({"echo", "printf"})
-MAX_GIVEN = 2_000  # that `xargs` is given
-FOUND = "{}"  # stands for a file that a command was told of
-# Options of `xargs`: what stands for one file, what parts them, where they are read from.
+MAX_GIVEN = 2_000  # arguments from the input of `xargs`
+FOUND = "{}"  # placeholder for a listed file
+# Options of `xargs`: the placeholder, the delimiter, the input file.
 _MARK = re.compile(r"(?:(?P<next>-[rtx0]*I)|-[rtx0]*i|--replace=?)(?P<mark>.*)")
 _PART = re.compile(r"(?:-d|--delimiter)(?:=?(?P<part>.+))?")
 _FILE = re.compile(r"-[rtx0]*a.*|--arg-file(?:=.*)?")
@@ -27,8 +27,11 @@ _LINE_END = re.compile(r"\\(?:[nrt0]|x0[aA])")
 
 
 class Piped(NamedTuple):
-    """What comes through a pipe: the command before it, and of all that lead there the texts that
-    they print or read, the words behind them, which may be files, and marks of what they list."""
+    """What comes through a pipe.
+
+    `words` are those of the command before it. The rest is of all commands that lead there: the
+    texts that they print or read, their words, which may be files, and the marks of their lists.
+    """
 
     words: list[str]
     texts: list[str]
@@ -36,14 +39,14 @@ class Piped(NamedTuple):
     lists: str = ""
 
     def through(self, words: list[str], here: list[str], reads: list[str], lists: str) -> Piped:
-        """What comes out of a command into which this goes."""
+        """Return the output of a command that has this as its input."""
         prints = bool(words) and base_name(words[0]) in PRINTS
         printed = [" ".join(spread(words))] if prints else []
         files = [one for one in words[1:] if not one.startswith("-")]
         return Piped(words, [*self.texts, *here, *printed], [*self.files, *files, *reads], lists)
 
     def beside(self, other: Piped) -> Piped:
-        """What comes out of a group in which this is followed by another one."""
+        """Return the output of a group in which this is followed by `other`."""
         texts, files = [*self.texts, *other.texts], [*self.files, *other.files]
         return Piped(other.words, texts, files, joined(self.lists, other.lists))
 
@@ -52,15 +55,15 @@ NOTHING = Piped([], [], [])
 
 
 def spread(words: list[str]) -> list[str]:
-    """What stands behind a program, with the ends of lines that `printf` would make."""
+    """Return the words after a program, with the line ends that `printf` would make."""
     return [_LINE_END.sub("\n", one) for one in words[1:]]
 
 
 class EachCall(NamedTuple):
-    """A call of `xargs`: the command that it starts, what it gives to it, and the mark that stands
-    for one of that, if any.
+    """A call of `xargs`.
 
-    `is_cut` tells that it is given more.
+    It starts the words `started` with the arguments `given`; `mark` is the placeholder for one
+    argument, or empty. `is_cut` says that there are more arguments.
     """
 
     started: list[str]
@@ -70,7 +73,7 @@ class EachCall(NamedTuple):
 
 
 def each_call(words: list[str], texts: list[str]) -> EachCall:
-    """What `xargs` does with texts; words may also be named as those of a file (`-a <(…)`)."""
+    """Parse a call of `xargs` with its input. The input may also be a word (`-a <(…)`)."""
     options = _own_options(words)
     said = [*options, ""]
     marks = [found["mark"] or (two if found["next"] else FOUND)
@@ -85,7 +88,7 @@ def each_call(words: list[str], texts: list[str]) -> EachCall:
 
 
 def _own_options(words: list[str]) -> list[str]:
-    """The options of `xargs`, and their values; behind them stands another program."""
+    """Return the options of `xargs` with their values; another program follows them."""
     ends = (at for at, (one, two) in enumerate(pairwise(words))
             if not two.startswith("-") and not _VALUED.fullmatch(one))  # fmt: skip
     return words[1 : next(ends, len(words)) + 1]
@@ -100,7 +103,7 @@ def _items(texts: list[str], parts: list[str], *, lines: bool) -> Iterator[str]:
 
 
 def done_to(acting: list[Target], lists: list[Listing]) -> Iterator[Target]:
-    """What is done to files that are listed, if anything is; copying them is nothing."""
+    """Yield the changes of listed files, if there are any. Copying them changes none."""
     done = [target for target in acting if FOUND in target.path and not target.inside]
     modes = all(target.modes for target in done)
     for one in lists if done else ():

@@ -1,13 +1,13 @@
-"""The names of programs → what they do to the files that stand behind them.
+"""Tables of programs: what they do to the files in their arguments.
 
-A program that nobody knows may change every file that it is given.
+An unknown program may change every file that it is given.
 """
 
 from __future__ import annotations
 
 import re
 
-# They only read, whatever stands behind them.
+# They only read, with any arguments.
 READS = frozenset(
     {
         *("cat", "tac", "ls", "dir", "head", "tail", "grep", "egrep", "fgrep", "zgrep", "ag"),
@@ -23,7 +23,7 @@ READS = frozenset(
         *("tokei", "exa", "eza", "lsd", "getfacl"),
     }
 )
-# They only read, unless one of these stands behind them.
+# They only read, unless an argument matches.
 READS_WITHOUT = {
     "sort": re.compile(r"-[a-zA-Z]*o.*|--o[a-z]*(?:=.*)?"),
     "rg": re.compile(r"--pre(?:=.*)?|--hostname-bin(?:=.*)?"),
@@ -46,12 +46,13 @@ READS_WITHOUT = {
     ),
     "scc": re.compile(r"-o.*|--output(?:=.*)?|--format-multi(?:=.*)?"),
 }
-# What a script of `sed` writes to: all that follows a `w` in its line.
+# The file that a script of `sed` writes: everything after a `w` in its line.
 SED_WRITES = re.compile(
     r"(?<![a-dfhj-loq-zA-HJ-LN-Z])[wW](?=[ \t]*(?P<file>[^\n]{1,4096})$)", re.MULTILINE
 )
 SED = frozenset({"sed", "gsed"})
-# They read the first file and write to the second; options of theirs whose value is the next word.
+# They read the first file and write the second. The patterns are options with a value in the next
+# word.
 WRITES_SECOND = {
     "uniq": re.compile(r"-[a-zA-Z]*[fsw]|--(?:skip-fields|skip-chars|check-chars)"),
     "xxd": re.compile(r"-(?:[slcgonR]|seek|len|cols|groupsize|offset|name)"),
@@ -71,17 +72,17 @@ RUNS_OPTION = {
     "rsync": re.compile(r"(?:-[a-zA-Z]*?e|--rsh)=?(?P<text>.*)", re.DOTALL),
     "ssh": re.compile(r"(?:-o ?)?(?:ProxyCommand|LocalCommand)(?:[= ](?P<text>.*))?", re.DOTALL),
 }
-# What stands before the command in the value of such an option.
+# What precedes the command in the value of such an option.
 RUNS_PREFIX = re.compile(r"^exec=")
-# Their words are addresses: names of files stand between colons and commas.
+# Their arguments are addresses, with names of files between colons and commas.
 ADDRESSED = frozenset({"socat"})
-# That `make` reads its rules from standard input, and what stands before a command in them.
+# How `make` reads its rules from standard input, and what precedes a command in them.
 MAKE_READS = re.compile(r"(?:^|\s)(?:-[a-zA-Z]*f|--(?:make)?file)[ =]?(?:-|/dev/stdin)(?:\s|$)")
 MAKE_PREFIX = re.compile(r"^[\t ]*[@+-]+", re.MULTILINE)
 READS_WITHOUT |= dict.fromkeys(("gawk", "mawk", "nawk"), READS_WITHOUT["awk"])
 READS_WITHOUT |= {"gsed": READS_WITHOUT["sed"]}
 
-# What they do to a folder, they do to all that is in it.
+# They change a folder with all its files.
 WHOLE = frozenset(
     {
         *("rm", "rmdir", "unlink", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl"),
@@ -93,7 +94,7 @@ WHOLE = frozenset(
 STAYS_READABLE = re.compile(r"0?[67][0-7]{2}|[ugoa]*\+[rwxX]+|[goa]+-[wx]+|-x")
 # They copy to the last file, or into the last folder; the others are only read.
 COPIES = frozenset({"cp", "gcp", "install", "scp", "rsync", "ditto"})
-# Copies that are none: who writes to one, writes to the other.
+# These make links, not copies: writing to one also changes the other.
 LINKING = re.compile(r"-[a-zA-Z]*[ls][a-zA-Z]*|--(?:link|symbolic-link)")
 REMOVES_SOURCES = re.compile(r"--remove-source-files|--remove-sent-files")
 REMOVES_OTHERS = re.compile(r"--delete.*|--del")
@@ -101,16 +102,16 @@ PASSES_OVER = re.compile(r"--exclude(?P<value>=.*)?", re.DOTALL)
 COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
 INTO = re.compile(r"(?:-[a-zA-Z]*?t|--t[a-z-]*)(?:=?(?P<folder>.+))?")
 
-# They take files out of archives, where they are told to.
+# They unpack archives if an option says so.
 UNPACKS = frozenset({"tar", "gtar", "bsdtar", "unzip"})
 TAR_EXTRACTS = re.compile(r"-[a-zA-Z]*x.*|--(?:ext[a-z]*|get)")
-UNZIP_READS = re.compile(r"-[A-OQ-Za-ce-wyz]*[lptvzZ].*")  # behind `d`, `x` and `P` stand values
+UNZIP_READS = re.compile(r"-[A-OQ-Za-ce-wyz]*[lptvzZ].*")  # values follow `d`, `x` and `P`
 UNPACK_FOLDER = re.compile(r"(?:-[a-zA-Z]*?[Cd]|--(?:dir[a-z]*|cd))(?:=?(?P<folder>.+))?")
-# Options of `tar` that have a value; in its first word they stand together, without a sign.
+# Options of `tar` that have a value. Its first word may combine options, without a `-`.
 TAR_VALUED = frozenset("bCfFgHIKLNTVX")
 UNPACK_STRIPPED = re.compile(r"--strip(?:-components)?=(?P<number>[0-9]{1,3})")
 
-# They start what stands behind them.
+# They start the command in their arguments.
 STARTS = frozenset(
     {
         *("sudo", "doas", "env", "command", "builtin", "exec", "nohup", "time", "timeout", "nice"),
@@ -122,24 +123,24 @@ STARTS = frozenset(
         *("dbus-run-session", "xvfb-run"),
     }
 )
-# Those of them that want something else before it: a file, a folder, a number.
+# Those of them that need another argument before it: a file, a folder, a number.
 STARTS_SECOND = frozenset({"flock", "chroot", "taskset"})
-# They go to a folder; they give values to variables.
+# They go to a folder; they declare variables; they give unknown values to variables.
 GOES = frozenset({"cd", "pushd", "chdir"})
 DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
 HEARS = frozenset({"read", "mapfile", "readarray", "getopts", "let"})
-# Those of them that hear lines, and the variable that is meant if they name none.
+# Those of them that read lines, and the variable that they use if they name none.
 HEARS_LINES = {"read": "REPLY", "mapfile": "MAPFILE", "readarray": "MAPFILE"}
-# Settings of a shell with which patterns stand for hidden files, too.
+# Settings of a shell with which patterns also match hidden files.
 SHOWS_HIDDEN = re.compile(r"dot_?glob|glob_?dots", re.IGNORECASE)
-# They run the text that stands behind them, now or later.
+# They run the text in their arguments, now or later.
 RUNS_TEXT = frozenset({"eval", "trap", "alias"})
 # Variables whose value is the text of a command that another program runs.
 RUN_VARIABLE = re.compile(
     r"(?:\w+_)?(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS)|LESS(?:OPEN|CLOSE)|PROMPT_COMMAND"
     r"|GIT_(?:SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND|CONFIG_VALUE_[0-9]+)"
 )
-# They run what they read; the last ones later.
+# They run their input; the last ones run it later.
 SHELLS = frozenset(
     {
         *("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "su", "rbash"),
@@ -147,9 +148,9 @@ SHELLS = frozenset(
         *("at", "batch", "crontab"),
     }
 )
-# Options of programs that start others: a text that is run, a folder in which that is done.
+# Options of programs that start others: a text to run; further below, the folder to run it in.
 TEXT_OPTION = re.compile(r"(?:-c|-S|--command|--split-string)(?:=(?P<text>.+))?", re.DOTALL)
-# A file to which such a program writes what it finds out; of some it is what follows the options.
+# The file to which such a program writes its output; for some it is the word after the options.
 OUTPUT_OPTION = re.compile(r"(?:-[a-zA-Z]*?o|--output)(?:=?(?P<file>.+))?")
 WRITES_FIRST = frozenset({"script"})
 FOLDER_OPTION = re.compile(r"(?:-C|-D|--chdir|--working-directory|--wd)(?:=?(?P<folder>.+))?")
@@ -158,10 +159,10 @@ RUNS_CODE = re.compile(
     r"|luajit|Rscript|osascript|pwsh|powershell|tclsh|julia|ts-node|tsx|ed|ex|vim?|nvim|emacs"
 )
 PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
-# Options of Python: one that names a module, and those that may stand before it.
+# Options of Python: the one that names a module, and those that may precede it.
 MODULE = re.compile(r"-[bBdEiIOPqsSuvx]*m(?P<name>.*)")
 MODULE_FLAGS = re.compile(r"-[bBdEiIOPqsSuvx]+|-[WX].+|--.+")
-# Code that takes away whole folders.
+# Code that removes folders with all their files.
 TAKES_AWAY = re.compile(r"rmtree|rmSync|rm_rf|rm_r|rmdir|remove_tree|removeSync|rimraf|unlink")
 KEYWORDS = frozenset(
     {
@@ -182,7 +183,7 @@ KEYWORDS = frozenset(
     }
 )
 
-# Verbs of git that change no file by the names behind them.
+# Subcommands of git that do not change the files in their arguments.
 GIT_READS = frozenset(
     {
         *("diff", "log", "show", "status", "add", "commit", "blame", "annotate", "branch", "tag"),
@@ -193,38 +194,38 @@ GIT_READS = frozenset(
         *("stage", "notes", "bisect", "cherry", "show-branch", "verify-commit", "fsck", "gc"),
     }
 )
-# Variables that say where git works, and with what.
+# Variables that decide which repository and files git uses.
 GIT_VARIABLE = re.compile(r"GIT_(?:WORK_TREE|DIR|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY|NAMESPACE)")
-# Options of git before its verb that have a value.
+# Options of git before its subcommand that have a value.
 GIT_VALUED = re.compile(
     r"-[Cc]|--(?:git-dir|work-tree|exec-path|namespace|super-prefix|config-env|attr-source)"
 )
-# Options behind its verb whose value is the text of a command.
+# Options after the subcommand whose value is the text of a command.
 GIT_RUNS = {
     "rebase": re.compile(r"(?:-[a-z]*?x|--ex[a-z]*)(?:=?(?P<text>.+))?", re.DOTALL),
     "filter-branch": re.compile(r"--[a-z-]+-filter(?:=(?P<text>.+))?", re.DOTALL),
     "difftool": re.compile(r"(?:-x|--ext[a-z]*)(?:=?(?P<text>.+))?", re.DOTALL),
     "grep": re.compile(r"(?:-O|--op[a-z-]*)(?:=?(?P<text>.+))?", re.DOTALL),
 }
-# They print to a file, or start a program of their own.
+# Options that print to a file or start a program.
 GIT_OUTPUT = re.compile(r"--output(?:=.*)?|--ext-diff|--op[a-z-]*(?:=.*)?|-O.*")
-# They bring a branch, which changes no file that differs from it.
+# With these, `checkout` switches branches, which changes no modified file.
 GIT_SWITCHES_BRANCH = re.compile(r"-[bBdt]|--(?:orphan|detach|track)(?:=.*)?")
 GIT_HARD = re.compile(r"--(?:ha|me|k)[a-z]*")
 GIT_FORCED = re.compile(r"-[a-zA-Z]*f[a-zA-Z]*|--(?:f|di)[a-z-]*")
 GIT_TRIED = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
 GIT_ALL = re.compile(r"-[a-zA-Z]*a[a-zA-Z]*|--all")
-# Options that have a value: from where files come, what is left alone, what is said about it.
+# Options that have a value: the source of files, files to skip, a message.
 GIT_SOURCE = re.compile(r"(?:-s|--source)(?:=?(?P<value>.+))?")
 GIT_PASSED_OVER = re.compile(r"(?:-[a-zA-Z]*?e|--exclude)(?:=?(?P<value>.+))?")
 GIT_MESSAGE = re.compile(r"(?:-[a-zA-Z]*?m|--message)(?:=?(?P<value>.+))?", re.DOTALL)
 GIT_UPDATES = re.compile(r"-[a-zA-Z]*u[a-zA-Z]*|--res[a-z]*")
-# They change the index by names or numbers: what git says of it before is not what holds then.
+# They change the index by names or numbers, so what git says of it before is not true afterwards.
 GIT_INDEX = frozenset({"update-index", "read-tree", "rm", "mv", "update-ref", "symbolic-ref"})
 GIT_CACHED = re.compile(r"--(?:cached|index|3way)|-3")
-# They change what the patches name that stand behind them.
+# They change the files that the patches in their arguments name.
 GIT_PATCHES = frozenset({"apply", "am"})
-# Options of `git update-index`, also cut short: git no longer looks whether a file was changed.
+# Options of `git update-index`, also abbreviated: git no longer checks whether a file was changed.
 GIT_HIDES = re.compile(r"--(?:as|sk|fsmonitor-)[a-z-]*")
 # Settings of git that decide what it runs and what it sees.
 GIT_SETTING = re.compile(
@@ -237,7 +238,7 @@ GIT_SETTING = re.compile(
 )
 GIT_ASKS = re.compile(r"--get.*|--list|-l|get|list")
 
-# Verbs of ours that change no file that they are given, or look who is at work themselves.
+# Commands of Bylaw that do not change the files in their arguments, or check who runs them.
 OUR_READS = frozenset(
     {
         *("check", "explain", "log", "verify", "match", "expr", "decide", "rules", "trust"),
@@ -254,7 +255,7 @@ OUR_READS = frozenset(
         *("init", "completion", "--version", "--help", "-h", ""),
     }
 )
-# Those among them that are for people alone, if one of these words stands there, too.
+# Those of them that are only for people: always, or if one of these words is in the arguments.
 OUR_PEOPLES: dict[str, frozenset[str]] = {
     "trust": frozenset(),
     "approve": frozenset(),
@@ -263,6 +264,6 @@ OUR_PEOPLES: dict[str, frozenset[str]] = {
     "journal": frozenset({"purge"}),
     "doctor": frozenset({"--release"}),
 }
-# One that is for clients alone: who calls it speaks in the name of one.
+# The command that is only for clients: it sends events in the name of one.
 OUR_CLIENTS = "hook"
 OUR_CONTEXT_READS = frozenset({"check", "call", "state", "render", "repl"})

@@ -1,7 +1,7 @@
-"""A program that asks for commands, or is a shell elsewhere → what it would do with what is typed.
+"""Find programs that prompt for commands, or that open a shell elsewhere.
 
-Debuggers, clients of databases and multiplexers run commands of a shell from their prompts;
-containers and other machines may hold the files of this one.
+Debuggers, clients of databases and multiplexers can run shell commands from their prompts.
+Containers and other machines may have access to the files of this one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """What a program does: it `waits` itself, or starts these words, to which it hands input."""
+    """What a program does with typed input: it `waits` for it, or passes it to what it `starts`."""
 
     waits: bool
     starts: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ _SSH_VALUED = "BbcDEeFIiJLlmOoPpQRSWw"
 _TMUX_ATTACHES = frozenset({"", "new", "new-session", "attach", "attach-session", "a", "at"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "docker-compose", "podman-compose"})
 _CONTAINER_VALUED = "acehlmpuvwHfn"
-# Long options of containers that have no value; all others have one.
+# Long options of container programs that have no value; all others have one.
 _CONTAINER_FLAGS = frozenset(
     {
         *("--rm", "--init", "--privileged", "--detach", "--interactive", "--tty", "--read-only"),
@@ -50,14 +50,14 @@ _DETACHED = frozenset({"d", "--detach"})
 
 
 class _Said(NamedTuple):
-    """The options of a program by letters and long names, and what else stands behind it."""
+    """The options of a program by letters and long names, and its other words."""
 
     flags: frozenset[str]
     rest: tuple[str, ...]
 
 
 def asked_by(program: str, words: list[str]) -> Asked:
-    """What a program with these words does, if it is one of those that ask."""
+    """Return what a program with these words does with typed input, if it is in the tables."""
     if program in _CONTAINERS:
         return _container(program, words)
     ask = _ASKING.get(program)
@@ -65,8 +65,10 @@ def asked_by(program: str, words: list[str]) -> Asked:
 
 
 def _said(words: list[str], valued: str, long_flags: frozenset[str] | None = None) -> _Said:
-    """Options up to the first other word, and all from there on; if the long ones that have no
-    value are not known, none has one."""
+    """Read options up to the first other word; the rest starts there.
+
+    Without `long_flags`, no long option takes the next word as its value.
+    """
     flags: set[str] = set()
     todo = list(words)
     while todo and todo[0].startswith("-") and todo[0] != "-":
@@ -88,7 +90,7 @@ def _said(words: list[str], valued: str, long_flags: frozenset[str] | None = Non
 
 
 def _all_flags(words: list[str], valued: str) -> frozenset[str]:
-    """The options of a program for which they may stand anywhere."""
+    """Return the options of a program that accepts them anywhere."""
     flags, rest = _said(words, valued)
     while rest:
         more, rest = _said(list(rest[1:]), valued)
@@ -107,7 +109,7 @@ def _debugger(words: list[str]) -> Asked:
 
 
 def _sqlite(words: list[str]) -> Asked:
-    """A statement stands behind the file."""
+    """`sqlite3 FILE STATEMENT` runs the statement; without one, it prompts."""
     plain = [one.replace("--", "-", 1) for one in words]
     named = [two for one, two in pairwise(["", *plain])
              if not two.startswith("-") and one not in _SQLITE_VALUED]  # fmt: skip
@@ -119,7 +121,7 @@ def _tmux(words: list[str]) -> Asked:
     if rest[:1] and rest[0] not in _TMUX_ATTACHES:
         return _NOTHING
     detached = rest[:1] and "d" in _said(list(rest[1:]), "stcnxyeFf").flags
-    return Asked(not detached or rest[0].startswith("a"))  # `attach -d` sends others away
+    return Asked(not detached or rest[0].startswith("a"))  # `attach -d` detaches others
 
 
 def _screen(words: list[str]) -> Asked:
@@ -139,7 +141,7 @@ def _sftp(words: list[str]) -> Asked:
 
 
 def _container(program: str, words: list[str]) -> Asked:
-    """`docker run -it IMAGE COMMAND` and its kind; `compose` hands on what is typed by itself."""
+    """`docker run -it IMAGE COMMAND`; `compose` passes on input without an option."""
     rest = _said(words, _CONTAINER_VALUED, _CONTAINER_FLAGS).rest
     composes = program.endswith("compose") or rest[:1] == ("compose",)
     if rest[:1] in {("compose",), ("container",)}:
@@ -154,7 +156,7 @@ def _container(program: str, words: list[str]) -> Asked:
 
 
 def _kubectl(words: list[str]) -> Asked:
-    """`kubectl exec -it POD -- COMMAND`; its options may stand anywhere before that."""
+    """`kubectl exec -it POD -- COMMAND`; its options may be anywhere before `--`."""
     own = words[: words.index("--")] if "--" in words else words
     verb = next((one for one in own if one in {"exec", "run", "attach", "debug"}), "")
     if not verb or not _HOLDS & _all_flags(own, "ncfls"):
@@ -165,7 +167,7 @@ def _kubectl(words: list[str]) -> Asked:
 
 
 def _shell_of(verb: str, doing: str) -> Callable[[list[str]], Asked]:
-    """`adb shell`, which does something if more stands behind it."""
+    """Such as `adb shell`: a shell that waits for input, unless it gets a command."""
 
     def ask(words: list[str]) -> Asked:
         behind = words[words.index(verb) + 1 :] if verb in words else []

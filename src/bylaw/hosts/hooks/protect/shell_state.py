@@ -1,4 +1,7 @@
-"""The words of a command → their values; what they assign and declare is known from then on."""
+"""The state of a shell while its text is read: variables, folders, lists, calls of git.
+
+It evaluates the words of each command, and records what they assign and declare.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _TOP_LEVEL = ("git", "rev-parse", "--show-toplevel")
 
 
 class ShellStart(NamedTuple):
-    """Where a text is run: the folder, the root, and the variables."""
+    """Where a text runs: the folder, the root, and the variables."""
 
     folder: str
     root: str
@@ -33,11 +36,11 @@ class ShellStart(NamedTuple):
 
 
 class ShellState:
-    """What is known of a shell while its text is looked through.
+    """What is known of a shell while its text is read.
 
-    `run_later` are values of variables that are commands, `git` is what was done with git, `lists`
-    are those of files that commands print. `filling` is the variable to which the next words may
-    be given: `NAME=(…)`.
+    `run_later` are values of variables that are commands. `git` is what calls of git have done.
+    `lists` are the lists of files that commands print. `filling` is the variable that may get the
+    next words as its value: `NAME=(…)`.
     """
 
     def __init__(self, start: ShellStart) -> None:
@@ -48,42 +51,45 @@ class ShellState:
         self.filling = ""
         self._start = start
         self._given: set[tuple[str, ...]] = set()
-        self._lists_of: dict[str, str] = {}  # texts of commands, and marks of what they list
-        self._hearing: dict[str, str] = {}  # variables that are read, and marks of what is heard
+        self._lists_of: dict[str, str] = {}  # texts of commands → marks of their lists
+        self._hearing: dict[str, str] = {}  # variables that `read` fills → marks of its input
 
     def of(self, word: Word) -> list[str]:
-        """All that a word can stand for."""
+        """Return all values that a word may have."""
         return self.values.of(word, self._printed)
 
     def all_of(self, words: list[Word]) -> list[str]:
-        """The same for several."""
+        """Return all values that several words may have."""
         return [one for word in words for one in self.of(word)]
 
     def instead_of(self, texts: list[str], command: Command) -> list[str]:
-        """What else the words of a command can stand for that can stand for these texts."""
+        """Return the other values of those words of a command that may have these values."""
         each = [self.of(word) for word in command.words]
         several = [values for values in each if len(values) > 1 and not {*texts}.isdisjoint(values)]
         return [one for values in several for one in values if one not in texts]
 
     def note_lists(self, text: str, marks: str) -> None:
-        """The text of a command prints lists."""
+        """Record that the text of a command prints lists."""
         self._lists_of[text] = joined(self._lists_of.get(text, ""), marks)
 
     def lists_into(self, command: Command, words: list[str]) -> str:
-        """The lists that a command reads from files or texts, or prints because they are words."""
+        """Return the marks of lists that a command reads, or prints because they are its words."""
         pieces = (piece for word in (*command.words, *command.reads) for piece in word)
         files = (self._lists_of.get(one.text, "") for one in pieces if one.in_file)
         printed = words if words[:1] and words[0] in PRINTS else []
         return joined(*files, marks_in(*self.all_of(command.here), *printed))
 
     def hear(self, words: list[str], marks: str) -> None:
-        """`read` and its kind: what they read may be files of lists."""
+        """Record that a command such as `read` fills variables with files of lists."""
         default = programs.HEARS_LINES.get(words[0]) if words else None
         if default:
             self._hear([*given_names(words)] or [default], marks)
 
     def hear_late(self, marks: str) -> bool:
-        """All that is read may be files of lists; whether that is new."""
+        """Record that each variable filled by `read` may be a file of lists.
+
+        Return whether that is new.
+        """
         is_new = any(set(marks) - set(known) for known in self._hearing.values())
         self._hear(list(self._hearing) if is_new else [], marks)
         return is_new
@@ -99,7 +105,7 @@ class ShellState:
             self.values.assign_first(elements(name), f"{UNKNOWN}{marks}")
 
     def _printed(self, text: str) -> str:
-        """What a command prints, as far as that is easily told."""
+        """Return what a command prints, as far as it is easy to determine."""
         plain, marks = self._plainly_printed(text), self._lists_of.get(text, "")
         return f"{plain if plain == UNKNOWN else f'{plain} {UNKNOWN}'}{marks}" if marks else plain
 
@@ -117,7 +123,7 @@ class ShellState:
         return UNKNOWN
 
     def of_command(self, command: Command) -> list[str]:
-        """The values of all words behind keywords and assignments, which are noted."""
+        """Return the values of all words after keywords and assignments; record the latter."""
         todo = list(command.words)
         while todo:
             values = self.of(todo[0])
@@ -125,7 +131,7 @@ class ShellState:
             is_keyword = first in programs.KEYWORDS and len(todo[0]) == 1
             if not is_keyword and not self._is_assignment(todo[0], values):
                 break
-            del todo[: 2 if first == "function" else 1]  # behind it stands a name
+            del todo[: 2 if first == "function" else 1]  # a name follows
         found = [value for word in todo for value in self.of(word)]
         if found:
             self._fill(self.filling, marks_in(*found))
@@ -140,13 +146,16 @@ class ShellState:
         return found
 
     def give(self, words: list[str]) -> None:
-        """Note what a text is called with."""
+        """Record the arguments of a text: `$0`, `$1` and so on."""
         for number, one in enumerate(words):
             for name in (str(number), "@", "*"):
                 self.values.assign(name, [one])
 
     def give_function(self, words: list[str]) -> bool:
-        """Note what a function is called with, whichever is which; whether that is new."""
+        """Record the arguments of a function, each for every parameter.
+
+        Return whether they are new.
+        """
         is_new = bool(words) and tuple(words) not in self._given
         if is_new:
             self._given.add(tuple(words))
@@ -155,7 +164,10 @@ class ShellState:
         return is_new
 
     def _is_assignment(self, word: Word, values: list[str]) -> bool:
-        """Whether a word is one, of which all is noted: `NAME=$(…)` is not split into words."""
+        """Record a word if it is an assignment; return whether it is one.
+
+        All its values belong to the variable: `NAME=$(…)` is not split into words.
+        """
         if not word or word[0].kind is not PieceKind.PLAIN or not values:
             return False
         found = ASSIGNMENT.match(values[0])
@@ -165,7 +177,7 @@ class ShellState:
         return self.assign([one if ASSIGNMENT.match(one) else f"{found[0]}{one}" for one in values])
 
     def assign(self, values: list[str]) -> bool:
-        """Note what words assign; whether they do so."""
+        """Record what words assign; return whether they assign anything."""
         matched = [(found, one) for one in values if (found := ASSIGNMENT.match(one))]
         for found, one in matched:
             if found["more"]:

@@ -1,9 +1,9 @@
-"""The text of a shell → the files that it may change, as far as words can tell.
+"""Find the files that a shell text may change, as far as its words show them.
 
     text → commands → each word by word → targets
 
-Texts inside of it are looked into: `$(…)`, `sh -c`, here-documents, code for an interpreter. Where
-that is too much, it goes on with what is left, and says so.
+Texts inside it are read, too: `$(…)`, `sh -c`, here-documents, code for an interpreter. Texts
+beyond the limits are skipped, and the result says so.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.protect.target import Link
 
 MAX_TEXT = 100_000  # characters
-MAX_DEPTH = 8  # texts inside of texts
+MAX_DEPTH = 8  # of nested texts
 MAX_LOOKED = 400  # texts in all
 MAX_STARTED = 5_000  # commands that others start
 MAX_TARGETS = 200_000
@@ -60,7 +60,7 @@ _TOKEN = re.compile(r"[^\s'\"`()\[\]{},;<>|&=+:]+")
 class ShellReading(NamedTuple):
     """What a text may change, in which folders, and the links that it makes there.
 
-    `is_cut` tells that it can mean more than that.
+    `is_cut` says that it may change more than that.
     """
 
     targets: list[Target]
@@ -70,7 +70,7 @@ class ShellReading(NamedTuple):
 
 
 def shell_targets(text: str, start: ShellStart) -> ShellReading:
-    """What a text may change, as far as it can be read."""
+    """Return what a text may change, as far as it can be read."""
     reader = _ShellReader(start)
     plain = RESERVED.sub("?", text[:MAX_TEXT]).strip()
     found = list(islice(reader.targets(plain), MAX_TARGETS))
@@ -80,7 +80,7 @@ def shell_targets(text: str, start: ShellStart) -> ShellReading:
 
 
 class _ShellReader:
-    """What is known of a text while it is read."""
+    """Reads a text, and keeps what is known of it."""
 
     def __init__(self, start: ShellStart) -> None:
         self._state = state = ShellState(start)
@@ -92,13 +92,13 @@ class _ShellReader:
         self._aliases: dict[str, str] = {}
 
     def targets(self, text: str) -> Iterator[Target]:
-        """What a text may change, with the files of lists that it names."""
+        """Yield what a text may change, including the files of lists."""
         for target in self.read(text, 0):
             yield from self._state.lists.targets(target, self.values.folders)
         self.is_cut |= self.values.is_cut
 
     def read(self, text: str, depth: int, given: Piped = NOTHING) -> Iterator[Target]:
-        """What a text may change, to which something may be given as input."""
+        """Yield what a text may change; `given` is its input."""
         if self._is_too_much(depth):
             return
         read = read_shell(text)
@@ -111,7 +111,7 @@ class _ShellReader:
             yield from self._substituted(command, depth)
             yield from (Target(one) for word in command.writes for one in self._state.of(word))
             words = self._state.of_command(command)
-            # Who can tell where a group began?
+            # After a group, all output so far is input: where the group began is unknown.
             piped = everything if command.after_group else before if command.piped else given
             printed = joined(printed, "" if command.piped else before.lists)
             lists = self._state.lists_into(command, words)
@@ -126,17 +126,17 @@ class _ShellReader:
                 self.values.leave_start()
             while self._state.run_later:
                 yield from self.read(self._state.run_later.pop(), depth + 1)
-            if words or command.here:  # what ends a group is no command: what it prints goes on
+            if words or command.here:  # the end of a group is not a command of its own
                 here, reads = self._state.all_of(command.here), self._state.all_of(command.reads)
                 listed = self._state.lists.through(piped.lists, words)
                 before = piped.through(words, here, reads, listed)
                 everything = everything.beside(before)
         self._state.note_lists(text, joined(printed, before.lists))
-        if is_told_more:  # what a function does stands before what it is called with
+        if is_told_more:  # the body of a function or loop comes before its input
             yield from self.read(text, depth + 1)
 
     def _substituted(self, command: Command, depth: int) -> Iterator[Target]:
-        """What is changed by commands whose output stands in the words of another one."""
+        """Yield the changes of commands whose output is in the words of `command`."""
         filling, self._state.filling = self._state.filling, ""
         for word in (*command.words, *command.writes, *command.reads, *command.here):
             for piece in word:
@@ -145,7 +145,7 @@ class _ShellReader:
         self._state.filling = filling
 
     def _is_too_much(self, depth: int) -> bool:
-        """Whether one more text is not looked into."""
+        """Whether one more text would exceed a limit."""
         self._looked += 1
         is_too_much = depth > MAX_DEPTH or self._looked > MAX_LOOKED
         self.is_cut |= is_too_much
@@ -153,13 +153,13 @@ class _ShellReader:
 
     def _by_alias(self, words: list[str], depth: int) -> Iterator[Target]:
         name = words[0] if words else ""
-        meant = self._aliases.pop(name, None)  # inside of itself it means nothing
+        meant = self._aliases.pop(name, None)  # an alias is not expanded inside itself
         if meant is not None:
             yield from self.read(f"{meant} {shlex.join(words[1:])}", depth + 1)
             self._aliases[name] = meant
 
     def _goes_for_certain(self, read: ShellText, words: list[str]) -> bool:
-        """`cd FOLDER && …`: what follows is done there, or not at all."""
+        """Whether all that follows runs in another folder or not at all: `cd FOLDER && …`."""
         first, *others = read.commands
         does_more = bool(first.writes) or any(
             piece.kind is PieceKind.COMMAND for word in first.words for piece in word
@@ -200,7 +200,7 @@ class _ShellReader:
     def _plain(
         self, words: list[str], command: Command, piped: Piped, heard: list[str], depth: int
     ) -> Iterator[Target]:
-        """A program that is not there to start others."""
+        """Yield the changes of a program whose purpose is not to start others."""
         program = base_name(words[0]) if words else ""
         if program == "git":
             call = called(words[1:])
@@ -220,7 +220,7 @@ class _ShellReader:
     def _run_options(
         self, program: str, words: list[str], heard: list[str], depth: int
     ) -> Iterator[Target]:
-        """The texts that a program runs because an option says so."""
+        """Yield the changes of texts that a program runs because of an option."""
         option = programs.RUNS_OPTION.get(program)
         for text in given_to(option, words) if option else ():
             yield from self.read(programs.RUNS_PREFIX.sub("", text, count=1), depth + 1)
@@ -229,14 +229,14 @@ class _ShellReader:
                 yield from self.read(programs.MAKE_PREFIX.sub("", text), depth + 1)
 
     def _patched(self, files: list[str], command: Command, texts: list[str]) -> Iterator[Target]:
-        """What the patches name that a command reads."""
+        """Yield the files that are named in the patches for a command."""
         yield from (Target(one, patch=True) for one in (*files, *self._state.all_of(command.reads)))
         yield from (Target(one) for text in texts for one in diffed_paths(text))
 
     def _started(
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
-        """What a program starts that starts others: what its options mean is not asked."""
+        """Yield the changes of a program that starts another one. Most options are ignored."""
         yield from self._options(words, depth)
         rest = words[1:]
         while rest and (
@@ -253,7 +253,7 @@ class _ShellReader:
     def _inside(
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
-        """A command that another one starts."""
+        """Yield the changes of a command that another one starts."""
         self._started_so_far += 1
         if depth >= MAX_DEPTH or self._started_so_far > MAX_STARTED:
             self.is_cut = True
@@ -261,7 +261,7 @@ class _ShellReader:
         yield from self._command(words, command, piped, depth + 1)
 
     def _options(self, words: list[str], depth: int) -> Iterator[Target]:
-        """`env -C FOLDER …`, `flock FILE -c TEXT`: what follows is done there, or is a text."""
+        """Follow options with a folder, an output file or a text to run: `env -C FOLDER …`."""
         for one, two in pairwise([*words, ""]):
             folder = programs.FOLDER_OPTION.fullmatch(one)
             if folder is not None:
@@ -276,7 +276,7 @@ class _ShellReader:
     def _each(
         self, words: list[str], command: Command, piped: Piped, depth: int
     ) -> Iterator[Target]:
-        """`xargs`: what came before may be what comes behind, or stands for `{}`."""
+        """`xargs`: its input becomes arguments at the end, or replaces `{}`."""
         call = each_call(
             words, [*spread(piped.words), *piped.texts, *self._state.all_of(command.here)]
         )
@@ -320,7 +320,7 @@ class _ShellReader:
     def _code(
         self, words: list[str], texts: list[str], command: Command, depth: int
     ) -> Iterator[Target]:
-        """Code for an interpreter, of which only names are looked at."""
+        """Yield the names in code for an interpreter; the code itself is not parsed."""
         rest = words[1:]
         module = module_words(rest) if programs.PYTHON.fullmatch(base_name(words[0])) else []
         if module:

@@ -1,7 +1,7 @@
-"""The text of a shell → its simple commands: words, files that they write to, texts that they read.
+"""Parse a shell text into simple commands: words, files that they write, texts that they read.
 
-Keywords stand at the head of their commands. Of what cannot be read to its end, the beginning is:
-a shell runs a text line by line.
+Keywords are the first words of their commands. If a text cannot be parsed completely, the commands
+before the error are used: a shell runs a text line by line.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ CLOSERS = frozenset({"}", "done", "fi", "esac"})
 
 
 class Command(Struct):
-    """A simple command; `piped` tells that it reads what the one before it writes.
+    """A simple command; `piped` says that it reads the output of the command before it.
 
-    `writes` are the files to which its output goes, `reads` those from which its input comes,
-    `here` the texts that it reads, with what stands in them. A command with no words has only that.
-    `after_group` tells that a whole group is before it in the pipe.
+    `writes` are the files for its output, `reads` those for its input, `here` the texts of its
+    here-documents. A command without words has only these. `after_group` says that a group is
+    before it in the pipe.
     """
 
     words: list[Word] = field(default_factory=list)
@@ -47,12 +47,12 @@ class Command(Struct):
 
 
 def opens_group(command: Command) -> bool:
-    """Whether what a command reads goes to others, too."""
+    """Whether commands after this one get its input, too."""
     return _first_word(command) in OPENERS
 
 
 def closes_group(command: Command) -> bool:
-    """Whether what a command reads goes to those before it."""
+    """Whether commands before this one get its input, too."""
     return not command.words or _first_word(command) in CLOSERS
 
 
@@ -61,9 +61,9 @@ def _first_word(command: Command) -> str:
 
 
 class ShellText(NamedTuple):
-    """The commands of a text in their order; and whether these are all.
+    """The commands of a text in their order; `is_whole` says that these are all.
 
-    `is_chain` tells that each of them but the first runs only if the one before it went well.
+    `is_chain` says that each of them but the first runs only if the one before it succeeds.
     """
 
     commands: list[Command]
@@ -72,7 +72,7 @@ class ShellText(NamedTuple):
 
 
 def read_shell(text: str) -> ShellText:
-    """The commands of a text."""
+    """Parse a shell text."""
     reader = _Reader(text)
     try:
         return ShellText(reader.read(), is_whole=True, is_chain=reader.is_chain)
@@ -88,7 +88,7 @@ _DIGITS = re.compile(r"[0-9]+-?|-")
 
 
 class _Reader(WordReader):
-    """Reads from `at` on."""
+    """Reads commands from the position `at` on."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -96,8 +96,8 @@ class _Reader(WordReader):
         self.is_chain = True
         self._now = Command()
         self._count = 0
-        self._closed = False  # a group has just ended
-        # Here-documents whose text comes behind the line: command, where they end, how.
+        self._closed = False  # whether a group has just ended
+        # Here-documents whose text follows the line: command, end mark, quoted, with tabs.
         self._awaited: list[tuple[Command, str, bool, bool]] = []
 
     def read(self) -> list[Command]:
@@ -109,7 +109,7 @@ class _Reader(WordReader):
         return self.commands
 
     def read_so_far(self) -> list[Command]:
-        """With the command that could not be read to its end."""
+        """Return the commands so far, with the incomplete one."""
         return [*self.commands, self._now]
 
     def _step(self) -> None:
@@ -135,7 +135,7 @@ class _Reader(WordReader):
         piped = operator in {"|", "|&"}
         self.is_chain &= piped or operator == "&&"
         if operator == "(" and self._now.piped and not self._now.words:
-            return  # what comes through the pipe goes to what stands in the brackets
+            return  # the pipe goes to the commands in the brackets
         self._end(piped=piped, after_group=piped and (self._closed or self._ends_group()))
         self._closed = operator == ")"
         if operator == "\n":
@@ -148,13 +148,13 @@ class _Reader(WordReader):
         if self._now.words or self._now.writes or self._now.reads or self._now.here:
             self.commands.append(self._now)
             if len(self.commands) > MAX_COMMANDS:
-                raise ShellTextError("there are too many commands")
+                raise ShellTextError("too many commands")
         self._now = Command(piped=piped, after_group=after_group)
 
     def _take(self, word: Word) -> None:
         self._count += 1
         if self._count > MAX_WORDS:
-            raise ShellTextError("there are too many words")
+            raise ShellTextError("too many words")
         self._now.words.append(word)
         self._closed = False
 
@@ -163,7 +163,7 @@ class _Reader(WordReader):
         self.at = found.end()
         self.skip_blanks()
         if self.at >= len(self.text) or (self.text[self.at] in BREAKS and not self.substitutes()):
-            raise ShellTextError(f"nothing stands behind `{way}`")
+            raise ShellTextError(f"nothing follows `{way}`")
         word = self.word()
         if way in {"<<", "<<-"}:
             quoted = any(one.kind is not PieceKind.PLAIN for one in word)

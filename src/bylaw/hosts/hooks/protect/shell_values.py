@@ -1,8 +1,8 @@
-"""A word of a shell's text → what it can stand for, as far as that can be known.
+"""Find the values that a word of a shell text may have.
 
-Variables, braces, `~` and patterns are followed; what nobody can know is UNKNOWN in the value. A
-word can have several values, and all of them count; one more that is UNKNOWN stands for those that
-are too many.
+Variables, braces, `~` and patterns are expanded. What cannot be known is UNKNOWN in the value. A
+word may have several values, and all of them count. If there are too many, the last value is
+UNKNOWN, for all others.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from bylaw.hosts.hooks.protect.shell_word import Piece, Word
 
 MAX_VALUES = 1_000  # of one word, before patterns, and of one variable
-MAX_CHOICES = 5_000  # of braces that are looked at
-MAX_CHARS = 8_192  # that variables may add to what is written
+MAX_CHOICES = 5_000  # steps to expand braces
+MAX_CHARS = 8_192  # that variables may add to a word
 MAX_FOLDERS = 48  # in which a text may be
-MAX_FILES = 2_000  # that a pattern stands for
+MAX_FILES = 2_000  # that a pattern matches
 MAX_LISTED = 20_000  # names of a folder
 
 UNKNOWN = "\ufffc"
 _GAP = "\ue0ff"
-_HIDDEN = 0xE000  # what is quoted is moved there, out of the way of patterns
+_HIDDEN = 0xE000  # offset for quoted characters, so that patterns ignore them
 _SPECIAL = re.compile(r"[*?\[\]{}~,!^]")
 _MOVED = re.compile("[\ue000-\ue07f]")
 _BRACES = re.compile(
@@ -38,9 +38,9 @@ _BRACES = re.compile(
     r"|(?P<ends>[A-Za-z]\.\.[A-Za-z]|-?[0-9]{1,18}\.\.-?[0-9]{1,18})(?:\.\.-?(?P<step>[0-9]{1,18}))?)\}"
 )
 _PATTERN = re.compile(r"[*?\[]")
-# What stands for something else here is not expected in a text.
+# Characters with a meaning in this module, which must not be in a text.
 RESERVED = re.compile("[\0\ue000-\ue0ff\ufffc]")
-# Behind UNKNOWN: a list of files, of which it may be any.
+# After UNKNOWN: the mark of a list of files; the value may be any of them.
 FIRST_MARK = 0xE080
 MAX_MARKS = 0x7F
 MARK = re.compile("[\ue080-\ue0fe]")
@@ -59,10 +59,10 @@ _QUOTED = (PieceKind.QUOTED, PieceKind.QUOTED_VARIABLE)
 
 
 class Values:
-    """What is known while a text is read: variables, and folders in which it may be.
+    """What is known while a text is read: variables, and the folders in which it may be.
 
-    `is_cut` tells that it was too much: the text can mean more than is told here. `shows_hidden`
-    tells that patterns may stand for hidden files, too.
+    `is_cut` says that a limit was exceeded, so the text may mean more. `shows_hidden` says that
+    patterns may match hidden files, too.
     """
 
     def __init__(self, folder: str, environment: Mapping[str, str]) -> None:
@@ -73,22 +73,22 @@ class Values:
         self._environment = environment
 
     def assign(self, name: str, values: Iterable[str]) -> None:
-        """A variable may have these values, too."""
-        # Nothing may also be the beginning of a list: `NAME=(…)`.
+        """Add values that a variable may have."""
+        # An empty value may also be the start of a list: `NAME=(…)`.
         given = [one for value in values for one in ([value] if value else ["", UNKNOWN])]
         known = dict.fromkeys([*self._variables.get(name, ()), *given])
         self._variables[name] = _first(known)
 
     def assign_first(self, name: str, value: str) -> None:
-        """A variable may have this value rather than others."""
+        """Add a value before the others, so that the limit does not drop it."""
         self._variables[name] = _first(dict.fromkeys([value, *self._variables.get(name, ())]))
 
     def append(self, name: str, value: str) -> None:
-        """A variable may go on with this value."""
+        """Add the values of a variable with `value` appended."""
         self.assign(name, [f"{one}{value}" for one in ("", *self._variables.get(name, ()))])
 
     def enter(self, folder: str) -> None:
-        """The text may go on in another folder; that it does is not certain."""
+        """Add a folder in which the text may go on."""
         if folder in self.folders:
             return
         if len(self.folders) < MAX_FOLDERS:
@@ -97,12 +97,12 @@ class Values:
             self.is_cut = True
 
     def leave_start(self) -> None:
-        """Nothing is done any more where the text began."""
+        """Remove the folder in which the text began."""
         if len(self.folders) > 1:
             del self.folders[0]
 
     def go_to(self, words: list[str]) -> None:
-        """`cd WORDS`, from every folder in which it may be."""
+        """Follow `cd WORDS` from every folder in which the text may be."""
         named = [unmarked(one) for one in words if not one.startswith("-")]
         others = [one for value in self._variables.get("CDPATH", ()) for one in value.split(":")]
         for name in named or [self._environment.get("HOME", "/")]:
@@ -111,14 +111,14 @@ class Values:
                     self._go(os.path.join(folder, start, name))  # noqa: PTH118 - a text
 
     def _go(self, path: str) -> None:
-        """As a shell goes, by the words; and as the system does, where links make that another."""
+        """Enter a folder as a shell does, and as the system does if links lead elsewhere."""
         folder = folded(path)
         self.enter(folder)
         if "/.." in path and UNKNOWN not in path and (real := real_path(path)) != real_path(folder):
             self.enter(real)
 
     def of(self, word: Word, output: Callable[[str], str]) -> list[str]:
-        """All values of a word; `output` says what a command prints, if that can be known."""
+        """Return all values of a word; `output` returns what a command prints, if it is known."""
         written = self._joined(word, output)
         split = [part for one in written for part in one.split(_GAP) if part or one == part]
         found = [value for one in split for value in self._files(_home(one))]
@@ -165,12 +165,12 @@ class Values:
 
 
 def unmarked(text: str) -> str:
-    """A text without what tells of lists in it."""
+    """Return a text without marks of lists."""
     return MARK.sub("", text)
 
 
 def folded(path: str) -> str:
-    """A path without `.` and `..`; what lies above something unknown is as unknown."""
+    """Return a path without `.` and `..`; the parent of an unknown folder is unknown, too."""
     parts: list[str] = []
     for part in path.split("/"):
         if part in {"", "."}:
@@ -184,13 +184,13 @@ def folded(path: str) -> str:
 
 
 def _first(values: Iterable[str]) -> list[str]:
-    """As many as are followed; what is left may be anything."""
+    """Return the values up to the limit, and then UNKNOWN for all others."""
     found = list(islice(values, MAX_VALUES + 1))
     return found if len(found) <= MAX_VALUES else [*found[:MAX_VALUES], UNKNOWN]
 
 
 def _in_word(text: str, *, quoted: bool) -> str:
-    """A text that came from elsewhere: open to patterns and gaps, unless it is quoted."""
+    """Prepare a text for a word: unless it is quoted, blanks split it and patterns are expanded."""
     return _hidden(text) if quoted else _GAP.join(text.split()) if text.strip() else text
 
 
@@ -207,7 +207,7 @@ def _home(value: str) -> str:
 
 
 def _braces(text: str) -> Iterator[str]:
-    """Every choice of `{a,b}` and `{a..z}`, the innermost first."""
+    """Yield every choice of `{a,b}` and `{a..z}`, the innermost first."""
     todo = [text]
     for _ in range(MAX_CHOICES):
         if not todo:
@@ -223,7 +223,7 @@ def _braces(text: str) -> Iterator[str]:
 
 
 def _range(found: re.Match[str]) -> list[str]:
-    """All of `{a..z}` or `{01..10..2}`; of too many nobody asks which."""
+    """Return the choices of `{a..z}` or `{01..10..2}`; UNKNOWN if there are too many."""
     ends = found["ends"].split("..")
     is_letters = ends[0].isalpha()
     first, last = (ord(one) if is_letters else int(one) for one in ends)
@@ -239,7 +239,7 @@ def _range(found: re.Match[str]) -> list[str]:
 
 
 def _matching(pattern: str, folder: str, *, hidden: bool) -> Iterator[str]:
-    """The files that a pattern stands for; the folder in which they are if they are too many."""
+    """Yield the files that match a pattern, or their folder if there are too many."""
     start = "" if pattern.startswith("/") else folder.rstrip("/")
     parts = [one for one in pattern.split("/") if one]
     while parts and not _PATTERN.search(parts[0]):
@@ -258,14 +258,14 @@ def _matching(pattern: str, folder: str, *, hidden: bool) -> Iterator[str]:
 
 
 def _listed(folder: str, part: str, *, hidden: bool) -> Iterator[str]:
-    """The files of a folder that a part of a pattern stands for."""
+    """Yield the files of a folder that match a part of a pattern."""
     wanted = _classes(_shown(part).casefold()).replace("[^", "[!")
     try:
         with os.scandir(as_bytes(folder or "/")) as entries:
             names = [as_text(entry.name) for entry in islice(entries, MAX_LISTED + 1)]
     except (OSError, ValueError):
         return
-    # Of too many names nobody asks which: then there are too many files, too.
+    # If there are too many names, take all: the caller then finds too many files and stops.
     fits = (lambda _: True) if len(names) > MAX_LISTED else _fitting(wanted, hidden=hidden)
     yield from (f"{folder}/{name}" for name in sorted(names) if fits(name))
 
@@ -276,5 +276,5 @@ def _fitting(wanted: str, *, hidden: bool) -> Callable[[str], bool]:
 
 
 def _classes(pattern: str) -> str:
-    """Without `[:alpha:]` and its kind, which stand inside of brackets; letters have one case."""
+    """Replace classes such as `[:alpha:]`, which are inside brackets; letters have one case."""
     return _CLASS.sub(lambda found: _CLASSES.get(found["name"] or "", found["one"] or ""), pattern)

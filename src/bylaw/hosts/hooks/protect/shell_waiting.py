@@ -1,8 +1,8 @@
-"""The text of a shell → the program in it that would wait for what is typed.
+"""Find the program in a shell text that would wait for typed input.
 
-A client may type into a program that runs without telling anybody: what a shell or an interpreter
-is told so, no rule sees. So each of them needs something to do: a script, a text, an input that is
-redirected. This is a fence: a program that nobody knows may take commands, too.
+A client may type into a running program without a hook event, so no rule sees commands that a shell
+or an interpreter gets this way. So each of them needs something to do: a script, a text, or
+redirected input. This check can be bypassed: an unknown program may also accept commands.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _PROMPTS = frozenset(
         *("csh", "tcsh", "yash", "nu", "xonsh", "elvish"),
     }
 )
-# What is typed goes through them, if they are given no file.
+# They pass on typed input if they are given no file.
 _PASSES_ON = frozenset({"cat", "tee"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty"})
-# An option of shells: commands are read all the same.
+# With this option, shells read commands from standard input even if they have other words.
 _READS_ON = re.compile(r"-[a-zA-Z]*s[a-zA-Z]*")
-# Options of interpreters and editors: something to do, and that they go on with what is typed.
+# Options of interpreters and editors: something to do, and to wait for typed input after that.
 _DOES = re.compile(
     r"-[a-zA-Z]*[eEp].*|-[rF].*|--(?:eval|print|check|run|test|file)(?:=.*)?", re.DOTALL
 )
@@ -48,10 +48,10 @@ _EDITOR_DOES = re.compile(r"-[a-zA-Z]*[cSs].*|--(?:batch|eval|cmd)(?:=.*)?|\+.*"
 _GOES_ON = re.compile(r"-[bBdEIOPqsSuvx]*i[bBdEIOPqsSuvx]*|--interactive")
 _TELLS = re.compile(r"-(?:V+|v|h|\?)|--(?:version|help)")
 _VALUED = re.compile(r"[-+](?:[a-zA-Z]*[oO]|[WX])|--(?:rcfile|init-file|require|import|loader)")
-# Modules of Python, and verbs of others, that ask for commands.
+# Modules of Python, and subcommands of others, that prompt for commands.
 _ASKING = frozenset({"code", "asyncio", "pdb", "repl"})
-# Of programs that start others: those whose options may have a word for a value, and those that
-# start a shell if they are told to start nothing.
+# Of programs that start others: those whose options may have their value in the next word, and
+# those that start a shell if they get no command.
 _WITH_VALUES = frozenset(
     {
         *("sudo", "doas", "env", "exec", "nice", "ionice", "timeout", "gtimeout", "stdbuf"),
@@ -63,14 +63,14 @@ _LOGIN = re.compile(r"-[a-zA-Z]*[is][a-zA-Z]*|--(?:login|shell)")
 
 
 def waiting_program(text: str, start: ShellStart) -> str:
-    """The first program that would wait; empty if there is none."""
+    """Return the first program that would wait, or an empty text."""
     return next(_waiting(text[:MAX_TEXT].strip(), ShellState(start), 0), "")
 
 
 def _waiting(text: str, state: ShellState, depth: int) -> Iterator[str]:
     if depth > MAX_DEPTH:
         return
-    typed = False  # whether what comes through the pipe is what is typed
+    typed = False  # whether the pipe carries typed input
     for command in read_shell(text).commands:
         for word in (*command.words, *command.here):
             for piece in word:
@@ -83,7 +83,7 @@ def _waiting(text: str, state: ShellState, depth: int) -> Iterator[str]:
 
 
 def _is_open(command: Command, state: ShellState) -> bool:
-    """Whether nothing is redirected to a command."""
+    """Whether the input of a command is not redirected."""
     return not command.here and _STDIN.issuperset(state.all_of(command.reads))
 
 
@@ -96,7 +96,7 @@ def _passes_on(words: list[str]) -> bool:
 def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: bool) -> Iterator[str]:
     program = base_name(words[0]) if words else ""
     if program in programs.STARTS and depth > MAX_DEPTH:
-        yield program  # who starts so many others, hides what the last one is
+        yield program  # nested too deep: the last program is unknown
     elif program in programs.STARTS:
         for started in _started(program, words[1:]):
             yield from _of_command(started, state, depth + 1, is_open=is_open)
@@ -116,17 +116,17 @@ def _of_command(words: list[str], state: ShellState, depth: int, *, is_open: boo
 
 
 def _of_prompt(program: str, words: list[str], state: ShellState, depth: int) -> Iterator[str]:
-    """A program that is no shell of this machine."""
+    """Yield the program that waits, if `program` prompts or starts a shell elsewhere."""
     asked = asked_by(program, words)
     if asked.waits or _is_bare(program, words):
         yield program
-    if asked.starts:  # one word may be a whole text
+    if asked.starts:  # a single word may be a shell text
         text = asked.starts[0] if len(asked.starts) == 1 else shlex.join(asked.starts)
         yield from _waiting(text, state, depth + 1)
 
 
 def _started(program: str, words: list[str]) -> Iterator[list[str]]:
-    """What stands behind a program that starts others."""
+    """Yield the commands that a program may start: its words after options and assignments."""
     if program == "command" and words[:1] in (["-v"], ["-V"]):
         return
     rest = list(words)
@@ -156,7 +156,7 @@ def _is_bare_shell(program: str, words: list[str]) -> bool:
 
 
 def _is_bare(program: str, words: list[str]) -> bool:
-    """Whether an interpreter, an editor or the like is given nothing to do."""
+    """Whether an interpreter, editor or prompt has nothing to do but to wait for input."""
     if any(_TELLS.fullmatch(one) for one in words[:1]):
         return False
     operands = _operands(words)
@@ -172,7 +172,7 @@ def _is_bare(program: str, words: list[str]) -> bool:
 
 
 def _operands(words: list[str]) -> list[str]:
-    """What is no option, and no value of one."""
+    """Return the words that are neither options nor their values."""
     before = ["", *words]
     return [
         one

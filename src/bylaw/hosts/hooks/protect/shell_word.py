@@ -1,7 +1,7 @@
-"""The text of a shell → one word after the other, each in pieces: quotes, variables, commands.
+"""Parse a shell text into words, each in pieces: quotes, variables, commands.
 
-As a POSIX shell would read it, with what bash adds; nothing is expanded here. What cannot be read
-to its end is a ShellTextError.
+The syntax is that of a POSIX shell and the additions of bash. Nothing is expanded here. A text that
+cannot be parsed completely is a ShellTextError.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from bylaw.model.errors import BylawError
 
 
 class ShellTextError(BylawError):
-    """A text that no shell would run, or that is too long or too deep to look through."""
+    """A text that no shell would run, or that is too long or nested too deep."""
 
 
 class PieceKind(Enum):
-    """What a part of a word is."""
+    """The kind of a part of a word."""
 
-    PLAIN = auto()  # as written, open to braces, patterns and `~`
-    QUOTED = auto()  # as written, and nothing else
+    PLAIN = auto()  # as written; braces, patterns and `~` are expanded
+    QUOTED = auto()  # as written, without expansion
     VARIABLE = auto()
     QUOTED_VARIABLE = auto()
-    COMMAND = auto()  # the text of a command whose output is meant
+    COMMAND = auto()  # the text of a command that is replaced by its output
     UNKNOWN = auto()
 
 
 class Piece(NamedTuple):
-    """A part of a word; `in_file` tells that what a command prints is in a file that it names."""
+    """A part of a word; `in_file` says that it is the name of a file with the output."""
 
     kind: PieceKind
     text: str
@@ -53,10 +53,10 @@ _DEFAULT = re.compile(r":?[-=+](.*)", re.DOTALL)
 _ELEMENT = re.compile(r"\[[\w@*-]*\]")
 _QUOTES = re.compile(r"['\"]")
 _DOCUMENT = re.compile(r"<<<|<<-?[ \t]*\\?(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
-MAX_DEPTH = 40  # of brackets, and of texts inside of texts
+MAX_DEPTH = 40  # of brackets and nested texts
 _LAST_CHARACTER = 0x10FFFF
-# Of `@(a|b)` and its kind: what may follow each choice, and what may stand there instead. Behind
-# `*`, zsh has brackets that only narrow it.
+# For patterns such as `@(a|b)`: what may follow each choice, and what may be there instead.
+# Brackets after `*` only narrow it in zsh.
 _GROUPS = {
     "@": ("", ()),
     "?": ("", ("",)),
@@ -67,7 +67,7 @@ _GROUPS = {
 
 
 class WordReader:
-    """Reads from `at` on."""
+    """Reads words from the position `at` on."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
         self.text = text
@@ -79,7 +79,7 @@ class WordReader:
             self.at += 1
 
     def substitutes(self) -> bool:
-        """Whether a command stands for a file."""
+        """Whether a process substitution follows, which is a command in the place of a file."""
         return self.text.startswith(("<(", ">("), self.at)
 
     def word(self) -> Word:
@@ -98,9 +98,10 @@ class WordReader:
         return tuple(pieces)
 
     def _group(self, before: list[Piece]) -> list[Piece] | None:
-        """`@(a|b)` and its kind behind pieces: those, and choices that mean as much or more.
+        """Read a pattern such as `@(a|b)`; return the pieces before it, and choices in braces.
 
-        None if it is no such pattern; `!(rm x)` can also be a command in brackets.
+        The choices match the same or more. Returns None if it is not a pattern: `!(rm x)` can also
+        be a command in brackets.
         """
         last = before[-1] if before else Piece(PieceKind.QUOTED, "")
         way = last.text[-1:]
@@ -111,7 +112,7 @@ class WordReader:
         if choices is None:
             self.at = start
             return None
-        if way == "!":  # what is left out does not count, but a command in it is run
+        if way == "!":  # names to leave out do not matter, but commands in them run
             choices = [
                 one for one in choices if any(each.kind is PieceKind.COMMAND for each in one)
             ]
@@ -124,10 +125,10 @@ class WordReader:
         return [*kept, *_plain("{"), *parts[1:], *_plain("}")]
 
     def _choices(self) -> list[Word] | None:
-        """What stands between brackets and bars; None if there is more than words."""
+        """Return the words between brackets and bars, or None if there is more than words."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ShellTextError("it is nested too deep")
+            raise ShellTextError("the text is nested too deep")
         found: list[Word] = []
         while not found or self.text.startswith("|", self.at):
             self.at += 1
@@ -152,12 +153,12 @@ class WordReader:
             self.at += 2
             after = text[at + 1 : at + 2]
             if not after:
-                raise ShellTextError("it ends with a backslash")
+                raise ShellTextError("the text ends with a backslash")
             return [] if after == "\n" else [Piece(PieceKind.QUOTED, after)]
         return self._special(quoted=False)
 
     def _double(self) -> list[Piece]:
-        """What stands in double quotes; also nothing is something."""
+        """Read text in double quotes. Empty quotes are a piece, too."""
         pieces = [Piece(PieceKind.QUOTED, ""), *self._expanded('"')]
         if self.at >= len(self.text):
             raise ShellTextError('`"` is never closed')
@@ -165,11 +166,11 @@ class WordReader:
         return pieces
 
     def rest(self) -> Word:
-        """All that follows: variables and commands count in it, and quotes do not."""
+        """Read the rest of the text. Variables and commands are special in it, quotes are not."""
         return tuple(self._expanded(""))
 
     def _expanded(self, end: str) -> list[Piece]:
-        """What stands before a quote, or before the end of the text if there is no such quote."""
+        """Read up to the quote `end`, or to the end of the text if `end` is empty."""
         pieces: list[Piece] = []
         while self.at < len(self.text):
             one = self.text[self.at]
@@ -191,7 +192,7 @@ class WordReader:
         return pieces
 
     def _special(self, *, quoted: bool) -> list[Piece]:
-        """What begins with a dollar or a backtick."""
+        """Read what begins with a dollar or a backtick."""
         text, at = self.text, self.at
         if text[at] == "`":
             return [Piece(PieceKind.COMMAND, self._backticks())]
@@ -217,25 +218,25 @@ class WordReader:
         return [_variable(found[0], quoted=quoted)]
 
     def _braced(self, inside: str, *, quoted: bool) -> list[Piece]:
-        """`${…}`: a name is a variable, or an element of one; else nobody can tell."""
+        """Read the inside of `${…}`: a variable, an element of one, or something unknown."""
         found = _NAME.match(inside)
         if found and found.end() == len(inside):
             return [_variable(inside, quoted=quoted)]
         if found and _ELEMENT.fullmatch(inside, found.end()):
             return [_variable(elements(found[0]), quoted=quoted)]
         if found and (default := _DEFAULT.fullmatch(inside, found.end())):
-            # What stands there otherwise may be the whole of it.
+            # The text after `-`, `=` or `+` may be the complete value.
             return [_variable(found[0], quoted=quoted), *self._unquoted(default[1])]
         return self._unknown(inside)
 
     def _unknown(self, inside: str) -> list[Piece]:
-        """What nobody can tell; but the commands in it are run."""
+        """Return an unknown piece, and the commands in it, since they run."""
         pieces = self._unquoted(inside)
         run = [one for one in pieces if one.kind is PieceKind.COMMAND]
         return [Piece(PieceKind.UNKNOWN, ""), *run]
 
     def _unquoted(self, inside: str) -> Word:
-        """Without quotes: with them, each of many texts inside of texts would be read twice."""
+        """Parse without quotes: with them, each nested text would be read twice."""
         return expanding(_QUOTES.sub("", inside), self._depth)
 
     def _until(self, end: str, start: int) -> str:
@@ -260,13 +261,13 @@ class WordReader:
         return re.sub(r"\\([$`\\])", r"\1", found[1])
 
     def _bracketed(self, brackets: str = "()") -> str:
-        """What stands between two brackets, which may hold others, quotes and here-documents."""
+        """Read the text between two brackets, with brackets, quotes and here-documents in it."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ShellTextError("it is nested too deep")
+            raise ShellTextError("the text is nested too deep")
         start, depth = self.at + 1, 0
-        ends: list[str] = []  # of here-documents that begin behind the line
-        # In a calculation, `<<` is none.
+        ends: list[str] = []  # end marks of here-documents that start after the line
+        # In arithmetic, `<<` does not start a here-document.
         documents = ends if brackets == "()" and not self.text.startswith("((", self.at) else None
         while self.at < len(self.text):
             if self._skip_quoted(documents):
@@ -282,7 +283,10 @@ class WordReader:
         raise ShellTextError(f"`{brackets[0]}` is never closed")
 
     def _skip_quoted(self, ends: list[str] | None) -> bool:
-        """Behind what is quoted; what begins a here-document is noted, if there can be one."""
+        """Skip quoted text or the start of a here-document; return whether there was one.
+
+        The end mark of a here-document is added to `ends`; None means that there can be none.
+        """
         one = self.text[self.at]
         if one == "'":
             self._until("'", self.at + 1)
@@ -299,21 +303,21 @@ class WordReader:
         return True
 
     def _skip_documents(self, ends: list[str]) -> None:
-        """To the last line of here-documents: a quote or a bracket in them closes nothing."""
+        """Skip the texts of here-documents: quotes and brackets in them close nothing."""
         for end in ends:
             found = re.compile(rf"\n\t*{re.escape(end)}(?=\n)").search(self.text, self.at)
-            if found is not None:  # else it was none: `$((1<<2))`
+            if found is not None:  # otherwise it is not a here-document: `$((1<<2))`
                 self.at = found.end()
         ends.clear()
 
 
 def expanding(body: str, depth: int = 0) -> Word:
-    """A text in which variables and commands count, and quotes do not."""
+    """Parse a text in which variables and commands are special, and quotes are not."""
     return WordReader(body, depth + 1).rest()
 
 
 def elements(name: str) -> str:
-    """The name under which the elements of a variable are known: whichever is which."""
+    """Return the name under which all elements of a variable are stored together."""
     return f"{name}[]"
 
 

@@ -1,4 +1,4 @@
-"""What a command may change, as data: paths, links, what git does."""
+"""What a command may change, as data: paths, links, and what git does."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from bylaw.hosts.hooks.protect.shell_listing import Sought
 class Target(NamedTuple):
     """A path that may be changed.
 
-    `whole` tells that a folder stands for all that is in it, or for those files that are `sought`;
-    `inside` that it counts only if it lies in a folder that is there. If there is a
-    `source`, the files in that folder are put there, if there is an `archive`, what is in that,
-    with so many folders `stripped`; if it is a `patch`, what it names counts. `modes` tells that
-    files stay readable, and only may cease to be programs; `code` that it is no path, but the code
-    of a program that may put one together; `git` what git does to the work tree in which it lies.
-    If it says `why`, it must not be changed wherever it lies.
+    whole     with a folder, all its files are changed, or those that match `sought`
+    inside    the path counts only if it is in an existing folder
+    source    the files of this folder are written to the path
+    archive   the files of this archive are written to the path
+    stripped  the number of leading folders that are removed from names in the archive
+    patch     the path is a patch, and the files that it names are changed
+    modes     files stay readable; at most they are no longer executable
+    code      it is not a path, but code that may compute one
+    git       what git does to the work tree of the path
+    why       if not empty, the path must not be changed, wherever it is
     """
 
     path: str
@@ -34,19 +37,18 @@ class Target(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link that is made: a path, and where that leads, from the folder of the link."""
+    """A link that a command makes: its path, and its target from the folder of the link."""
 
     path: str
     leads: str
 
 
 class GitChange(NamedTuple):
-    """What git does to the files of its work tree, or to those that `specs` name, if any do.
+    """What git does to the files of its work tree, or to those that `specs` name.
 
-    `tracked` files are set back to what git knows; `untracked` and `ignored` ones are taken away,
-    with the `folders` that hold nothing else. Beside the last commit it can be `revisions` to
-    which files are set, or a `stash` from which they come. `asks` is False if git cannot be
-    asked beforehand which of them differ.
+    It restores `tracked` files, and removes `untracked` and `ignored` ones, with `folders` that
+    become empty. Files are restored from the last commit and from `revisions`, or they come from a
+    `stash`. `asks` is False if git cannot be asked first which files differ.
     """
 
     tracked: bool = False

@@ -1,4 +1,4 @@
-"""The text of a shell → the protected files that it would change."""
+"""Find the protected files that a shell text would change."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 MAX_COPIED = 2_000  # files that come out of a folder
 MAX_PATCHED = 10_000  # files of a patch
 MAX_PATCH = 16 << 20
-TOO_LARGE = "it is too large a patch to be looked through"
-MAX_PATHS = 8_000  # that are looked for; the rest is only read
-MAX_LINKS = 200  # that a text makes
+TOO_LARGE = "the patch is too large to check"
+MAX_PATHS = 8_000  # paths that are checked; for all others, the text must not mention them
+MAX_LINKS = 200  # links that a text makes
 _US = "bylaw"
 
 
 def speaks_of_us(text: str) -> bool:
-    """Whether a text may write settings of ours."""
+    """Whether a text may contain settings of Bylaw."""
     return _US in text.casefold()
 
 
 def named_file(path: str, protection: Protection, *, speaks: bool) -> Iterator[ProtectedPath]:
-    """A path, if it must not be changed; `speaks` tells that settings of ours may be written."""
+    """Yield a path if it is protected; `speaks` says that settings of Bylaw may be written."""
     if "\0" in path:
         return
     kept = protection.found(path)
     if kept is not None:
         yield kept
     elif speaks and path.rpartition("/")[2].casefold() == PROJECT:
-        # It would hold settings of ours, and so be the root of the folder in which it lies.
+        # With settings of Bylaw, the file would make its folder a root of its own.
         yield ProtectedPath(protection.shown(path), HOLDS_SETTINGS)
 
 
 class TouchedByText:
-    """What a text touches that is run in a folder."""
+    """The protected files that a shell text would change; it runs in `folder`."""
 
     def __init__(self, text: str, folder: str, protection: Protection) -> None:
         self._text = text
@@ -65,14 +65,14 @@ class TouchedByText:
         self._read = shell_targets(text, ShellStart(folder, protection.root, os.environ))
 
     def found(self) -> Iterator[ProtectedPath]:
-        """The protected files, some perhaps more than once."""
+        """Yield the protected files, some perhaps more than once."""
         folders = self._read.folders
         each = list(dict.fromkeys(self._read.targets))
         most = MAX_PATHS // len(folders)
         if self._read.is_cut or len(each) > most or len(self._read.links) > MAX_LINKS:
             yield from self._mentioned()
         has_found = False
-        # What looks like an option is hardly ever a file: it counts if nothing else does.
+        # Check options last: they count only if nothing else is protected.
         for target in sorted(each[:most], key=_looks_like_an_option):
             if has_found and _looks_like_an_option(target):
                 return
@@ -83,7 +83,7 @@ class TouchedByText:
                 yield from self._mentioned()
 
     def _most_likely(self, each: Iterable[ProtectedPath]) -> list[ProtectedPath]:
-        """Of the files that one word can mean in several folders, those that are there."""
+        """Return those files of one word that exist, or the first one if none does."""
         found = list(dict.fromkeys(each))
         top = self._protection.root
         there = [one for one in found if is_there(os.path.join(top, one.path))]  # noqa: PTH118 - a text
@@ -115,7 +115,7 @@ class TouchedByText:
                     yield from self._at(way, target, folder)
 
     def _linked(self, path: str) -> Iterator[str]:
-        """Where a path leads by the links that the text makes."""
+        """Yield where a path leads through the links that the text makes."""
         links = self._links
         plain = folded(path) if links else path
         for link in links:
@@ -151,7 +151,7 @@ class TouchedByText:
 
     @cached_property
     def _git(self) -> GitChanges:
-        from bylaw.hosts.hooks.protect.git_changes import GitChanges  # noqa: PLC0415 - few texts have git change files
+        from bylaw.hosts.hooks.protect.git_changes import GitChanges  # noqa: PLC0415 - few texts change files with git
 
         return GitChanges(self._protection)
 
@@ -168,12 +168,12 @@ class TouchedByText:
             yield from self._one(os.path.join(folder, one))  # noqa: PTH118 - a text
 
     def _copied(self, path: str, source: str) -> Iterator[ProtectedPath]:
-        """What comes to where a path is: a file, or those of a folder."""
+        """Yield what a copy to a path changes, for a file or for all files of a folder."""
         if not is_there(source):
             yield from self._one(path)
         start = source.rstrip("/")
         files = list(islice(files_in(start or "/", MAX_DEEP), MAX_COPIED + 1))
-        if len(files) > MAX_COPIED:  # then those are looked for that would count
+        if len(files) > MAX_COPIED:  # then also add the files that could be protected
             named = (f"{start}/{one}" for one in self._protection.names_below(path))
             files += [file for one in named for file in islice(files_in(one, 1), MAX_COPIED)]
         for file in files:
@@ -181,14 +181,14 @@ class TouchedByText:
             yield from [copy] if copy else ()
 
     def _unpacked(self, path: str, target: Target, folder: str) -> Iterator[ProtectedPath]:
-        """What is in an archive, where it is put."""
+        """Yield the files of an archive at the places where they are unpacked."""
         archive = os.path.join(folder, target.archive)  # noqa: PTH118 - a text
         for name in members(archive) or ():
             inside = name.split("/")[target.stripped :]
             yield from self._one("/".join([path, *inside]))
 
     def _partly_known(self, path: str) -> Iterator[ProtectedPath]:
-        """The end of it, and the folder in which it lies for certain."""
+        """Check what is known of a path: its end, and the folder that it is in for certain."""
         ending = path.rpartition(UNKNOWN)[2].lstrip("/")
         kept = self._protection.found_ending(f"/{ending}") if ending else None
         spoken = self._spoken
@@ -208,14 +208,17 @@ def _looks_like_an_option(target: Target) -> bool:
 
 
 def _is_anybodys_guess(target: Target, folders: Iterable[str]) -> bool:
-    """Whether nothing is known of a path, or it is that of a patch that cannot be read."""
+    """Whether nothing is known of a path, or it is a patch that cannot be read."""
     if target.patch:
         return not any(_diffed(os.path.join(folder, target.path)) for folder in folders)  # noqa: PTH118 - a text
     return bool(target.path) and not target.path.strip(f"{UNKNOWN}/")
 
 
 def _diffed(path: str) -> list[str]:
-    """The files that a patch names, or some of too many; none if it cannot be read, or is none."""
+    """Return the files that a patch names; none if it cannot be read, or is not a patch.
+
+    If it names too many, or is too large, the result has more than `MAX_PATCHED` items.
+    """
     try:
         data = regular_bytes(path, MAX_PATCH)
     except (OSError, ValueError):

@@ -1,11 +1,11 @@
-"""Protected files → which of them were changed since a session last looked.
+"""Find protected files that were changed since a session last saw them.
 
-What they were is kept in the state folder of the root from one hook to the next, for each session:
-what one has heard of must not be lost on others. A file whose size and times are the same is the
-same: only others are read.
+Between hooks, the state of the files is kept in the state folder of the root. Each session has its
+own, so that a change is reported to all of them. A file with the same size and times is not read
+again.
 
-A change counts as seen when it was told, not before: else nobody hears of it if that fails. So two
-hooks that run side by side may both tell of one.
+A change counts as seen only after it was reported, so that it is not lost if the report fails.
+Two hooks that run at the same time may therefore report the same change.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ MAX_WATCHED = 2_000
 MAX_READ = 16 << 20
 GIT_CONFIG = ("/.git/config", "/.git/config.worktree")
 TOO_MANY = (
-    f"more than {MAX_WATCHED:,} files are protected: changes of the others are not looked for "
-    "after a call; name fewer in `[protect] paths`"
+    f"more than {MAX_WATCHED:,} files are protected: Bylaw does not find changes of the others "
+    "after a call; list fewer in `[protect] paths`"
 )
 
 
 class KnownFile(Struct, frozen=True, array_like=True):
-    """A file as it was: what tells that it is the same, and what it held."""
+    """A file as it was: device, inode, size and times, and a digest of its content."""
 
     stamp: tuple[int, int, int, int, int]
     digest: str
 
 
 class Look(NamedTuple):
-    """Files as they are now, and as the session last saw them."""
+    """The files as the session last saw them, and as they are now."""
 
     before: dict[str, KnownFile]
     now: dict[str, KnownFile]
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Those that came, went or hold something else."""
+        """The files that were created or removed, or whose content differs."""
         paths = self.before.keys() | self.now.keys()
         return tuple(sorted(path for path in paths if _differ(self.before, self.now, path)))
 
 
 def look(root: str, session: str, paths: Iterable[str], note: Callable[[str], None]) -> Look:
-    """Look at files; `note` is told if there are too many of them.
+    """Compare files with what the session last saw; `note` is called if there are too many.
 
-    The first look of a session is kept at once: it has nothing to tell, and whatever fails then,
-    the next one needs it.
+    The first state in a session is stored at once: it has no changes to report, and the next
+    comparison needs it.
     """
     name = notes_file(NOTES, session)
     files = list(islice(_files(paths), MAX_WATCHED + 1))
@@ -78,7 +78,7 @@ def look(root: str, session: str, paths: Iterable[str], note: Callable[[str], No
 
 
 def note_as_seen(root: str, session: str, last: Look) -> None:
-    """The next look is compared to this one."""
+    """Store the state of the last comparison, so that the next one compares with it."""
     if last.before == last.now:
         return
     name = notes_file(NOTES, session)
@@ -86,7 +86,7 @@ def note_as_seen(root: str, session: str, last: Look) -> None:
         seen = _decoded(folder.read(name, MAX_BYTES)) or {}
         for path in last.before.keys() | last.now.keys():
             if seen.get(path) != last.before.get(path):
-                continue  # another hook has looked since, and told of it
+                continue  # another hook has compared and reported since
             if path in last.now:
                 seen[path] = last.now[path]
             else:
@@ -95,7 +95,7 @@ def note_as_seen(root: str, session: str, last: Look) -> None:
 
 
 def has_looked(root: str, session: str) -> bool:
-    """Whether there is a look to which the next one can be compared."""
+    """Whether the session has a state that the next comparison can use."""
     with state_folder(root) as folder:
         return _decoded(folder.read(notes_file(NOTES, session), MAX_BYTES)) is not None
 
@@ -109,11 +109,11 @@ def _decoded(data: bytes | None) -> dict[str, KnownFile] | None:
     try:
         return None if data is None else msgspec.json.decode(data, type=dict[str, KnownFile])
     except msgspec.MsgspecError:
-        return None  # nobody can tell what was
+        return None  # a damaged note is treated as missing
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Every file; those that are named themselves come before those of folders."""
+    """Yield every file once; files that are named come before the files of folders."""
     named = dict.fromkeys(paths)
     folders = [path for path in named if is_folder(path)]
     found = (
