@@ -111,7 +111,7 @@ class InForce:
 
     @property
     def digest(self) -> str:
-        """Identifies the rules and the disabled rules, on which decisions depend."""
+        """The digest of the rules and the uids of disabled rules, on which decisions depend."""
         return f"{self.texts.digest.hex()} {' '.join(self._switches.disabled)}"
 
     def reload(self) -> tuple[Diagnostic, ...]:

@@ -56,6 +56,6 @@ class LockKeeper:
         lock = self._held.pop((event.seq, key), None)
         if lock is not None and self._locks.release(lock):
             return StepOutcome(EffectStatus.OK)
-        # The execution may have begun in a process that died: then the lock file names both.
+        # If the execution began in a process that died, the lock still names rule and message.
         cleared = self._locks.clear(key, rule=due.plan.uid, msg_id=subject(event))
         return StepOutcome(EffectStatus.OK, {"note": LEFT_BEHIND if cleared else NOT_OURS})

@@ -123,7 +123,8 @@ class Recovery:
         pending = handled.status is MessageState.HELD or is_waiting(event, handled)
         if interrupted and not pending:
             handled = with_(handled, status=MessageState.FAILED)
-            # Recovery does not follow the plan if the journal may belong to another system.
+            # Its plan is not followed if another program may have written the journal. Then its
+            # locks remain.
             self._locks.clear_left(subject(event))
         untold = interrupted and not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
         if not pending and (untold or not handled.evidence):

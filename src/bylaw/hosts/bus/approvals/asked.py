@@ -64,9 +64,10 @@ def commands_in_bus(bus: SeenFolders) -> list[BusCommand]:
 
 
 def find_asked(commands: list[BusCommand], msg_id: str) -> Asked | None:
-    """Find what has this id, or what a request with this id is about; None if nothing.
+    """Find the message with this id, or the one that a request with this id is about.
 
-    Raises BylawError if different messages have the id.
+    If requests are about a file change with this id, the first request is used in its place.
+    Returns None if nothing has this id. Raises BylawError if different messages have it.
     """
     named = _only(one for one in commands if one.msg_id == msg_id)
     about = msg_id if named is None or named.about is None else named.about

@@ -110,7 +110,7 @@ class Matters:
         return [f"{TOKENS}/{name}" for name in names]
 
     def refuse_pointless(self, matter: Matter, authority: Authority) -> None:
-        """Raise BylawError if an approval has no effect because a line of its authority rejects."""
+        """Raise BylawError if a line of the authority rejects, so an approval has no effect."""
         for one in matter.said:
             in_text = one.where.startswith(SHARED_CONTEXT)
             if not in_text or one.authority != authority or one.grants:

@@ -1,4 +1,4 @@
-"""Receive file events of the system: paths at which something happened, or that anything may have.
+"""Receive file events of the system: paths at which something happened, or `everything`.
 
 `watchfiles` only signals that there is something to compare. It does not report lost events, it
 follows links, and it stops working after one name that is not UTF-8. So it watches only folders

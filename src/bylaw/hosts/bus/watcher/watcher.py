@@ -1,4 +1,4 @@
-"""Derive file changes of a root from notices about paths, batch by batch.
+"""Derive the file changes of a root from reports about paths, batch by batch.
 
 It starts no thread and does not wait. The caller passes on what `wake.py` reports:
 
@@ -125,7 +125,7 @@ class FileWatcher:
         return self._sweep_at if waiting is None else min(waiting, self._sweep_at)
 
     def acknowledge(self) -> None:
-        """Save that all reported changes are handled, so that the next start skips them."""
+        """Save all reported changes as handled, so that the next start does not repeat them."""
         if not self._unsaved and not self._is_handling:
             return
         try:

@@ -18,7 +18,7 @@ MAX_PATHS = 100_000
 
 
 class Window:
-    """The waiting paths, each with the times of its first and its latest notice."""
+    """The waiting paths, each with the times of its first and its latest report."""
 
     def __init__(self) -> None:
         self._noted: dict[str, tuple[float, float]] = {}
