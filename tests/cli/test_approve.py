@@ -284,7 +284,9 @@ class TestRejecting:
         shown, code = on_terminal(root, ["approve", ID], b"y\n")
 
         assert code == 1
-        assert "human is against it, and that counts; change that line first" in shown
+        assert (
+            "has a rejection by human, which overrides an approval; change that line first" in shown
+        )
 
     def test_a_shared_context_that_nobody_can_read(self, root):
         (root / "SHARED_CONTEXT.md").write_bytes(b"\xff")
@@ -292,7 +294,7 @@ class TestRejecting:
 
         assert code == 1
         assert "said          human unclear (SHARED_CONTEXT.md)" in shown
-        assert "`SHARED_CONTEXT.md` cannot be read, and may say that human is against it" in shown
+        assert "`SHARED_CONTEXT.md` cannot be read and may have a rejection by human" in shown
         assert not token(root).exists()
         assert not token(root).exists()
 
@@ -330,7 +332,7 @@ class TestWhatIsMeant:
         shown, code = on_terminal(tmp_path, ["approve", ID], b"y\n")
 
         assert code == 1
-        assert "there is no bus `runtime/bus`" in shown
+        assert "bus `runtime/bus` not found" in shown
         assert [one.name for one in tmp_path.iterdir()] == ["bylaw.toml"]
 
     def test_who_only_looks_makes_no_folder(self, root):
@@ -360,7 +362,7 @@ class TestWhatIsMeant:
         shown, code = on_terminal(root, ["approve", REQUEST], b"y\n")
 
         assert code == 1
-        assert "is not in the bus, and nothing is known of it" in shown
+        assert "is not in the bus, and its digest is unknown" in shown
         assert not token(root).parent.exists()
 
     def test_what_ran_already_is_shown_from_its_evidence(self, root):

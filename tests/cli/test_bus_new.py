@@ -211,7 +211,7 @@ class TestPhase:
         done = new(root, "--title", "T", "--category", "A")
         assert done.returncode == 1
         assert "the phase is unknown" in done.stderr
-        assert f"write one line `Active Phase: N`, with N from 0 to 4, into `{root}/SHARED" in (
+        assert f"add one line `Active Phase: N`, with N from 0 to 4, to `{root}/SHARED" in (
             done.stderr
         )
         assert not (root / "runtime").exists()
@@ -264,12 +264,12 @@ class TestMistakes:
         words = [word for _ in range(40) for word in ("--run", "é" * 9_000)]
         done = new(root, "--title", "T", "--category", "B", *words)
         assert done.returncode == 2
-        assert "a message is no larger than 262,144 bytes" in done.stderr
+        assert "a message may have at most 262,144 bytes" in done.stderr
 
     def test_no_such_root(self, root):
         done = new(root, "--title", "T", "--category", "A", "--root", "nowhere")
         assert done.returncode == 1
-        assert "there is no folder" in done.stderr
+        assert "does not exist" in done.stderr
 
     def test_a_bus_that_cannot_be_used(self, root):
         (root / "runtime").mkdir()
@@ -331,7 +331,7 @@ class TestIds:
         messages = NewMessages(str(root))
         draft, _ = messages.put(messages.draft(wish()))
         monkeypatch.setattr(messages, "_taken", lambda _: set())
-        with pytest.raises(BylawError, match="100 messages like"):
+        with pytest.raises(BylawError, match="100 messages with ids like"):
             messages.put(draft)
 
     def test_too_many(self, root):
@@ -341,7 +341,7 @@ class TestIds:
             for n in range(1, 101):
                 name = f"{stem}.json" if n == 1 else f"{stem}-{n}.json"
                 (root / BUS / "input" / name).touch()
-        with pytest.raises(BylawError, match="100 messages like"):
+        with pytest.raises(BylawError, match="100 messages with ids like"):
             messages.draft(wish())
 
 

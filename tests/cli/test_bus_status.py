@@ -153,7 +153,7 @@ class TestNothing:
     def test_no_such_root(self, tmp_path):
         done = status(tmp_path, "--root", "nowhere")
         assert done.returncode == 1
-        assert f"error: there is no folder `{tmp_path}/nowhere`" in done.stderr
+        assert f"error: folder `{tmp_path}/nowhere` does not exist" in done.stderr
 
     def test_an_empty_bus(self, root):
         assert table(root) == (
@@ -252,13 +252,13 @@ class TestWaiting:
             file.write(" ")
             file.flush()
             time.sleep(0.3)
-            assert "not finished: somebody has it open for writing" in table(root)
+            assert "not finished: another process has it open for writing" in table(root)
 
     def test_what_may_be_half_of_one(self, root):
         (root / BUS / "input" / "a.yaml").write_text("msg_id: x\n")
         time.sleep(0.2)
         shown = table(root)
-        assert "not finished: it may not be written to its end" in shown or "refused" in shown
+        assert "not finished: it may be incomplete" in shown or "refused" in shown
 
     def test_names_that_nobody_looks_at(self, root):
         for name in (".hidden.json", "a.json.tmp", "b.json~"):
@@ -324,12 +324,12 @@ class TestHeld:
         hold(root)
         time.sleep(0.2)
         assert data(root)["held"][0]["note"] == (
-            "the message was changed since, and is tried again"
+            "the message has changed since and will be tried again"
         )
 
     def test_one_whose_file_is_gone(self, root):
         hold(root)
-        assert "its file is gone, so it counts as withdrawn" in table(root)
+        assert "its file is gone, so the message is withdrawn" in table(root)
 
     def test_another_message_in_its_place(self, root):
         put(root, name=f"{ID}.json", msg_id=OTHER)

@@ -114,7 +114,7 @@ def test_it_looks_good_on_a_terminal(tmp_path):
         os.close(writer)
         said = _all_of(reader)
     assert demo.returncode == 0
-    assert "\x1b[1m1. A protocol forbids browsing" in said
+    assert "\x1b[1m1. A protocol denies browsing" in said
     plain = re.sub("\x1b\\[[0-9;]*m", "", said).replace("\r", "")
     assert max(map(len, plain[: plain.index("Look further")].splitlines())) <= 80
 

@@ -112,7 +112,7 @@ def block(root, folder, way):
 @pytest.mark.parametrize("folder", ["demo", "runtime"])
 @pytest.mark.parametrize(
     ("way", "why"),
-    [("link", "leads out of the folder"), ("file", "a file is in the place of its folder")],
+    [("link", "leads out of the folder"), ("file", "its folder is a file")],
 )
 def test_what_cannot_be_there_is_not_called_kept(tmp_path, folder, way, why):
     root = tmp_path / "root"
@@ -156,7 +156,7 @@ def test_settings_in_pyproject_stay_the_only_ones(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.bylaw.model]\ntoken_budget = 1\n")
     done = init(tmp_path, "--yes")
 
-    assert "the settings stand in `pyproject.toml`" in done.stdout
+    assert "the settings are in `pyproject.toml`" in done.stdout
     assert not (tmp_path / "bylaw.toml").exists()
 
 
@@ -172,7 +172,9 @@ def test_what_came_meanwhile_is_kept(tmp_path):
     laws = starter_files(str(tmp_path), LAW_STARTER)
     (tmp_path / "bylaw.toml").write_text("mine")
 
-    with pytest.raises(BylawError, match=r"`bylaw\.toml`: a file has just been put there"):
+    with pytest.raises(
+        BylawError, match=r"`bylaw\.toml`: another process has just created a file there"
+    ):
         lay_out(str(tmp_path), laws)
     assert (tmp_path / "bylaw.toml").read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"SHARED_CONTEXT.md", "bylaw.toml"}
@@ -182,7 +184,7 @@ def test_a_root_that_is_not_there_is_told(tmp_path):
     done = call(tmp_path, "init", "--law", "--root", "none", program=BYLAW)
 
     assert done.returncode == 1
-    assert "there is no folder" in done.stderr
+    assert "does not exist" in done.stderr
 
 
 def test_programs_are_told_and_never_asked(tmp_path):

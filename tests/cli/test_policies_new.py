@@ -145,7 +145,7 @@ class TestRefused:
         [
             ("folder", "it is a folder"),
             ("link", "it leads out of the folder in which files may be used"),
-            ("file-above", "a file is in the place of its folder"),
+            ("file-above", "its folder is a file"),
         ],
     )
     def test_what_else_may_be_there(self, root, place, why, tmp_path_factory):

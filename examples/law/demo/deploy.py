@@ -1,4 +1,4 @@
-"""Says that it deploys, or rolls back with `--roll-back`. Put your own deploy in its place."""
+"""Print that it deploys, or rolls back with `--roll-back`. Replace this with your own deploy."""
 
 import sys
 

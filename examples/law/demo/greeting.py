@@ -1,6 +1,6 @@
-"""A name → a greeting. Put your own code in its place."""
+"""Greet a person by name. Replace this with your own code."""
 
 
 def greet(name: str) -> str:
-    """Greet somebody."""
+    """Return the greeting for a name."""
     return f"Hello, {name}!"

@@ -1,4 +1,4 @@
-"""The Python files of this folder → what is wrong with them. Put your own linter in its place."""
+"""Check the Python files of this folder. Replace this with your own linter."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def findings(path: Path) -> Iterator[str]:
-    """What is wrong with one file."""
+    """Find problems in one file."""
     text = path.read_text(encoding="utf-8")
     try:
         compile(text, path.name, "exec")

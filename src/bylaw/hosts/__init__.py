@@ -1,1 +1,1 @@
-"""Adapters to the worlds that agents live in; `base` is the loop that all of them share."""
+"""Hosts: each connects the engine to one environment. All of them share the loop in `base`."""

@@ -1,7 +1,7 @@
-"""The one loop of all hosts: events in, each gathered for, submitted and performed, answers out.
+"""The loop that all hosts share: submit each event, perform its steps, return the answers.
 
-A host brings what is special to its world: who finds out facts, and who carries out effects. What
-is the same everywhere, scripts among it, is put together here.
+A host provides the functions that gather facts and perform steps in its environment. The loop adds
+what is the same for every host, such as scripts.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """One world."""
+    """What one environment can do for rules."""
 
     name: str
-    """As it stands in the table of effects."""
+    """Its name in the table `CARRIES_OUT` of `runtime.effects`."""
 
     @property
     def performers(self) -> Performers:
-        """Who carries out what; nothing that the table does not name."""
+        """The function that performs each step; only steps that the table names for this host."""
 
     @property
     def gatherers(self) -> Gatherers:
-        """Who finds out the facts of this world."""
+        """The function that gathers each fact."""
 
     @property
     def scribe(self) -> Scribe | None:
-        """Who writes down what is no step, if this world keeps a transcript."""
+        """Writes events and denials to a transcript; None if this host keeps none."""
 
 
 class Offer(Protocol):
-    """What one world can do for the rules of others, such as a work tree for a chat in it."""
+    """Performers and gatherers that another host can use, such as a work tree for a chat."""
 
     @property
     def performers(self) -> Performers:
-        """Who carries out what."""
+        """The function that performs each step."""
 
     @property
     def gatherers(self) -> Gatherers:
-        """Who finds out facts."""
+        """The function that gathers each fact."""
 
 
 class Loop:
-    """Rules in force in one world; journal and scripts are closed by whoever opened them.
+    """The active rules of one host. The caller closes the journal and the scripts.
 
-    What the host does itself comes before what is offered to it.
+    If the host and the offer can do the same, the host does it.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Loop:
         performers = {**({} if offer is None else offer.performers), **host.performers}
         untold = performers.keys() - CARRIES_OUT[host.name]
         if untold:
-            raise BylawError(f"`{host.name}` carries out what its table does not say: {untold}")
+            raise BylawError(f"`{host.name}` performs steps that its table does not list: {untold}")
         self.runtime = Runtime(
             rules,
             in_force,
@@ -91,5 +91,5 @@ class Loop:
         )
 
     def take(self, events: Iterable[Event]) -> list[Answer]:
-        """Submit events in their order; a denied one does not keep the next from being asked."""
+        """Submit events in order. If one is denied, the next are submitted all the same."""
         return [self.runtime.submit(event) for event in events]

@@ -1,7 +1,7 @@
-"""Books and events of a Python program → decisions and answers: the host for any agent loop.
+"""The engine inside a Python program, for any agent loop.
 
-`submit` records an event in the journal and carries out what follows from it; `decide` only
-rehearses, as `bylaw decide` does it: nothing is recorded, nothing is carried out.
+`submit` records an event in the journal, decides it and performs the steps. `decide` is a dry run
+like `bylaw decide`: it records and performs nothing.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 def load(paths: AnyPath | Iterable[AnyPath] | None = None) -> Library:
-    """The books of rule files and folders, with what is wrong in their `diagnostics`.
+    """Load the books of rule files and folders. Problems are in the `diagnostics` of the result.
 
-    Without paths, those of the root: what its settings name and the convention finds.
+    Without paths, load the rules of the root: the files that its settings name and the files in the
+    standard folders.
     """
     if paths is None:
         return load_root(find_root())
@@ -70,12 +71,14 @@ def load(paths: AnyPath | Iterable[AnyPath] | None = None) -> Library:
 
 
 class Engine:
-    """Decides events under books; LoadError if the books must not be used.
+    """Decide events under books.
 
-    Sessions are kept by the id that events name: those of `decide` here, those of `submit` in the
-    journal. `journal` is the path of one, or one that is open, or True for that of the root, as
-    its settings say; without it, what is submitted is recorded in memory.
-    `tools` are those that rules may call.
+    Events name their session. Sessions of `decide` are in memory, sessions of `submit` in the
+    journal. `journal` is a path, an open journal, or True for the journal that the settings of the
+    root name. Without it, submitted events are recorded in memory.
+    `tools` are the functions that rules may call.
+
+    Raises LoadError if the books must not be used.
     """
 
     def __init__(
@@ -100,36 +103,40 @@ class Engine:
         self._model = _model_of(self._library)
         self._opening = Lock()
         self._open_loop: Loop | None = None
-        # Messages that came when no event was submitted: the next reply brings them.
+        # Messages of rules while no event was submitted: the next reply carries them.
         self._unsaid: list[MessageInsert] = []
 
     def decide(self, event: Event | Mapping[str, object]) -> Decision:
-        """The decision on an event, which then counts; EventError for what is no event."""
+        """Decide an event and apply it to its session. Nothing is recorded or performed.
+
+        Raises EventError if `event` is not a valid event.
+        """
         given = _read(event) if isinstance(event, Mapping) else event
         decision = self._rehearsal.submit(self._stamped(given)).decision
-        # The trace is made late and reads the event, which the caller may change from now on.
+        # Build the lazy trace now: it reads the event, and the caller may change that afterwards.
         return replace(decision, trace=tuple(decision.trace))
 
     def submit(self, event: Event | Mapping[str, object]) -> Reply:
-        """Record an event, decide it and carry out what follows; EventError for what is none.
+        """Record an event, decide it and perform its steps.
 
-        If nothing can be recorded, a gate is denied and the reason says what to do.
+        If the journal cannot record, a gate is denied and the reason says what to do.
+        Raises EventError if `event` is not a valid event.
         """
         given = _read(event) if isinstance(event, Mapping) else as_written(event)
         with self._host.collecting() as said:
             said.messages, self._unsaid = self._unsaid, []
             try:
                 (answer,) = self._loop().take([self._stamped(given)])
-            except JournalError as problem:  # it could not even be opened
+            except JournalError as problem:  # the journal could not be opened
                 answer = not_recorded(given, problem)
         return Reply(answer, said)
 
     def _stamped(self, event: Event) -> Event:
-        """With what the runtime knows beside the event: switches, and the model's limits."""
+        """Add what the runtime knows: disabled rules and the limits of the model."""
         return with_model_facts(self._switches.stamp(event), self._model)
 
     def close(self) -> None:
-        """End what runs beside the program, and close the journal unless it was given open."""
+        """Stop the script process. Close the journal unless the caller passed an open one."""
         self._scripts.close()
         loop = self._open_loop
         if loop is not None and loop.journal is not self._journal:
@@ -160,7 +167,7 @@ class Engine:
         path = os.fspath(self._journal)
         if self._library is None:
             return Journal(path)
-        # Redaction and anchor are those of the root; files that were given have no settings.
+        # Redaction and anchor come from the settings of the root. Paths passed to `load` have none.
         given = self._library.search.given is not None
         settings = Configuration() if given else read_configuration(self._root)
         return open_journal(self._root, settings, path)
@@ -168,7 +175,7 @@ class Engine:
     @property
     def _root(self) -> str:
         if self._library is None:
-            raise BylawError("these books have no root; name the path of a journal")
+            raise BylawError("these books have no root; pass the path of a journal")
         return self._library.search.root
 
     def _in_force(self) -> RulesInForce:
@@ -177,25 +184,25 @@ class Engine:
         return rules_with_texts(self._library.governing)
 
     def disable(self, rule: str) -> None:
-        """Switch off the rule with that id or uid, for all sessions of this engine.
+        """Disable the rule with this id or uid for all sessions of this engine.
 
-        RuleError if there is none, or more than one, or if it is core. Nothing is written;
-        `bylaw rules disable` switches a rule off for good.
+        Nothing is written to disk; `bylaw rules disable` disables a rule permanently.
+        Raises RuleError if no rule or several rules match, or if it is a core rule.
         """
         self._switch(rule, on=False)
 
     def enable(self, rule: str) -> None:
-        """Switch a rule on again; RuleError if there is none or if its own file has it off."""
+        """Enable a rule again. Raises RuleError if it is unknown or disabled in its own file."""
         self._switch(rule, on=True)
 
     def reload(self) -> Library:
-        """Load the same files again, and their root's switches; sessions go on.
+        """Load the same files and the disabled rules of the root again. Sessions continue.
 
-        A file that does not load any more keeps its old rules, see `runtime.reloading`. What
-        is wrong is in the `diagnostics` of the result.
+        If a file no longer loads, its old rules stay active, see `runtime.reloading`. Problems are
+        in the `diagnostics` of the result.
         """
         if self._library is None:
-            raise BylawError("these books were not loaded from files that could be loaded again")
+            raise BylawError("cannot reload: these books were not loaded from files")
         library, off = _with_switches(reloaded(self._library, load_again(self._library.search)))
         self._books, before = library.in_force(), self.disabled
         is_new = library.books is not self._library.books
@@ -212,27 +219,27 @@ class Engine:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was wrong when the rules were last loaded."""
+        """The problems found when the rules were last loaded."""
         return () if self._library is None else self._library.diagnostics
 
     @property
     def disabled(self) -> tuple[str, ...]:
-        """The uids of the rules that are switched off."""
+        """The uids of the disabled rules."""
         return self._switches.disabled
 
     @property
     def session(self) -> Session:
-        """What rules may read of the session of rehearsed events that name none."""
+        """The session of `decide` for events that do not name one."""
         return self._rehearsal.session(DEFAULT_SESSION)
 
     @property
     def sessions(self) -> Mapping[str, Session]:
-        """All sessions of rehearsed events, by their ids."""
+        """All sessions of `decide`, by id."""
         return MappingProxyType(self._rehearsal.sessions)
 
     @property
     def state(self) -> dict[str, JSON]:
-        """That session as `bylaw decide --state` prints it."""
+        """The default session as `bylaw decide --state` prints it."""
         return session_state(self.session)
 
     def _switch(self, rule: str, *, on: bool) -> None:
@@ -252,9 +259,9 @@ class Engine:
 
 
 def _with_switches(library: Library) -> tuple[Library, Iterable[str]]:
-    """The uids that are switched off in a root whose books were asked for.
+    """Add the disabled rules of the root; none if the caller passed paths.
 
-    If that cannot be read, no rule is off, and the library tells why.
+    If they cannot be read, no rule is disabled and the diagnostics of the library say why.
     """
     if library.search.given is not None:
         return library, ()
@@ -264,17 +271,17 @@ def _with_switches(library: Library) -> tuple[Library, Iterable[str]]:
 
 
 def _model_of(library: Library | None) -> ModelSettings:
-    """What the settings of a root say of its model; files that were given have none."""
+    """The model settings of the root; the defaults if the caller passed paths."""
     if library is None or library.search.given is not None:
         return ModelSettings()
     try:
         return read_configuration(library.search.root).settings.model
-    except LoadError:  # told when the library was loaded
+    except LoadError:  # the diagnostics of the library report this already
         return ModelSettings()
 
 
 def _read(event: Mapping[str, object]) -> Event:
-    # Through its bytes, so that a program and a pipe are held to the same rules.
+    # Go through JSON bytes, so that a program and a pipe follow the same rules.
     try:
         line = json.dumps(dict(event), ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as wrong:

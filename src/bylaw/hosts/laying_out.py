@@ -1,6 +1,6 @@
-"""A root → the first rules of a repository, laid out in it; what is there already stays as it is.
+"""Write starter rules into a repository. Existing files stay as they are.
 
-The files themselves lie in `starter/` of a package; `examples/law/` shows those of the bus.
+The files come from the folder `starter/` of a package. `examples/law/` has a copy of the bus files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STARTER = "starter"
 
 
 class StarterFile(Struct, frozen=True):
-    """A file of the starter, by its path from the root; `why` says why one is not written."""
+    """A starter file and its path from the root. `why` is the reason if it is not written."""
 
     path: str
     data: bytes
@@ -35,9 +35,12 @@ class StarterFile(Struct, frozen=True):
 
 
 def starter_files(root: str, package: str) -> list[StarterFile]:
-    """The files of a starter, and how it stands with each; BylawError if there is no root."""
+    """Return the starter files of a package, each with its state in the root.
+
+    Raises BylawError if the root does not exist.
+    """
     if not is_folder(root):
-        raise BylawError(f"there is no folder `{visible(root)}`")
+        raise BylawError(f"folder `{visible(root)}` does not exist")
     settings = read_configuration(root).source.path
     return [
         StarterFile(path, data, *_standing(root, path, data, settings))
@@ -46,7 +49,7 @@ def starter_files(root: str, package: str) -> list[StarterFile]:
 
 
 def lay_out(root: str, rules: list[StarterFile]) -> int:
-    """Write what is new, and say how many files that are; BylawError if one cannot be written."""
+    """Write the new files and return their number. Raises BylawError if one cannot be written."""
     wanted = [one for one in rules if one.standing is InPlace.NEW]
     for one in wanted:
         write_new_file(root, one.path, one.data)
@@ -54,11 +57,11 @@ def lay_out(root: str, rules: list[StarterFile]) -> int:
 
 
 def starter(package: str) -> Iterator[tuple[str, bytes]]:
-    """Every file with its path from the root, in the order of the paths."""
+    """Yield the path from the root and the bytes of every starter file, sorted by path."""
     return packaged_files(package, _STARTER)
 
 
 def _standing(root: str, path: str, data: bytes, settings: str) -> tuple[InPlace, str]:
     if path == CONFIGURATION and settings == PROJECT:
-        return InPlace.KEPT, f"the settings stand in `{PROJECT}`"
+        return InPlace.KEPT, f"the settings are in `{PROJECT}`"
     return standing(root, path, data)

@@ -1,4 +1,4 @@
-"""A path below a root and some bytes → a new file there; nothing that is there is ever replaced."""
+"""Create a new file below a root. An existing file is never replaced."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bylaw.runtime.writing import write_new
 
 
 class InPlace(StrEnum):
-    """What lies in the place of a file."""
+    """What is at the path of a file that is to be written."""
 
     NEW = "new"
     SAME = "same"
     KEPT = "kept"
-    BLOCKED = "blocked"  # no such file, and none can be put there
+    BLOCKED = "blocked"  # the file does not exist and cannot be created
 
 
 def standing(root: str, path: str, data: bytes) -> tuple[InPlace, str]:
-    """What would become of it; of a file that is not written also why."""
+    """Return what is at the path, and why the file would not be written."""
     try:
         with beneath(root, path, new=True) as place:
             if place.missing:
@@ -32,11 +32,11 @@ def standing(root: str, path: str, data: bytes) -> tuple[InPlace, str]:
         return InPlace.NEW, ""
     except (OSError, ValueError) as wrong:
         return InPlace.BLOCKED, _why_not(wrong)
-    return (InPlace.SAME, "") if there == data else (InPlace.KEPT, "it is another one")
+    return (InPlace.SAME, "") if there == data else (InPlace.KEPT, "it has different content")
 
 
 def write_new_file(root: str, path: str, data: bytes) -> None:
-    """Write it, folders included; BylawError if that cannot be done or a file is there."""
+    """Create the file and its folders. Raises BylawError if it exists or cannot be written."""
     try:
         with beneath(root, path, new=True) as place, entered(place) as folder:
             write_new(folder, place.name, data, mode=0o666)
@@ -47,7 +47,7 @@ def write_new_file(root: str, path: str, data: bytes) -> None:
 def _why_not(wrong: OSError | ValueError) -> str:
     match wrong:
         case FileExistsError():
-            return "a file has just been put there"
+            return "another process has just created a file there"
         case NotADirectoryError():
-            return "a file is in the place of its folder"
+            return "its folder is a file"
     return in_plain_words(wrong)

@@ -1,4 +1,4 @@
-"""A folder that is shipped with the program → its files, by their paths below it."""
+"""Read the files of a folder that is shipped in a package."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
-_CACHE = "__pycache__"  # if somebody ran the files where they lie
+_CACHE = "__pycache__"  # exists if the files were run in place
 
 
 def packaged_files(package: str, folder: str) -> Iterator[tuple[str, bytes]]:
-    """Every file with its path, in the order of the paths."""
+    """Yield the path and the bytes of every file, sorted by path."""
     yield from sorted(_below(files(package) / folder, ""))
 
 

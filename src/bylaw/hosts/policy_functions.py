@@ -1,8 +1,8 @@
-"""The functions of the policy system as its document names them: patterns and policies in Python.
+"""Functions for patterns and file policies, with the names that the policy document gives them.
 
 bylaw.match_pattern("src/{path}.py", "src/foo/bar.py")         → {"path": "foo/bar"}
 bylaw.resolve_pattern("tests/{path}_test.py", {"path": "foo"}) → "tests/foo_test.py"
-bylaw.load_policies(".deepwork/policies")                      → the policies by file name
+bylaw.load_policies(".deepwork/policies")                      → the policies, sorted by file name
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ _OF_PATTERNS = {one.name for one in vars(patterns).values() if isinstance(one, C
 
 
 def match_pattern(text: str, filepath: str) -> dict[str, str] | None:
-    """What the variables of a pattern capture of a path; None if it does not match (DW-029)."""
+    """Return the parts of a path that the variables capture; None without a match (DW-029)."""
     path = normalise(filepath)
     made = pattern(text)
     return None if path is None else made.match(path)
 
 
 def pattern_to_regex(text: str) -> str:
-    """A regular expression for whole, normalised paths, with a named group for each variable."""
+    """Return a regular expression for a full, normalised path, with one named group a variable."""
     return any_regex(pattern(text).tokens)
 
 
 def resolve_pattern(text: str, variables: Mapping[str, str]) -> str:
-    """The pattern with values in place of its variables; PatternError if one is missing or bad.
+    """Replace the variables of a pattern with values.
 
-    A value is one that the variable could have captured, so no result leaves the repository.
+    A variable must be able to capture its value, so no result leaves the repository.
+    Raises PatternError if a value is missing or invalid.
     """
     made = pattern(text)
     for name in made.variables:
@@ -57,7 +58,7 @@ def resolve_pattern(text: str, variables: Mapping[str, str]) -> str:
             raise _unresolved(made, name, "has no value", did_you_mean(name, variables))
         if pattern(variable(name).written).match(variables[name]) is None:
             value = f"`{visible(brief(variables[name]))}`"
-            raise _unresolved(made, name, f"cannot be {value}", "give it a part of a path")
+            raise _unresolved(made, name, f"cannot be {value}", "use a part of a path as its value")
     return made.resolve(variables).text
 
 
@@ -70,14 +71,14 @@ def _unresolved(made: Pattern, name: str, what: str, help_: str) -> PatternError
 
 
 def validate_pattern(text: str) -> None:
-    """PatternError with all that is wrong with a pattern; else nothing."""
+    """Raise PatternError with all problems of a pattern, if it has any."""
     pattern(text)
 
 
 def load_policies(policies_dir: str | PathLike[str]) -> list[WrittenPolicy]:
-    """The policies of all `.md` files of a folder, in the order of their names (DW-110, DW-113).
+    """Load the policies of all `.md` files of a folder, sorted by name (DW-110, DW-113).
 
-    PolicyError with all that is wrong, if one is broken; a PatternError if that is a pattern.
+    Raises PolicyError with all problems, or PatternError if any of them is in a pattern.
     """
     read = [_read(path) for path in sorted(Path(policies_dir).glob("*.md"))]
     wrong = [one for _, found in read for one in found if one.severity is Severity.ERROR]

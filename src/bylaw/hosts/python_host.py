@@ -1,4 +1,4 @@
-"""The world of a Python program: messages are handed back, tools are functions, logs are logged."""
+"""The host of a Python program: it returns messages, calls tools as functions, and logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LEVELS = {
 
 
 class Said(Struct):
-    """What rules want to be put before the model or the person, in order."""
+    """Messages for the model and the person that rules produced, in order."""
 
     messages: list[MessageInsert] = field(default_factory=list)
     prompts: list[PromptShow] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Said(Struct):
 
 
 class Reply:
-    """The answer to one event: a verdict with its reasons, and what is to be said."""
+    """The answer to one event: the verdict, its reasons and the messages of rules."""
 
     def __init__(self, answer: Answer, said: Said) -> None:
         self.answer = answer
@@ -56,22 +56,22 @@ class Reply:
 
     @property
     def verdict(self) -> Verdict:
-        """What stands."""
+        """The final verdict."""
         return self.answer.verdict
 
     @property
     def denied(self) -> bool:
-        """Whether the thing must not happen; what a person has to decide is not let through."""
+        """Whether the event must not happen. This includes `ask`: a person has not decided yet."""
         return is_refused(self.verdict)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why."""
+        """The reasons of the decision."""
         return self.answer.deciding.reasons
 
 
 class PythonHost:
-    """Collects what is said, calls the tools that the program gave."""
+    """Collect messages, and call the tools that the program provides."""
 
     name = PYTHON
     scribe = None
@@ -82,12 +82,12 @@ class PythonHost:
 
     @property
     def gatherers(self) -> Gatherers:
-        """A program gives its facts with its events."""
+        """Empty: a program passes its facts with its events."""
         return NO_GATHERERS
 
     @property
     def performers(self) -> Performers:
-        """One method an effect."""
+        """One method for each step."""
         return {
             Op.MESSAGE_INSERT: self._say,
             Op.PROMPT_SHOW: self._say,
@@ -98,8 +98,8 @@ class PythonHost:
 
     @contextmanager
     def collecting(self) -> Iterator[Said]:
-        """What is said while this lasts, in this thread."""
-        outer = getattr(self._thread, "said", None)  # a tool may submit events, too
+        """Collect the messages of this thread inside the `with` block."""
+        outer = getattr(self._thread, "said", None)  # a tool may submit events itself
         said = self._thread.said = Said()
         try:
             yield said
@@ -127,6 +127,6 @@ class PythonHost:
         tool = self._tools.get(due.step.tool)
         if tool is None:
             return StepOutcome(
-                EffectStatus.NOT_CARRIED_OUT, {"error": f"there is no tool `{due.step.tool}`"}
+                EffectStatus.NOT_CARRIED_OUT, {"error": f"unknown tool `{due.step.tool}`"}
             )
         return StepOutcome(EffectStatus.OK, {"result": tool(**due.step.args)})

@@ -72,8 +72,8 @@ def test_no_link_leads_out(tmp_path, link):
     ("file", "why"),
     [
         ("runtime", "a file is in its place"),
-        ("runtime/bus", "its `bus` is a file or a link, no folder"),
-        ("runtime/bus/output", "its `output` is a file or a link, no folder"),
+        ("runtime/bus", "its `bus` is a file or a link"),
+        ("runtime/bus/output", "its `output` is a file or a link"),
     ],
 )
 def test_a_file_in_the_way(tmp_path, file, why):
@@ -105,7 +105,7 @@ def test_a_root_in_which_nothing_can_be_made(tmp_path):
 def test_folders_that_were_replaced_are_noticed(tmp_path):
     with BusFolders(str(tmp_path), "bus") as bus:
         (tmp_path / "bus").rename(tmp_path / "old")
-        with pytest.raises(BylawError, match="moved, removed or replaced; start again"):
+        with pytest.raises(BylawError, match="moved, removed or replaced; restart the bus"):
             bus.check_place()
         with (
             BusFolders(str(tmp_path), "bus"),

@@ -149,7 +149,9 @@ def test_begin_and_end_are_one_commit_each(ledger):
 def test_a_damaged_file(tmp_path, damage):
     (tmp_path / ".bylaw/state").mkdir(parents=True)
     (tmp_path / LEDGER).write_bytes(damage)
-    with pytest.raises(BylawError, match=r"is damaged: .*; move it away .* and a new one begins"):
+    with pytest.raises(
+        BylawError, match=r"is damaged: .*; move it, .* away, and Bylaw creates a new one"
+    ):
         Ledger(str(tmp_path))
     assert (tmp_path / LEDGER).read_bytes() == damage
 
@@ -158,13 +160,13 @@ def test_another_database(tmp_path):
     (tmp_path / ".bylaw/state").mkdir(parents=True)
     with closing(sqlite3.connect(tmp_path / LEDGER)) as other:
         other.execute("CREATE TABLE messages (a)")
-    with pytest.raises(BylawError, match="it is a database of something else"):
+    with pytest.raises(BylawError, match="it is a database of another program"):
         Ledger(str(tmp_path))
 
 
 def test_a_newer_version(tmp_path, ledger):
     ledger._connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(BylawError, match="has the format 2 of a newer Bylaw; use that version"):
+    with pytest.raises(BylawError, match="has format 2 of a newer Bylaw; use that version"):
         Ledger(str(tmp_path))
 
 
@@ -183,7 +185,7 @@ def test_a_damaged_page_is_told_when_it_is_met(tmp_path):
 def test_what_is_moved_away_is_not_written_to(tmp_path, ledger):
     begin(ledger)
     (tmp_path / LEDGER).rename(tmp_path / "elsewhere.db")
-    with pytest.raises(BylawError, match="was moved or replaced; start again"):
+    with pytest.raises(BylawError, match="was moved or replaced; restart the bus"):
         begin(ledger, "m2")
 
 

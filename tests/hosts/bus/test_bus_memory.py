@@ -64,7 +64,7 @@ def test_a_ledger_that_is_gone_is_made_from_the_journal(root):
     send(root, 666)
     statuses, told = run(root)
     assert statuses == ["refused"]
-    assert "the ledger was gone; the journal knows 1 message" in told
+    assert "ledger lost; restored 1 message from the journal" in told
     (evidence,) = (root / "runtime/bus/error").iterdir()
     assert "duplicate msg_id" in json.loads(evidence.read_text())["text"]
 

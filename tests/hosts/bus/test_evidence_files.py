@@ -208,5 +208,5 @@ def test_a_message_is_put_in_once(bus):
     assert json.loads(text_of(bus, path)) == message
     with pytest.raises(BylawError) as refused:
         write_message(bus, message)
-    assert str(refused.value) == f"there is a message `{path}` already"
+    assert str(refused.value) == f"the message `{path}` already exists"
     assert bus.names() == [f"{MSG_ID}.json"]

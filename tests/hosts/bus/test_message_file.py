@@ -134,7 +134,7 @@ def test_what_cannot_be_taken_may_be_half_of_it(bus, folder, text, complete):
     begun = time.monotonic()
     _, waited = when_ready(bus, "a.yaml", complete)
     assert PATIENCE_S - 0.05 < time.monotonic() - begun < PATIENCE_S + 1
-    assert set(waited) == {"it has just been written", "it may not be written to its end"}
+    assert set(waited) == {"it has just been written", "it may be incomplete"}
 
 
 @pytest.mark.parametrize("name", ["a.yaml", "a.json"])
@@ -143,7 +143,7 @@ def test_a_slow_writer_is_waited_for(bus, name):
         go(writer)
         assert writer.stdout.readline() == "0\n"
         file, waited = when_ready(bus, name)
-    assert "somebody has it open for writing" in waited
+    assert "another process has it open for writing" in waited
     if name == "a.yaml":
         assert file.message == {f"key{n}": "value" for n in range(4)}
     else:
@@ -167,7 +167,7 @@ def test_a_writer_that_never_closes(bus, folder):
         time.sleep(PATIENCE_S + 0.2)
         looked = look(bus, "a.yaml", anything)
         assert isinstance(looked, NotYet)
-        assert looked.why == "somebody has it open for writing"
+        assert looked.why == "another process has it open for writing"
         assert is_being_written(bus.input, "a.yaml")
     assert not is_being_written(bus.input, "a.yaml")
     assert isinstance(look(bus, "a.yaml", anything), Ready)
@@ -208,8 +208,8 @@ HOSTILE = {
     "deep.json": ("[" * 100_000, "line 1: lists and objects are nested more than 100 deep"),
     "twice.json": ('{"a": 1,\n"a": 2}', "line 2: the key `a` is there twice"),
     "twice.yaml": ("a: 1\na: 2", "line 2: the key `a` is given twice"),
-    "keys.yaml": ("a: {b: [{1: x}]}", "line 1: the key `1` is no text; quote it"),
-    "nan.yaml": ("a: [.nan]", "`.inf` and `.nan` are no values of a message"),
+    "keys.yaml": ("a: {b: [{1: x}]}", "line 1: the key `1` is not a text; quote it"),
+    "nan.yaml": ("a: [.nan]", "a message cannot contain `.inf` or `.nan`"),
     "nan.json": ('{"a": NaN}', "line 1: it is not JSON: `NaN` is no value of JSON"),
     "half.json": ('{"a": "\\ud800"}', "line 1: it is not JSON: half of a character is none"),
     "big.json": ('{"a": 1e999}', "line 1: it is not JSON: this number is too large"),
@@ -220,10 +220,10 @@ HOSTILE = {
     "empty.yaml": ("", "line 1: there is no YAML document here"),
     "empty.json": ("", "line 1: it is not JSON: it ends too early"),
     "two.yaml": ("a: 1\n---\nb: 2", "line 2: a second YAML document begins here"),
-    "a\nb.yaml": (MESSAGE, "its name holds a character that cannot be seen"),
-    "\x1b[2Jb.json": ("{}", "its name holds a character that cannot be seen"),
-    "\u202elmay.yaml": (MESSAGE, "its name holds a character that cannot be seen"),
-    "\udcff.yaml": (MESSAGE, "its name holds a character that cannot be seen"),
+    "a\nb.yaml": (MESSAGE, "its name contains an invisible character"),
+    "\x1b[2Jb.json": ("{}", "its name contains an invisible character"),
+    "\u202elmay.yaml": (MESSAGE, "its name contains an invisible character"),
+    "\udcff.yaml": (MESSAGE, "its name contains an invisible character"),
     "x" * 200 + ".yaml": (MESSAGE, "its name is longer than 150 bytes"),
 }  # fmt: skip
 
@@ -259,7 +259,7 @@ def test_what_is_no_regular_file(bus, folder, tmp_path):
         found = {name: when_ready(bus, f"{name}.yaml")[0] for name in names}
 
     whys = {name: file.unreadable for name, file in found.items()}
-    special = dict.fromkeys(("pipe", "socket"), "it is no regular file")
+    special = {"pipe": "it is no regular file", "socket": "it is not a regular file"}
     links = dict.fromkeys(("link", "loose", "own", "device"), "it is a link")
     assert whys == special | links
     assert {(file.raw, file.whole) for file in found.values()} == {(b"", False)}

@@ -182,7 +182,7 @@ def test_an_emergency_that_cannot_ask_does_not_run(repository):
     with repository.start("--once") as running:
         assert running.ended() == 1
     (evidence,) = repository.evidence_of(msg_id)
-    assert "there is a message" in evidence["text"]
+    assert "already exists" in evidence["text"]
     assert not repository.ran()
 
 

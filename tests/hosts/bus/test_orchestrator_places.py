@@ -116,7 +116,7 @@ def test_without_any_law_messages_wait(laws):
     with laws.start() as running:
         begun(laws, running)
         (laws.root / "runtime/rules").rename(laws.root / "aside")
-        running.until(lambda: "no rules of RULE_DSL are in force" in running.notes)
+        running.until(lambda: "no RULE_DSL rules are active" in running.notes)
         msg_id = laws.put("b", "tell")
         time.sleep(0.5)
         assert laws.names("input") == ["b.json"]
@@ -130,7 +130,7 @@ def test_a_single_pass_without_any_law(laws):
     laws.put("b", "tell")
     with laws.start("--once") as running:
         assert running.ended(5) == 0
-        assert "`b.json` is left in `input`: no rules of RULE_DSL are in force" in running.notes
+        assert "`b.json` stays in `input`: no RULE_DSL rules are active" in running.notes
     assert laws.names("input") == ["b.json"]
 
 

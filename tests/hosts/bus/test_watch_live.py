@@ -154,7 +154,7 @@ def test_a_name_that_is_no_text_does_not_make_it_deaf(woken):
     (woken.root / os.fsdecode(b"bad\xff")).touch()
     assert woken.until(lambda: len(woken.changes) == 1)
     assert woken.quiet() == [("created", "bad\\u{dcff}")]
-    assert any("begins again" in note for note in woken.notes)
+    assert any("is restarted" in note for note in woken.notes)
     write(woken.root, "src/a")
     assert woken.until(lambda: len(woken.changes) == 1)
     assert woken.quiet() == [("created", "src/a")]

@@ -355,7 +355,7 @@ def test_a_damaged_snapshot_is_begun_anew(root, data):
     write(root, "a")
     with Told(root) as told:
         assert told.at_start == []
-        assert "begun anew" in told.watcher.notes[0]
+        assert "is created again" in told.watcher.notes[0]
         write(root, "b")
         assert told.after("b") == [("created", "b")]
         told.watcher.acknowledge()
@@ -410,7 +410,7 @@ def test_a_snapshot_that_is_damaged_meanwhile_is_begun_anew(root):
         write(root, "a")
         assert told.after("a") == [("created", "a")]
         told.watcher.acknowledge()
-        assert "begun anew" in told.watcher.notes[0]
+        assert "is created again" in told.watcher.notes[0]
         (root / "src/7").unlink()
     with Told(root) as told:
         assert told.at_start == [("deleted", "src/7")]
@@ -459,7 +459,7 @@ def test_a_root_that_is_gone_does_not_delete_its_files(root):
         assert told.after("src/a", "src") == []
         assert told.later(AT_REST_S) == []
         assert told.later() == []
-        assert "cannot be looked at" in told.watcher.notes[0]
+        assert "cannot be read" in told.watcher.notes[0]
 
 
 OPS = st.lists(

@@ -1,1 +1,1 @@
-"""A bus of messages and a watched tree → events, and what rules want of them, carried out."""
+"""The bus: messages and file changes become events, which RULE_DSL rules decide."""

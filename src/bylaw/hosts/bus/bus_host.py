@@ -1,4 +1,4 @@
-"""The world of the bus: effects become evidence, requests, locks and commands."""
+"""The bus as a host: performs steps as evidence, approval requests, locks and commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOUNDS = {law.name: Bounds(programs=frozenset(WHITELIST), in_roots=True)}
 
 
 class BusHost:
-    """Carries out what law demands; `written` are the evidence paths since it was last emptied."""
+    """Perform the steps of RULE_DSL rules. `written` has the evidence paths of one event."""
 
     name = BUS
     scribe = None
@@ -61,12 +61,12 @@ class BusHost:
 
     @property
     def gatherers(self) -> Gatherers:
-        """All facts of the bus come with its events."""
+        """Empty: events of the bus carry all their facts."""
         return NO_GATHERERS
 
     @property
     def performers(self) -> Performers:
-        """Who carries out which effect."""
+        """The function that performs each step."""
         return {
             Op.COMMAND_RUN: self._run,
             Op.LOCK_ACQUIRE: self._locks.acquire,
@@ -76,7 +76,7 @@ class BusHost:
         }
 
     def _run(self, due: Due, event: Event) -> StepOutcome:
-        """Run a command as long as the approvals stand that it was decided on."""
+        """Run a command. End it as soon as an approval that its rule needs is revoked."""
         revocations, rules, uid = self._revocations, self._in_force.rules, due.plan.uid
         if not revocations.may_start(event, rules, uid):
             return StepOutcome(EffectStatus.REFUSED, {"error": REVOKED})
@@ -88,7 +88,7 @@ class BusHost:
         return outcome
 
     def _runner(self, cancellation: Cancellation) -> CommandRunner:
-        # Settings as of now: whether somebody trusts them can be another matter with each command.
+        # Read settings and trust now: they may have changed since the last command.
         settings, trust = self._in_force.settings.command, self._in_force.trust
         return CommandRunner(self._root, settings, trust, BOUNDS, cancellation)
 
@@ -105,7 +105,7 @@ class BusHost:
         return StepOutcome(EffectStatus.OK, {"result": path})
 
     def _tell_taken_over(self, due: Due, event: Event, note: str) -> None:
-        """LD-093: that a lock was taken over is evidence."""
+        """Write evidence that a lock was taken over (LD-093)."""
         body = heading(event, due.plan.rule, due.plan.uid, note) | matter(event)
         self._evidence(Channel.ERROR, due, event, body)
 

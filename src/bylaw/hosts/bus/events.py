@@ -1,4 +1,4 @@
-"""Files and changes → events with the facts that law judges them by."""
+"""Message files and file changes → events with the facts that RULE_DSL needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SESSION = "bus"
 
 
 class Events:
-    """Makes the events of one root."""
+    """Make the events of one root."""
 
     def __init__(self, root: str, in_force: InForce, approvals: Approvals, ledger: Ledger) -> None:
         self._root = root
@@ -39,11 +39,11 @@ class Events:
         self._ledger = ledger
 
     def of_message(self, file: MessageFile) -> Bus:
-        """A message, or what lies in its place, before anybody asked for approvals."""
+        """The event of a message file, without approvals. The file may hold no valid message."""
         return self._stamped(message_event(self._root, file))
 
     def with_approvals(self, event: Bus, msg_id: str) -> Bus:
-        """With what people said of the message, or of the one that it asks about."""
+        """Add the approvals of the message; for a request, those of the message it is about."""
         if is_request(event.message):
             about = str(message_field(event, "origin_ref"))
             said = self._approvals.found(about)
@@ -56,7 +56,7 @@ class Events:
         return replace(event, facts=facts)
 
     def of_approval(self, approval: Approval) -> ApprovalGiven:
-        """That somebody said something of a message."""
+        """The event of an approval or a rejection."""
         event = ApprovalGiven(
             session=SESSION,
             id=approval.id,
@@ -67,7 +67,7 @@ class Events:
         return self._stamped(event)
 
     def of_change(self, change: FileChange, *, outside: bool = False) -> File:
-        """A change of a file."""
+        """The event of a file change."""
         event = File(
             session=SESSION,
             actor=change.actor,
@@ -84,7 +84,7 @@ class Events:
 
 
 def message_event(root: str, file: MessageFile) -> Bus:
-    """A message, or what lies in its place, with what its file alone tells."""
+    """Make the event of a message file, with the facts that the file alone gives."""
     unreadable = file.unreadable
     message = file.raw.decode("utf-8", "backslashreplace") if unreadable else file.message
     event = Bus(session=SESSION, message=message, digest=file.digest, file=file.name)
@@ -93,7 +93,7 @@ def message_event(root: str, file: MessageFile) -> Bus:
 
 
 def leading_out(root: str, targets: JSON) -> Iterator[str]:
-    """The paths that really lead out of the root, as links can (LD-012, LD-031)."""
+    """Yield the paths that lead out of the root, for example through a link (LD-012, LD-031)."""
     for path in targets if isinstance(targets, list) else ():
         normal = normalise_foreign(path) if isinstance(path, str) else None
         if normal is not None and leads_out(root, normal):
@@ -101,18 +101,18 @@ def leading_out(root: str, targets: JSON) -> Iterator[str]:
 
 
 def leads_out(root: str, path: str) -> bool:
-    """Whether a path of the root leads somewhere else."""
+    """Whether a path below the root leads out of it."""
     try:
         with beneath(root, path, new=True):
             return False
-    except ValueError:  # it does, or it is too odd to be entered step by step
+    except ValueError:  # it leads out, or it cannot be entered step by step
         return not lies_in(real_path(f"{root}/{path}"), real_path(root))
     except OSError:
-        return False  # it leads nowhere
+        return False  # it cannot be reached
 
 
 def by_its_name(event: File) -> File:
-    """An event of a file as it is called here, which may be in no other system's way."""
+    """Set the fact `literal` if normalising would change a path, as with a backslash in a name."""
     names = [path for path in (event.path, event.old_path) if path]
     literal = any(normalise_foreign(path) != path for path in names)
     return replace(event, facts=replace(event.facts, literal=True)) if literal else event

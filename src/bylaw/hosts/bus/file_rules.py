@@ -1,6 +1,6 @@
-"""Changes of files → events under law, from the one orchestrator of a root that watches.
+"""File changes → events under RULE_DSL rules, in the one orchestrator of a root that watches.
 
-Only what a rule could be about becomes an event: the journal is no list of all changes.
+A change becomes an event only if a rule may match it: the journal does not list all changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NEVER_S = 3600.0
 
 
 class FileRules:
-    """The watch of a root, once it is ours, and what follows from what it sees."""
+    """Watch the files of a root, if no other process does, and submit their changes."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class FileRules:
         self._missed: list[FileChange] = []
 
     def try_to_watch(self, hear: Callable[[News], None]) -> None:
-        """Take over the watch if nobody has it: two of them would do everything twice."""
+        """Start to watch, unless another process does: two would handle each change twice."""
         if self._watcher is not None:
             return
         try:
@@ -68,7 +68,7 @@ class FileRules:
         self._wake = Wake(self._root, hear)
 
     def heard(self, news: Iterable[News]) -> list[str]:
-        """Something happened; what a person should know of it."""
+        """Pass on what the watch reported. Return notes for a person."""
         if self._watcher is None or self._wake is None:
             return []
         for one in news:
@@ -82,15 +82,15 @@ class FileRules:
         return notes
 
     def next_due(self) -> float:
-        """In how many seconds there will be something to handle."""
+        """The number of seconds until there may be a change to handle."""
         if self._missed:
             return 0.0
         return NEVER_S if self._watcher is None else max(self._watcher.next_due() - monotonic(), 0)
 
     def handle(self) -> Iterator[Handled]:
-        """Submit every change that is due; then the watch may forget them.
+        """Submit every change that is due, then acknowledge all of them.
 
-        Who goes no further leaves the others for the next start.
+        If the caller stops early, the next start finds the remaining changes.
         """
         watcher = self._watcher
         if watcher is None:
@@ -103,20 +103,20 @@ class FileRules:
         for change in changes:
             event = self._events.of_change(change)
             if self._concerns_a_rule(event):
-                # Before it is decided: what may have been begun is not begun again.
+                # Save it before the decision: a change that may have been begun is not repeated.
                 watcher.take(change, self._journal.session(SESSION).seq)
                 yield self._submissions.submit(event)
         watcher.acknowledge()
 
     def close(self) -> None:
-        """Let go of the watch."""
+        """Stop watching."""
         if self._wake is not None:
             self._wake.close()
         if self._watcher is not None:
             self._watcher.close()
 
     def _was_recorded(self, change: FileChange, after_seq: int) -> bool:
-        """Whether a change was decided before a process died: then its plan was seen to."""
+        """Whether a change was decided before its process died. Recovery then handles its plan."""
         found = records_since(self._journal, SESSION, after_seq, Kind.FILE)
         events = (one.event for one in found if isinstance(one.event, File))
         return any((one.change, one.path) == (change.change, change.path) for one in events)

@@ -1,4 +1,4 @@
-"""What became of a message or of a change, as `bylaw bus run` tells it: one line each."""
+"""The result of one message or file change. `bylaw bus run` prints one line for each."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ HELD_UID = built_in_uid(NAME, HELD)
 
 
 class Handled(Struct, frozen=True):
-    """One line: what it was about, what was decided, what came of it.
+    """The event, the decision, and the result.
 
-    `status` is done, held, refused or failed. `is_news` is false of a message that is held as it
-    was before.
+    `status` is done, held, refused or failed. `is_news` is false if a message is still held and
+    nothing has changed.
     """
 
     event: Event
@@ -43,29 +43,29 @@ class Handled(Struct, frozen=True):
 
     @classmethod
     def of(cls, answer: Answer, evidence: Sequence[str]) -> Handled:
-        """What an answer means."""
+        """Build the result from an answer and the evidence written for it."""
         return cls(answer.event, answer.decision, _status(answer), tuple(evidence))
 
     @classmethod
     def still_held(cls, event: Event, why: str) -> Handled:
-        """A message that waits on, for the same reason as before; nothing was decided anew."""
+        """Build the result of a message that stays held: the old reason, no new decision."""
         same = Reason(rule=HELD, uid=HELD_UID, file="", line=0, verdict=Verdict.ASK, text=why)
-        # A request has no reason: nobody objects, it only waits.
+        # An approval request waits without a reason: no rule is against it.
         decision = Decision(verdict=Verdict.ASK, reasons=(same,)) if why else Decision()
         return cls(event, decision, MessageState.HELD, is_news=False)
 
     @property
     def why(self) -> str:
-        """The reasons, for people."""
+        """The texts of the reasons."""
         return "; ".join(reason.text for reason in self.decision.reasons)
 
     @property
     def found_wanting(self) -> bool:
-        """Whether a person should look at it."""
+        """Whether it was refused or failed, so that a person should check it."""
         return self.status in {MessageState.REFUSED, MessageState.FAILED}
 
     def as_json(self) -> dict[str, JSON]:
-        """As it is printed."""
+        """The line that is printed, as JSON fields."""
         return {
             **_about(self.event),
             "verdict": self.decision.verdict.value,
@@ -94,13 +94,13 @@ def _status(answer: Answer) -> MessageState:
 
 
 def _waits_for_rules(decision: Decision) -> bool:
-    """Whether nothing but a broken rule file refuses it: once that is mended, it is tried again."""
+    """Whether only broken rule files deny it. It is tried again when they are fixed."""
     against = [reason.uid for reason in decision.reasons if reason.verdict >= Verdict.DENY]
     return all(map(is_stand_in, against))
 
 
 def _rule(decision: Decision) -> str | None:
-    """The rule that settled it: the one that judged, else the first that acted."""
+    """The rule that decided; without one, the first rule that fired."""
     strongest = [one for one in decision.reasons if one.verdict is decision.verdict]
     if strongest and decision.verdict > Verdict.WARN:
         return strongest[0].rule

@@ -1,4 +1,4 @@
-"""A root → the rules and settings under which its bus runs, and the facts that events are told."""
+"""The active rules and settings of a bus, and the facts that they add to events."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from bylaw.runtime.settings import Settings
     from bylaw.runtime.trust import Request
 
-LAWLESS = "no rules of RULE_DSL are in force"
-# The kinds of events that law knows.
+LAWLESS = "no RULE_DSL rules are active"
+# The events that RULE_DSL rules can decide.
 Stamped = TypeVar("Stamped", "Bus", "File", "ApprovalGiven")
 
 
 def law_settings(root: str) -> LawSettings:
-    """What counts of `[law]`; rules are looked at only if that depends on trust."""
+    """The `[law]` settings that apply. Rules are loaded only if that depends on trust."""
     written = read_configuration(root).settings.law
     if written == LawSettings():
         return written
@@ -46,13 +46,13 @@ def law_settings(root: str) -> LawSettings:
 
 
 class InForce:
-    """What holds now; LoadError if the set of rules or the settings are refused."""
+    """The rules and settings that apply now. Raises LoadError if they do not load."""
 
     def __init__(self, root: str, *, trusted_once: bool) -> None:
         self.root = root
         self._configuration = read_configuration(root)
         self._library = load_root(root)
-        # Trust for one run is in what was there when it began.
+        # Trust for one run covers only the rules and settings that exist when it begins.
         self._trusted_once = self._request() if trusted_once else None
         self._settle()
 
@@ -65,21 +65,21 @@ class InForce:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the rule files."""
+        """The problems of the rule files."""
         return self._library.diagnostics
 
     @property
     def has_law(self) -> bool:
-        """Whether there is any rule file of the law; without one nobody judges messages."""
+        """Whether any RULE_DSL file is loaded. Without one, messages are not handled."""
         return any(book.dialect.name == law.name for book in self._library.books)
 
     def folders(self) -> set[str]:
-        """The folders from which rules come, by their paths from the root."""
+        """The folders of rule files, by their paths from the root."""
         own = (name_from(self.root, folder_of(one.location)) for one in self._found())
         return {*own, *(place.folder for place in CONVENTION)}
 
     def has_changed(self, paths: Iterable[str]) -> bool:
-        """Whether one of these paths, which changed, can be about rules; or a switch was used."""
+        """Whether a changed path may be a rule or settings file, or the disabled rules changed."""
         files = {one.location for one in self._found()}
         if any(path in files or self._may_hold_rules(path) for path in paths):
             return True
@@ -97,7 +97,7 @@ class InForce:
         return any(fnmatchcase(file, place.names) for place in places)
 
     def trust(self) -> Trust:
-        """Whether a person trusts these rules, as of now."""
+        """Check whether a person trusts these rules and settings now."""
         wanted = self._request()
         return Trust.for_one_run() if wanted == self._trusted_once else judged(self.root, wanted)
 
@@ -106,16 +106,16 @@ class InForce:
 
     @property
     def settings(self) -> Settings:
-        """What counts of the settings."""
+        """The settings that apply under the present trust."""
         return self.trust().in_force(self._configuration.settings)
 
     @property
     def digest(self) -> str:
-        """What a decision rests on beside its event: rules and switches."""
+        """The digest of the rules and the uids of disabled rules, on which decisions depend."""
         return f"{self.texts.digest.hex()} {' '.join(self._switches.disabled)}"
 
     def reload(self) -> tuple[Diagnostic, ...]:
-        """Take over what changed in files, and say what is wrong; what does not load stays."""
+        """Load changed files and return the problems. A file that fails keeps its old rules."""
         try:
             configuration = read_configuration(self.root)
         except LoadError as refused:
@@ -126,10 +126,9 @@ class InForce:
         return self._library.diagnostics
 
     def stamped(self, event: Stamped, phase: int | None) -> Stamped:
-        """The event with what it is judged by beside itself.
+        """Add the facts that settings give: phase, command roots, policy mode, disabled rules.
 
-        The roots are those that the settings name: that nobody trusts them is found, and told,
-        when a command would start.
+        The command roots are added even without trust: trust is checked when a command starts.
         """
         told = replace(
             event.facts,
@@ -143,6 +142,6 @@ class InForce:
 
     def _policy_mode(self) -> PolicyMode:
         wanted = self._configuration.settings.law.policy_mode
-        if wanted is PolicyMode.STRICT:  # which needs nobody's trust
+        if wanted is PolicyMode.STRICT:  # strict mode needs no trust
             return wanted
         return self.settings.law.policy_mode

@@ -1,9 +1,9 @@
-"""A file of `input` → claimed, judged under law, carried out, and put where it belongs then.
+"""Handle one message file: claim it, decide it, perform the steps, and move or remove the file.
 
     look → claim → begin (ledger) → submit (journal) → end (ledger) → give back or finish
 
-What was begun is in the ledger before anything is decided, and what became of it before its file
-is moved: so whoever comes after a crash knows what was done and does none of it again.
+The ledger records that a message is begun before it is decided, and how it ended before its file is
+moved. So a process that recovers after a crash knows what was done, and repeats nothing.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 ANSWERED = built_in_uid(NAME, "answered")
-LONG_S = 3600.0  # until rules come, which are watched
-MAX_TOLD = 10_000  # approvals of which a process remembers that they are recorded
+LONG_S = 3600.0  # for a bus without rules: the watch reports when rules appear
+MAX_TOLD = 10_000  # approvals that a process remembers as recorded
 
 
 class Intake:
-    """Handles messages one after the other."""
+    """Handle messages one after the other."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Intake:
         self._told: set[Approval] = set()
 
     def handle(self, name: str) -> Handled | NotYet | None:
-        """What became of a file; None if another process does it, or it is none of ours."""
+        """Handle a file of `input`. None if another process handles it or the file is ignored."""
         if not self._in_force.has_law:
             return NotYet(LONG_S, LAWLESS)
         with self._bus.told_plainly():
@@ -84,12 +84,12 @@ class Intake:
         waiting = self._waiting(event)
         if waiting is not None:
             return waiting
-        # What is claimed is what was looked at, by its stamp.
+        # The stamp ensures that the claimed file is the file that was read.
         claimed = claim(self._bus, name, looked.stamp)
         return None if claimed is None else self._take(event, claimed, whole=looked.file.whole)
 
     def _waiting(self, event: Bus) -> Handled | None:
-        """A message that was tried, if nothing has changed since that it depends on."""
+        """Return the old result if nothing changed on which its decision depends."""
         known = self._ledger.known(message_id(event))
         if known is None or known.state not in PENDING or known.file != visible(event.file):
             return None
@@ -126,7 +126,7 @@ class Intake:
 
     def _try(self, event: Bus, claimed: Claim) -> Handled:
         self._tell_approvals(event)
-        # If that breaks, the claim stays: whoever recovers it finds out what was done.
+        # If this fails, the claim stays, and recovery checks what was done.
         return self.settle(event, self._submit(event), claimed)
 
     def settle(
@@ -138,10 +138,11 @@ class Intake:
         again: bool = False,
         whole: bool = True,
     ) -> Handled:
-        """Note what became of a message, and put its file where it belongs.
+        """Record the result of a message in the ledger, and move or remove its file.
 
-        One that is held is tried when something changes, or `again` in any case. If evidence does
-        not hold the `whole` of it, its file is kept.
+        A held message is tried again when something changes on which its decision depends; with
+        `again`, it is tried again in any case. The file is kept if `whole` is false, because then
+        no evidence contains the complete message.
         """
         waits = is_waiting(event, handled)
         state = MessageState.WAITING if waits else handled.status
@@ -156,13 +157,13 @@ class Intake:
         return with_(handled, status=MessageState.HELD) if waits else handled
 
     def put_back(self, claimed: Claim, msg_id: str) -> None:
-        """Move a message back to `input`; it may have another name there now."""
+        """Move a message back to `input`. If its name is taken there, it gets a new one."""
         name = give_back(self._bus, claimed)
         if name is not None and name != claimed.name:
             self._ledger.moved(msg_id, name)
 
     def put_away(self, claimed: Claim, *, whole: bool) -> list[str]:
-        """Remove a message of which evidence holds the whole; else keep it: its path."""
+        """Remove a message if evidence contains all of it. Else keep it and return its path."""
         if whole:
             finish(self._bus, claimed)
             return []
@@ -178,7 +179,7 @@ class Intake:
         return handled
 
     def _tell_approvals(self, event: Bus) -> None:
-        """Record what people said, once."""
+        """Record each approval and rejection once."""
         if len(self._told) > MAX_TOLD:
             self._told.clear()
         for approval in event.facts.approvals or ():
@@ -188,22 +189,22 @@ class Intake:
                 self._told.add(approval)
 
     def _fingerprint(self, event: Bus) -> str:
-        """What the decision on a message rests on: if it is the same, so is the decision.
+        """Hash everything that the decision depends on: same fingerprint, same decision.
 
-        That is its text, all facts, and the rules. How often it was tried is left out: that only
-        keeps a rule from asking or telling twice.
+        That is the message, all facts, and the rules. The number of tries is left out: it only
+        prevents a rule from asking or reporting twice.
         """
         said = (event.digest, json.encode(event.facts), self._in_force.digest)
         return sha256(repr(said).encode()).hexdigest()
 
 
 def is_complete(message: JSON) -> bool:
-    """Whether a message need not be waited for: it may be half-written if it is refused."""
+    """Whether a message can be handled at once. One that would be refused may be half-written."""
     return is_decision(message) or not judge_message(message, LawFacts()).refused
 
 
 def is_command(event: Bus) -> bool:
-    """Whether it is a command that rules may look at: its id is used up then."""
+    """Whether rules decide this message. If so, its id is used up."""
     if is_decision(event.message) or judge_message(event.message, event.facts).refused:
         return False
     return message_field(event, "msg_type") != EVIDENCE
@@ -215,11 +216,11 @@ def _duplicate(event: Bus, earlier: Known) -> Bus:
 
 
 def is_waiting(event: Bus, handled: Handled) -> bool:
-    """Whether it is a request that waits for its decision, whatever else was done about it."""
+    """Whether it is an approval request without a decision, even if rules did other things."""
     refused = handled.status is MessageState.REFUSED
     return is_request(event.message) and not refused and not is_answered(handled)
 
 
 def is_answered(handled: Handled) -> bool:
-    """Whether it is a request whose decision is there."""
+    """Whether it is an approval request that has its decision."""
     return ANSWERED in handled.decision.fired

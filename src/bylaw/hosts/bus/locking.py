@@ -1,4 +1,4 @@
-"""`lock.acquire` and `lock.release` → locks of the repository, each owned by one execution."""
+"""Perform `lock.acquire` and `lock.release`. Each lock is owned by one execution of a plan."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.runtime.locks import Lock, Locks
 
-    # Whoever writes down that a lock was taken over from a dead process.
+    # Called when a lock was taken over from a dead process.
     TellTakenOver = Callable[[Due, Event, str], None]
 
-NOT_OURS = "this execution does not hold it; nothing was released"
-LEFT_BEHIND = "a dead process had left it behind"
+NOT_OURS = "this execution does not hold the lock; nothing was released"
+LEFT_BEHIND = "released a lock that a dead process had left"
 
 
 class LockKeeper:
-    """The locks that executions of this process hold, by event and key."""
+    """The locks that this process holds, by event and key."""
 
     def __init__(self, locks: Locks, tell_taken_over: TellTakenOver) -> None:
         self._locks = locks
@@ -34,7 +34,7 @@ class LockKeeper:
         self._held: dict[tuple[int, str], Lock] = {}
 
     def acquire(self, due: Due, event: Event) -> StepOutcome:
-        """Take a lock, or fail at once (LD-090)."""
+        """Acquire a lock, or fail at once (LD-090)."""
         assert isinstance(due.step, LockAcquire)
         key, name = due.step.key, subject(event)
         got = self._locks.acquire(key, rule=due.plan.uid, msg_id=name)
@@ -50,12 +50,12 @@ class LockKeeper:
         return StepOutcome(EffectStatus.OK, told)
 
     def release(self, due: Due, event: Event) -> StepOutcome:
-        """Give back what this execution holds; anything else is left alone (LD-A25)."""
+        """Release a lock that this execution holds. Leave all others alone (LD-A25)."""
         assert isinstance(due.step, LockRelease)
         key = due.step.key
         lock = self._held.pop((event.seq, key), None)
         if lock is not None and self._locks.release(lock):
             return StepOutcome(EffectStatus.OK)
-        # The execution may have begun in a process that died: then the lock says so.
+        # If the execution began in a process that died, the lock still names rule and message.
         cleared = self._locks.clear(key, rule=due.plan.uid, msg_id=subject(event))
         return StepOutcome(EffectStatus.OK, {"note": LEFT_BEHIND if cleared else NOT_OURS})

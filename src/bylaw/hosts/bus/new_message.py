@@ -1,4 +1,4 @@
-"""What somebody wants to be done → a message that is valid now, and its file in `input`."""
+"""Draft a valid message from options, and write it to `input`. Used by `bylaw bus new`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 MAX_WORD = 40  # characters of the agent, and of the slug, in an id
-MAX_SAME = 100  # messages of one second that are told apart by a number
+MAX_SAME = 100  # messages of one second whose ids differ by a number
 ORIGIN = "bylaw bus new"
 
 _UNFIT = re.compile(r"[^A-Za-z0-9]+")
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """What is wanted; None and empty texts stand for what is found out."""
+    """The options of a new message. None and empty texts are replaced by defaults."""
 
     title: str
     category: str
@@ -56,9 +56,9 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True):
-    """A message that is not written yet, and what it would be refused for.
+    """A message that is not written yet, and the reasons for which it would be refused.
 
-    `stem` is what its id begins with: the rest tells it from others of the same second.
+    Its id begins with `stem`. A number follows if other messages of the same second have that id.
     """
 
     stem: str
@@ -67,28 +67,31 @@ class Draft(Struct, frozen=True):
 
     @property
     def msg_id(self) -> str:
-        """Its id."""
+        """The id of the message."""
         return str(self.message["msg_id"])
 
 
 def word_of(text: str) -> str:
-    """A text as part of an id: letters, digits and `-`; empty if it has none."""
+    """Convert a text to a part of an id: letters, digits and `-`; empty if it has none."""
     plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
     return _UNFIT.sub("-", plain)[:MAX_WORD].strip("-")
 
 
 class NewMessages:
-    """Makes messages for the bus of one root."""
+    """Make messages for the bus of one root."""
 
     def __init__(self, root: str) -> None:
         if not is_folder(root):
-            raise BylawError(f"there is no folder `{visible(root)}`")
+            raise BylawError(f"folder `{visible(root)}` does not exist")
         self._root = root
         self._path = law_settings(root).bus
         self._phase = SharedFiles(root, self._path).context().phase
 
     def draft(self, wish: Wish) -> Draft:
-        """The message; BylawError if its phase is unknown. Strict mode judges it, so any will."""
+        """Draft a message. Raises BylawError if the phase is unknown.
+
+        It is checked in strict mode. A message that passes is valid in every mode.
+        """
         stem = _stem(wish)
         message = self._message(wish, self._free_id(stem))
         facts = LawFacts(
@@ -97,13 +100,14 @@ class NewMessages:
         )
         problems = judge_message(message, facts).refused
         if not problems and len(message_bytes(message)) > MAX_MESSAGE_BYTES:
-            problems = (f"a message is no larger than {MAX_MESSAGE_BYTES:,} bytes",)
+            problems = (f"a message may have at most {MAX_MESSAGE_BYTES:,} bytes",)
         return Draft(stem, message, problems)
 
     def put(self, draft: Draft) -> tuple[Draft, str]:
-        """Write it; as it was written, and its path from the root. BylawError if that fails.
+        """Write a draft. Return it as written, and its path from the root.
 
-        If somebody has taken its id meanwhile, it gets the next one.
+        If its id was taken meanwhile, the message gets the next one. Raises BylawError if the
+        message cannot be written.
         """
         with BusFolders(self._root, self._path) as bus:
             for _ in range(MAX_SAME):
@@ -115,7 +119,7 @@ class NewMessages:
         raise _too_many(draft.stem)
 
     def place(self, draft: Draft) -> str:
-        """Where it would be written."""
+        """The path where the draft would be written."""
         with SeenFolders(self._root, self._path) as bus:
             return bus.shown(INPUT, f"{draft.msg_id}.json")
 
@@ -145,13 +149,13 @@ class NewMessages:
         if self._phase.phase is None:
             file = visible(f"{self._root}/{SHARED_CONTEXT}")
             raise BylawError(
-                f"the phase is unknown: {self._phase.why}; write one line `Active Phase: N`, with "
-                f"N from 0 to 4, into `{file}`, or say `--phase N`"
+                f"the phase is unknown: {self._phase.why}; add one line `Active Phase: N`, with "
+                f"N from 0 to 4, to `{file}`, or pass `--phase N`"
             )
         return self._phase.phase
 
     def _from_root(self, path: str) -> str:
-        """A path of the root, also if it is written from the top of the file system."""
+        """Make an absolute path relative to the root."""
         if not path.startswith("/"):
             return path
         whole = absolute(path)
@@ -166,7 +170,7 @@ class NewMessages:
         return free
 
     def _taken(self, stem: str) -> set[str]:
-        """The ids that begin so and are known: in the bus, or in its ledger."""
+        """The ids in the bus or its ledger that begin with `stem`."""
         with SeenFolders(self._root, self._path) as bus:
             names = [*bus.names(INPUT), *bus.names(PROCESSING)]
         found = {name.partition(".")[0] for name in names if name.startswith(stem)}
@@ -183,7 +187,7 @@ def _stem(wish: Wish) -> str:
 
 
 def _too_many(stem: str) -> BylawError:
-    return BylawError(f"there are {MAX_SAME} messages like `{stem}` already; try again")
+    return BylawError(f"there are already {MAX_SAME} messages with ids like `{stem}`; try again")
 
 
 def _command_type(wish: Wish) -> CommandType:

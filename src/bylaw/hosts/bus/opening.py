@@ -1,4 +1,4 @@
-"""A root → an orchestrator with all that it works with, and the loop that it runs."""
+"""Open the bus of a root: build the orchestrator with all its parts, and run it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 class Telling(Struct, frozen=True):
-    """Who is told what became of things, and what a person should know beside that."""
+    """Callbacks: `handled` receives each result, `note` receives messages for a person."""
 
     handled: Callable[[Handled], None]
     note: Callable[[str], None]
 
 
 class OpenBus:
-    """Everything that the orchestrator of one root works with; `stack` closes it."""
+    """The orchestrator of one root with all its parts. `stack` closes them."""
 
     def __init__(self, root: str, telling: Telling, stack: ExitStack, *, trust: bool) -> None:
         self.root = root
@@ -65,7 +65,7 @@ class OpenBus:
         stack.callback(self.ledger.close)
         restored = restore(self.ledger, self._journal)
         if restored:
-            telling.note(f"the ledger was gone; the journal knows {number_of(restored, 'message')}")
+            telling.note(f"ledger lost; restored {number_of(restored, 'message')} from the journal")
         clear_unfinished(self.bus)
         approvals = Approvals(root, self.bus.path, self.ledger)
         self.revocations = Revocations(approvals.facts)
@@ -93,15 +93,15 @@ class OpenBus:
         return Loop(host, in_force.rules, in_force.texts, self._journal, scripts)
 
     def end(self) -> None:
-        """End the command that runs, and then the loop; also in a signal handler."""
+        """End the running command and then the loop. Safe in a signal handler."""
         self.orchestrator.end()
         self.revocations.end()
         if self._waking is not None:
             self._waking.wake()
 
     def run(self) -> None:
-        """Watch, and handle everything as it comes, until it is told to end."""
-        from bylaw.hosts.bus.file_rules import FileRules  # noqa: PLC0415 - an extra brings the watch
+        """Watch for messages and file changes, and handle them until `end` is called."""
+        from bylaw.hosts.bus.file_rules import FileRules  # noqa: PLC0415 - needs the extra `watch`
         from bylaw.hosts.bus.waking import Waking  # noqa: PLC0415 - same
 
         waking = self._waking = Waking(self.root, self._watched_folders(), self.revocations)
@@ -114,11 +114,11 @@ class OpenBus:
         self.orchestrator.run(waking, files, self._take_over_rules)
 
     def _watched_folders(self) -> set[str]:
-        """The root itself, for the shared context and settings; and where else something comes."""
+        """The root (shared context, settings), `input`, and the folders of tokens and rules."""
         return {"", f"{self.bus.path}/{INPUT}", TOKENS, *self.in_force.folders()}
 
     def _take_over_rules(self, news: list[News]) -> None:
-        """Rules, settings and switches that were changed count from the next event on."""
+        """Reload changed rules, settings and disabled rules, so that the next event uses them."""
         paths = [path for one in news for path in one.paths]
         anywhere = any(one.everything for one in news)
         if not anywhere and not self.in_force.has_changed(paths):
@@ -127,7 +127,7 @@ class OpenBus:
         self._loop.runtime.renew(self.in_force.rules, self.in_force.texts)
 
     def _tell_problems(self, problems: tuple[Diagnostic, ...]) -> None:
-        """What is wrong with rules and settings, once."""
+        """Note the problems of rules and settings, if they differ from those noted last."""
         told = [render(problems).rstrip()] if problems else []
         if not self.in_force.has_law:
             told.append(f"{LAWLESS}: messages wait in `{INPUT}`")
@@ -138,6 +138,6 @@ class OpenBus:
 
 @contextmanager
 def open_bus(root: str, telling: Telling, *, trust: bool) -> Iterator[OpenBus]:
-    """The bus of a root, open; BylawError if something of it cannot be used."""
+    """Open the bus of a root. Raises BylawError if a part of it cannot be used."""
     with ExitStack() as stack:
         yield OpenBus(real_path(root), telling, stack, trust=trust)

@@ -1,7 +1,7 @@
-"""The loop of the bus: what lies there now, then whatever wakes it, until it is told to end.
+"""The main loop of the bus: handle what is in `input`, wait for changes, repeat until `end`.
 
-One orchestrator handles one thing at a time; several may run on one root. Messages go to whoever
-claims them, changes of files to the one that holds the watch.
+An orchestrator handles one message or file change at a time. Several may run on one root: the one
+that claims a message handles it, and the one that holds the watch handles file changes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.waking import Waking
     from bylaw.hosts.bus.watcher.wake import News
 
-# How long a single pass waits for somebody who is writing a message.
+# How long `run_once` waits for messages that are still being written.
 MAX_WAIT_S = 10.0
-# How often it is looked whether another orchestrator died; nothing else tells.
+# How often to check whether another orchestrator died. No event reports that.
 PEERS_S = 2.0
-TAKEN_AWAY = "its file was taken away"
+TAKEN_AWAY = "its file was removed"
 
 
 class Orchestrator:
-    """Handles messages, and changes of files if it watches; each result is told as it comes."""
+    """Handle messages, and file changes if it holds the watch. `tell` receives each result."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class Orchestrator:
         self._ending = False
 
     def end(self) -> None:
-        """Handle what is under way, then end; also in a signal handler."""
+        """Finish the current message or change, then stop. Safe in a signal handler."""
         self._ending = True
 
     def run_once(self) -> None:
-        """Handle what lies in `input` now, and wait a little for what is still being written."""
+        """Handle what is in `input` now. Wait up to `MAX_WAIT_S` for files still being written."""
         self._recover()
         self._note_withdrawn()
         until = monotonic() + MAX_WAIT_S
@@ -69,7 +69,7 @@ class Orchestrator:
             pause = min((one.wait_s for one in waits.values()), default=0)
             if monotonic() + pause > until:
                 for name, one in waits.items():
-                    self._note(f"`{visible(name)}` is left in `input`: {one.why}")
+                    self._note(f"`{visible(name)}` stays in `input`: {one.why}")
                 return
             names = list(waits)
             sleep(pause)
@@ -77,7 +77,7 @@ class Orchestrator:
     def run(
         self, waking: Waking, files: FileRules, before_each: Callable[[list[News]], None]
     ) -> None:
-        """Handle everything as it comes; `before_each` sees to what else depends on the news."""
+        """Handle messages and changes until `end`. Each round calls `before_each` first."""
         looked_after = -PEERS_S
         news: list[News] = []
         while not self._ending:
@@ -97,7 +97,7 @@ class Orchestrator:
             news = waking.wait(0 if self._ending else pause)
 
     def _pass(self, names: Iterable[str], *, quietly: bool) -> dict[str, NotYet]:
-        """Handle files in the order of their names; those that are not ready are given back."""
+        """Handle files in the order of their names. Return those that are not ready."""
         self._bus.check_place()
         waits: dict[str, NotYet] = {}
         for name in names:
@@ -115,11 +115,11 @@ class Orchestrator:
             self._tell(handled)
 
     def _note_withdrawn(self) -> None:
-        """A message that waits and whose file somebody took away is withdrawn."""
+        """Withdraw waiting messages whose file was removed."""
         pending = self._ledger.in_state(*PENDING)
         if not pending:
             return
-        # Twice: a file that is moved back meanwhile is in one of the two.
+        # List `input` twice: a file that is moved back meanwhile is in one of the two lists.
         there = {*self._bus.names(), *(one.name for one in claims(self._bus)), *self._bus.names()}
         seen = {visible(name) for name in there}
         for known in pending:

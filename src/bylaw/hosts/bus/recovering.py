@@ -1,8 +1,9 @@
-"""What a dead process left in `processing` → put back if nothing was begun, else settled for good.
+"""Recover messages that a dead process left in `processing`.
 
-The journal says whether a message was decided; if it was, its plan has been followed to an end
-with the step that was under way failed. Nothing is ever begun a second time (LD-A26): where the
-journal cannot tell, it may have been.
+A message that was not begun goes back to `input`. One that was decided gets its result from the
+journal, after its plan was followed to the end; the step that was running counts as failed.
+Nothing is begun a second time (LD-A26). If the journal cannot show whether a message was decided,
+it counts as failed.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ RULE = "interrupted"
 UID = built_in_uid(NAME, RULE)
 TEXT = "interrupted: its process died; it is not run again"
 UNCERTAIN = (
-    "interrupted: its process died, and the journal does not tell what it did; it is not run again"
+    "interrupted: its process died, and the journal does not show what it did; it is not run again"
 )
 _THROUGH = (MessageState.DONE, MessageState.FAILED, MessageState.REFUSED)
 
 
 class Recovery:
-    """Looks after what other processes left."""
+    """Handle messages and claims that dead processes left."""
 
     def __init__(
         self, bus: BusFolders, ledger: Ledger, intake: Intake, loop: Loop, locks: Locks
@@ -67,7 +68,7 @@ class Recovery:
         self._loop = loop
 
     def recover(self) -> list[Handled]:
-        """See to everything that was left; what became of the messages that had been begun."""
+        """Handle everything that was left. Return the results of messages that were begun."""
         with self._bus.told_plainly():
             return list(self._recovered())
 
@@ -75,20 +76,21 @@ class Recovery:
         left = [one for one in claims(self._bus) if is_dead(one.owner)]
         running = self._ledger.in_state(MessageState.RUNNING)
         begun = [one for one in running if is_dead(one.owner)]
-        # First the plans, also of changes: they release locks and write what failed.
+        # Finish the plans first, those of file changes included: they release locks and write
+        # evidence of the failure.
         self._loop.runtime.recover(SESSION, again=True)
         for known in begun:
             if self._ledger.take_over(known, this_process()):
                 yield from self._settle(known, self._take_claim(known, left))
         for one in left:
-            # What somebody settles, or has begun, has a file of its own.
+            # Files of running messages are handled above or by their owner.
             if not any(_is_claim_of(known, one) for known in running):
                 self._put_back(one)
 
     def _take_claim(self, known: Known, left: list[Claim]) -> Claim | None:
-        """The file with which a message was begun, as ours."""
+        """Take over the file with which a message was begun."""
         found = [one for one in left if _is_claim_of(known, one)]
-        # Exactly that one first; or one that a process has taken over that is dead as well.
+        # Prefer the recorded claim. Another one exists if a process took it over and died too.
         found.sort(key=lambda one: visible(one.file) != known.claim)
         taken = take_over(self._bus, found[0]) if found else None
         if taken is not None:
@@ -100,8 +102,8 @@ class Recovery:
         if record is not None:
             yield self._settle_decided(known, record, claimed)
         elif self._is_certain(known):
-            # Nothing was decided, so nothing was done. One that waits still does: what asks about
-            # it must not be taken for withdrawn.
+            # Nothing was decided, so nothing was done. A message that was held before stays held,
+            # so that requests about it do not take it for withdrawn.
             state = MessageState.HELD if known.tries else MessageState.WITHDRAWN
             self._ledger.end(known.msg_id, state, at=known.at)
             if claimed is not None:
@@ -121,17 +123,18 @@ class Recovery:
         pending = handled.status is MessageState.HELD or is_waiting(event, handled)
         if interrupted and not pending:
             handled = with_(handled, status=MessageState.FAILED)
-            # Its plan is not followed if the journal may be somebody else's.
+            # Its plan is not followed if another program may have written the journal. Then its
+            # locks remain.
             self._locks.clear_left(subject(event))
         untold = interrupted and not any(f"/{Channel.ERROR}/" in path for path in handled.evidence)
         if not pending and (untold or not handled.evidence):
             handled = self._tell(event, handled, TEXT)
-        # Whether it is told why it is held, is not known.
+        # If it was interrupted, it is tried again: evidence of the reason may be missing.
         whole = self._is_told(known.msg_id, claimed)
         return self._intake.settle(event, handled, claimed, again=interrupted, whole=whole)
 
     def _settle_uncertain(self, known: Known, claimed: Claim | None) -> Handled:
-        # Without its file no more than its id is known.
+        # Without its file, only its id is known.
         message: JSON = {"msg_id": known.msg_id}
         if claimed is not None:
             message = read_claimed(self._bus, claimed).message
@@ -145,7 +148,7 @@ class Recovery:
         return self._intake.settle(event, handled, claimed, whole=whole)
 
     def _decided(self, known: Known) -> Record | None:
-        """The newest decision on a message since it was begun."""
+        """The newest record of a decision about a message since it was begun."""
         found = [
             record
             for record in records_since(self._loop.journal, SESSION, known.after_seq, Kind.BUS)
@@ -156,9 +159,9 @@ class Recovery:
         return found[-1] if found else None
 
     def _is_certain(self, known: Known) -> bool:
-        """Whether the journal holds everything that was decided since a message was begun.
+        """Whether the journal has every decision since a message was begun.
 
-        Its end may be lost if the system itself went down, and records can be erased.
+        The last records may be lost if the system crashed, and records can be purged.
         """
         journal = self._loop.journal
         if not is_of_this_boot(known.owner) or journal.session(SESSION).seq < known.after_seq:
@@ -175,14 +178,14 @@ class Recovery:
         return with_(handled, evidence=(*handled.evidence, path))
 
     def _is_told(self, msg_id: str, claimed: Claim | None) -> bool:
-        """Whether evidence holds what is in a file now: that it was written does not tell."""
+        """Whether evidence contains the message as the file has it now."""
         if claimed is None:
             return True
         digest = read_claimed(self._bus, claimed).digest
         return held_message(self._bus, msg_id, digest) is not None
 
     def _put_back(self, of: Claim) -> None:
-        """A file of which nothing was begun, or that had only to be moved or removed."""
+        """Move or remove a claimed file whose message was not begun or has already ended."""
         taken = take_over(self._bus, of)
         if taken is None:
             return
@@ -196,12 +199,12 @@ class Recovery:
 
 
 def _is_claim_of(known: Known, claim: Claim) -> bool:
-    """Whether a message was begun under this claim, or one that another process made of it."""
+    """Whether a message was begun with this claim, or this claim replaced that one."""
     return visible(claim.file) == known.claim or visible(claim.name) == known.file
 
 
 def _written(effects: list[EffectDone]) -> list[str]:
-    """The evidence that a plan left."""
+    """The evidence paths that a plan wrote."""
     return [
         str(one.result["result"])
         for one in effects

@@ -1,4 +1,4 @@
-"""An event of the bus → submitted, and what became of it; an error if it cannot be recorded."""
+"""Submit events of the bus to the journal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class Submissions:
-    """The one way into the journal; BylawError if that records nothing, and nothing was done."""
+    """Submit every event of the bus to the journal and collect the evidence that it writes."""
 
     def __init__(self, host: BusHost, loop: Loop) -> None:
         self._host = host
         self._loop = loop
 
     def submit(self, event: Event) -> Handled:
-        """Have an event judged, and what follows carried out."""
+        """Decide an event and perform its steps.
+
+        Raises BylawError if the journal cannot record it. Then nothing was done.
+        """
         self._host.written.clear()
         (answer,) = self._loop.take([event])
         if answer.problem:

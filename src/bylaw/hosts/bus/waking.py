@@ -1,7 +1,8 @@
-"""What happens in the folders that the bus lives on → whoever waits for it; approvals at once.
+"""Wake the main loop when something changes in the folders that the bus needs.
 
-These are few folders, each watched for itself: `input`, where messages come, and those in which
-people decide and in which rules lie. The tree of files has a watch of its own (`file_rules.py`).
+These few folders are watched without their subfolders: `input`, the folders of rules, and the
+places where people decide. A change of an approval is checked at once, in the thread of the watch.
+The tree of files has its own watch (`file_rules.py`).
 """
 
 from __future__ import annotations
@@ -22,29 +23,29 @@ if TYPE_CHECKING:
 
 
 class Waking:
-    """Hands what its threads hear to the loop; `close` ends them."""
+    """Pass changes from the threads of the watch to the main loop. `close` ends the threads."""
 
     def __init__(self, root: str, folders: Iterable[str], revocations: Revocations) -> None:
         self._sources = (f"{root}/{SHARED_CONTEXT}", f"{root}/{TOKENS}")
         self._revocations = revocations
         self._news: SimpleQueue[News] = SimpleQueue()
         self._wake = Wake(root, self.hear)
-        # Those above them tell that one of them comes, or is another one.
+        # Their parents report when one of them is created or replaced.
         flat = frozenset(path for folder in folders for path in with_ancestors(folder))
         self._wake.watch(Plan(flat=flat, deep=frozenset()))
 
     def hear(self, news: News) -> None:
-        """From a thread of the watch: a command that runs meanwhile must not wait."""
+        """Receive a change, in a thread of the watch: a revocation must end a command at once."""
         if news.everything or any(map(self._decides, news.paths)):
             self._revocations.end_if_revoked()
         self._news.put(news)
 
     def wake(self) -> None:
-        """End a wait; also in a signal handler, which the queue allows."""
+        """End a wait. Safe in a signal handler, because `SimpleQueue.put` is reentrant."""
         self._news.put(News())
 
     def wait(self, seconds: float) -> list[News]:
-        """What was heard, at latest after so many seconds; everything that is there is taken."""
+        """Wait at most `seconds` for a change. Return all changes that have arrived."""
         heard: list[News] = []
         try:
             heard.append(self._news.get(timeout=max(seconds, 0)))
@@ -54,7 +55,7 @@ class Waking:
             return heard
 
     def close(self) -> None:
-        """Hear nothing any more."""
+        """Stop watching."""
         self._wake.close()
 
     def _decides(self, path: str) -> bool:

@@ -1,1 +1,1 @@
-"""The demo: a scripted agent in a small repository, under rules of all five languages."""
+"""The demo: a scripted agent works in a small repository under rules of all five languages."""

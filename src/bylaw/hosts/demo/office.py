@@ -1,4 +1,4 @@
-"""The bus of the demo: a message that is held, a person's token, and the command that then runs."""
+"""The bus of the demo: a message is held, a person approves it, and its command runs."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ RELEASE = Wish(
 
 
 class Office:
-    """Sends one message, and lets the bus handle it."""
+    """Send one message and run the bus."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._msg_id = ""
 
     def ask(self) -> str:
-        """The message comes."""
+        """Send the message and return what the bus does with it."""
         messages = NewMessages(self._root)
         draft, _ = messages.put(messages.draft(RELEASE))
         self._msg_id = draft.msg_id
         return self._handled()
 
     def approve(self) -> str:
-        """A person approves it: the demo plays the person."""
+        """Approve the message as the person would, and return what the bus does."""
         tokens = Path(self._root, TOKENS)
         tokens.mkdir(parents=True)
         (tokens / f"{self._msg_id}.human").write_text("Approved\n", encoding="utf-8")
         return self._handled()
 
     def _handled(self) -> str:
-        """What becomes of what waits; the rules are our own, so their command is trusted."""
+        """Run the bus once. The demo wrote the rules itself, so it trusts their command."""
         found: list[Handled] = []
         telling = Telling(found.append, lambda _: None)
         with open_bus(self._root, telling, trust=True) as opened:

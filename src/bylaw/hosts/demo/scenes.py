@@ -1,4 +1,4 @@
-"""The story of the demo: what a person and an agent do, scene by scene, and what they are told."""
+"""The scenes of the demo: what a person and an agent do, and what Bylaw replies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ assert perimeter(2, 3) == 10
 
 
 class Act(Struct, frozen=True):
-    """Somebody does something; `do` says what they are told, if anything."""
+    """One thing that the person or the agent does. `do` does it and returns the reply, if any."""
 
     who: str
     what: str
@@ -33,7 +33,7 @@ class Act(Struct, frozen=True):
 
 
 class Scene(Struct, frozen=True):
-    """A rule of one language at work, and the file in which it stands."""
+    """A rule of one language in action. `file` is the file of the rule."""
 
     title: str
     file: str
@@ -41,7 +41,7 @@ class Scene(Struct, frozen=True):
 
 
 def scenes(root: str) -> Iterator[Scene]:
-    """In their order: each builds on what those before have left."""
+    """Yield the scenes in order. Each one builds on the files and the session of those before."""
     agent = ScriptedAgent(root)
     yield _no_browsing(agent)
     yield _token_budget(agent)
@@ -54,7 +54,7 @@ def _no_browsing(agent: ScriptedAgent) -> Scene:
     ask = "/review()\nIs area() right?"
     search = "area of a rectangle"
     return Scene(
-        "A protocol forbids browsing: context language",
+        "A protocol denies browsing: context language",
         ".bylaw/context/modes.md",
         (
             Act("person", "/review() Is area() right?", lambda: agent.hear(ask, tokens=20_000)),
@@ -64,11 +64,11 @@ def _no_browsing(agent: ScriptedAgent) -> Scene:
 
 
 def _token_budget(agent: ScriptedAgent) -> Scene:
-    ask = "/build()\nThen mend it."
+    ask = "/build()\nThen fix it."
     return Scene(
         "A notice when the token budget runs out: TOML rule",
         ".bylaw/rules/token-budget.toml",
-        (Act("person", "/build() Then mend it.", lambda: agent.hear(ask, tokens=85_000)),),
+        (Act("person", "/build() Then fix it.", lambda: agent.hear(ask, tokens=85_000)),),
     )
 
 
@@ -101,7 +101,7 @@ def _release(office: Office) -> Scene:
         "A command waits for an approval: RULE_DSL",
         "runtime/rules/release.yaml",
         (
-            Act("agent", "asks for a release in the bus", office.ask),
-            Act("person", "writes the token that approves it", office.approve),
+            Act("agent", "sends a release request to the bus", office.ask),
+            Act("person", "approves it with a token file", office.approve),
         ),
     )

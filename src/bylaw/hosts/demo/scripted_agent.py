@@ -1,4 +1,7 @@
-"""An agent without a model: it does what it is told to, and is governed like any coding agent."""
+"""An agent without a model: it follows a script, and Bylaw's hooks govern it like a coding agent.
+
+Each call of `_ask` is one hook event, decided in this process.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,23 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.hooks.base import Told
 
-CLIENT = CLAUDE  # whose hooks it has
+CLIENT = CLAUDE  # the agent sends the hook events of this client
 SESSION = "demo"
 
 
 class ScriptedAgent:
-    """Works in one root. As with real hooks, nothing is kept from one event to the next."""
+    """Work in one root. As with real hooks, each event starts without memory of the last one."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._calls = 0
 
     def hear(self, text: str, *, tokens: int) -> str:
-        """A person says something."""
+        """Receive a prompt of the person."""
         return self._told(Heard(name="", moment=Moment.PROMPT, text=text, tokens=tokens))
 
     def search(self, query: str) -> str:
-        """Look something up; it would find nothing, as there is no network."""
+        """Call the web search. Without a network it finds nothing."""
         call = Call(tool="WebSearch", also=tools.SEARCH.also, args={"query": query})
         return self._call(call, lambda: None)
 
@@ -44,11 +47,11 @@ class ScriptedAgent:
         return self._write("apply_patch", path, text)
 
     def write(self, path: str, text: str) -> str:
-        """Make a file."""
+        """Write a new file."""
         return self._write("Write", path, text)
 
     def stop(self, text: str) -> str:
-        """Say that the work is done."""
+        """Stop with this last message."""
         return self._told(Heard(name="", moment=Moment.STOP, text=text))
 
     def _write(self, tool: str, path: str, text: str) -> str:
@@ -56,7 +59,7 @@ class ScriptedAgent:
         return self._call(call, lambda: Path(self._root, path).write_text(text, encoding="utf-8"))
 
     def _call(self, call: Call, run: Callable[[], object]) -> str:
-        """What it is told before and after; a call that is denied does not run."""
+        """Run a call unless Bylaw denies it, and return the reply."""
         self._calls += 1
         named = replace(call, id=f"call-{self._calls}")
         before = self._ask(Heard(name="", moment=Moment.BEFORE_TOOL, call=named))

@@ -1,4 +1,4 @@
-"""A folder → the repository of the demo: its rules in five languages, a little code, one commit."""
+"""Create the repository of the demo: rules in five languages, a little code, one commit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _COMMANDS = (
     ("config", "user.email", "demo@localhost"),
     ("config", "commit.gpgSign", "false"),
     ("add", "-A"),
-    ("commit", "-q", "-m", "The first day"),
+    ("commit", "-q", "-m", "initial commit"),
 )
 
 
 def set_up(root: str) -> None:
-    """Write everything and commit it; BylawError if that cannot be."""
+    """Write all files and commit them. Raises BylawError if a file cannot be written."""
     try:
         for path, data in packaged_files("bylaw.hosts.demo", "repository"):
             file = Path(root, path)

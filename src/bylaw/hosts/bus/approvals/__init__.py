@@ -1,1 +1,1 @@
-"""What people said of a message: found, asked for, shown, written, and taken back."""
+"""Approvals of messages: read, preview, request, write and revoke them."""

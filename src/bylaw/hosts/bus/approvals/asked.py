@@ -1,4 +1,4 @@
-"""What lies in the bus → the message that an id means, or that a request of this id asks about."""
+"""Find the message that an id refers to, or that a request with this id is about."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 MAX_TOLD = 20  # messages in an error
-# What requests name that come from a change of a file.
+# The `origin_ref` of requests that were caused by a file change.
 _CHANGE = re.compile(r"fs-[0-9]{1,18}")
 
 
@@ -40,12 +40,12 @@ class BusCommand(Struct, frozen=True):
 
     @property
     def about(self) -> str | None:
-        """The id that it asks about; None if it is no request."""
+        """The id that a request is about; None if it is not a request."""
         return str(self.message.get("origin_ref")) if is_request(self.message) else None
 
 
 class Asked(Struct, frozen=True):
-    """What is to be decided; it has no message, no digest and no place if it is gone."""
+    """What is to be decided. Without message, digest and place if it is not in the bus."""
 
     msg_id: str
     request: BusCommand | None
@@ -55,7 +55,7 @@ class Asked(Struct, frozen=True):
 
 
 def commands_in_bus(bus: SeenFolders) -> list[BusCommand]:
-    """The commands in `input` and `processing`; what is being written is waited for, not long."""
+    """The commands in `input` and `processing`. Waits a short time for files being written."""
     until = monotonic() + PATIENCE_S
     files = [(INPUT, name, _in_input(bus, name, until)) for name in bus.names(INPUT)]
     files += [(PROCESSING, one.file, _claimed(bus, one)) for one in claims(bus)]
@@ -64,21 +64,25 @@ def commands_in_bus(bus: SeenFolders) -> list[BusCommand]:
 
 
 def find_asked(commands: list[BusCommand], msg_id: str) -> Asked | None:
-    """What has this id, or what is asked about under it; BylawError if that is not one thing."""
+    """Find the message with this id, or the one that a request with this id is about.
+
+    If requests are about a file change with this id, the first request is used in its place.
+    Returns None if nothing has this id. Raises BylawError if different messages have it.
+    """
     named = _only(one for one in commands if one.msg_id == msg_id)
     about = msg_id if named is None or named.about is None else named.about
     own = _only(one for one in commands if one.msg_id == about and one.about is None)
     requests = [one for one in commands if one.about == about]
     request = named if named in requests else next(iter(requests), None)
     if own is None and request is not None and _CHANGE.fullmatch(about):
-        own = request  # a change of a file is no message: all that is known of it is asked
+        own = request  # a file change is not a message: the request is all that is known of it
     if own is not None:
         return Asked(about, request, own.message, own.digest, own.where)
     return None if request is None else Asked(about, request)
 
 
 def of_evidence(bus: SeenFolders, asked: Asked, digest: str) -> Asked:
-    """A message that is not in the bus any more, from evidence that holds it unchanged."""
+    """Add the message from evidence that contains it unchanged, if it is no longer in the bus."""
     found = held_message(bus, asked.msg_id, digest)
     message, where = (None, "") if found is None else found
     return replace(asked, digest=digest, message=message, where=where)
@@ -93,7 +97,7 @@ def _in_input(bus: SeenFolders, name: str, until: float) -> MessageFile | None:
 
 
 def _claimed(bus: SeenFolders, one: Claim) -> MessageFile | None:
-    with suppress(OSError):  # it is through
+    with suppress(OSError):  # it has ended
         return read_claimed(bus, one)
     return None
 
@@ -109,7 +113,7 @@ def _command(where: str, file: MessageFile) -> BusCommand | None:
 
 
 def _only(commands: Iterable[BusCommand]) -> BusCommand | None:
-    """The one thing among these; BylawError if they differ: nobody could tell what was meant."""
+    """Return the only message among these. Raises BylawError if their contents differ."""
     found = list(commands)
     if len({one.digest for one in found}) > 1:
         where = ", ".join(f"`{one.where}`" for one in found[:MAX_TOLD])

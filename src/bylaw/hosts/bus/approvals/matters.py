@@ -1,7 +1,7 @@
-"""The id of a message → what a person decides about, and the token that says how it was decided.
+"""Find the message that a person decides about, and write the token that records the decision.
 
-Only what lies in the bus, or what the ledger knows, can be decided: a token for a message that is
-yet to come would be for anything that comes under its id.
+Only a message in the bus or in the ledger can be decided. A token for an unknown message would
+approve any message that arrives with its id.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from bylaw.model.vocabulary import Authority
 
 MAX_NOTE = 1_000
-_WITHDRAWN = MessageState.WITHDRAWN  # its id may come again
+_WITHDRAWN = MessageState.WITHDRAWN  # its id may be used again
 
 
 class Matter(Struct, frozen=True, kw_only=True):
-    """What a person is asked about, as it was when it was shown.
+    """What a person decides about, as it was when it was shown.
 
-    `message` is None if all evidence of it is gone, and only its digest is known. `request` is
-    what asks for the decision, `said` what others said before. `may_run` tells that the message
-    waits in the bus: what is through runs nothing more.
+    `message` is None if only its digest is known, because its evidence is gone. `request` is the
+    message that asks for the decision. `said` are the earlier statements of authorities. `may_run`
+    is true if the message waits in the bus: a message that has ended runs nothing more.
     """
 
     msg_id: str
@@ -71,16 +71,17 @@ class Matters:
         self._rehearsals = Rehearsals(root, in_force)
 
     def matter(self, msg_id: str) -> Matter:
-        """What has this id, or what a request of this id asks about; BylawError if nothing does."""
+        """Find the message with this id, or the one that a request with this id is about.
+
+        Raises BylawError if there is none.
+        """
         with SeenFolders(self._root, self._bus_path) as bus, self._ledger() as ledger:
             if not bus.exists:
-                raise BylawError(
-                    f"there is no bus `{visible(bus.path)}` in `{visible(self._root)}`"
-                )
+                raise BylawError(f"bus `{visible(bus.path)}` not found in `{visible(self._root)}`")
             commands = commands_in_bus(bus)
             asked = find_asked(commands, msg_id)
             if asked is None:
-                # It may have been on its way from one folder to the other.
+                # Try again: it may have been moving from one folder to the other.
                 commands = commands_in_bus(bus)
                 asked = find_asked(commands, msg_id)
             if asked is None:
@@ -92,7 +93,7 @@ class Matters:
             return self._matter(asked, known, ledger, in_bus=in_bus)
 
     def outlook(self, matter: Matter, authority: Authority) -> Outlook:
-        """What would run if an authority approved it."""
+        """Preview what would run if an authority approved the message."""
         if not matter.may_run:
             return Outlook()
         file = MessageFile(name=matter.where, message=matter.message, digest=matter.digest)
@@ -101,7 +102,7 @@ class Matters:
         return self._rehearsals.outlook(file, phase, approvals, matter.msg_id, authority)
 
     def earlier(self, matter: Matter, authority: Authority) -> list[str]:
-        """The tokens that a new one takes the place of; BylawError if that cannot be told."""
+        """The tokens that a new one would replace. Raises BylawError if they cannot be read."""
         try:
             names = self._files.token_names(matter.msg_id, authority)
         except (OSError, ValueError) as wrong:
@@ -109,19 +110,22 @@ class Matters:
         return [f"{TOKENS}/{name}" for name in names]
 
     def refuse_pointless(self, matter: Matter, authority: Authority) -> None:
-        """BylawError if an approval would not count, as a line of its authority is against it."""
+        """Raise BylawError if a line of the authority rejects, so an approval has no effect."""
         for one in matter.said:
             in_text = one.where.startswith(SHARED_CONTEXT)
             if not in_text or one.authority != authority or one.grants:
                 continue
             if one.state is ApprovalState.UNCLEAR:
-                unread = f"`{one.where}` cannot be read, and may say that {authority} is against it"
-                raise BylawError(f"{unread}; mend it first")
-            message = f"`{one.where}` says that {authority} is against it, and that counts"
+                unread = f"`{one.where}` cannot be read and may have a rejection by {authority}"
+                raise BylawError(f"{unread}; fix it first")
+            message = f"`{one.where}` has a rejection by {authority}, which overrides an approval"
             raise BylawError(f"{message}; change that line first")
 
     def decide(self, matter: Matter, authority: Authority, *, granted: bool, note: str) -> str:
-        """Write the token for exactly what was shown, and give its path; BylawError if not."""
+        """Write the token for exactly the message that was shown. Return its path.
+
+        Raises BylawError if an agent runs this process, or if the token cannot be written.
+        """
         refuse_agents("a decision about a message")
         lines = [
             "Approved" if granted else "Rejected",
@@ -140,12 +144,12 @@ class Matters:
     ) -> Matter:
         if not asked.digest:
             shown = visible(brief(asked.msg_id))
-            gone = f"the message `{shown}` is not in the bus, and nothing is known of it"
-            raise BylawError(f"{gone}: whoever approved it would approve whatever comes")
-        # Whatever has the id of a message that is through is refused (LD-024).
+            gone = f"the message `{shown}` is not in the bus, and its digest is unknown"
+            raise BylawError(f"{gone}: the decision would apply to any message with this id")
+        # A message with the id of one that has ended is refused (LD-024).
         is_through = known is not None and known.state in ENDED and known.state is not _WITHDRAWN
         if known is not None and known.digest != asked.digest:
-            known = None  # what became of another one says nothing of this
+            known = None  # the entry is about another version of the message
         return Matter(
             msg_id=asked.msg_id,
             digest=asked.digest,

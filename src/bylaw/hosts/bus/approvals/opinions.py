@@ -1,7 +1,8 @@
-"""What people said of a message, in all three forms → the approvals that stand (LD-A13).
+"""Read the statements of authorities about a message, and find the valid approvals (LD-A13).
 
-Each is bound to the digest that the message had when the approval was first seen, which the ledger
-remembers; so an approval never passes to a message that took the place of another.
+There are three forms: lines of the list, `DECISION` lines and token files. The ledger binds each
+approval to the digest that the message had when the approval was first seen. So an approval never
+applies to a message that replaced another.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ MAX_APPROVALS = 100  # of one message
 
 
 class Opinion(Struct, frozen=True, kw_only=True):
-    """What an authority said; `source` tells it from everything else that anybody says.
+    """One statement of an authority; `source` identifies it.
 
-    `digest` is the one that it names itself, `where` is for people. What does not `stand` was
-    taken back or said anew, or may have been said by an agent; by its `mark` that is told.
+    `digest` is the digest that the statement names itself, `where` is for people. `stands` is false
+    if the statement was revoked or replaced, or if an agent may have written it, which its `mark`
+    shows.
     """
 
     authority: str
@@ -46,33 +48,33 @@ class Opinion(Struct, frozen=True, kw_only=True):
 
     @property
     def grants(self) -> bool:
-        """Whether it is for the message."""
+        """Whether it approves the message."""
         return self.state is ApprovalState.GRANTED
 
     def is_for_another(self, digest: str) -> bool:
-        """Whether it does not count, as the message has another text now; what is against it does.
+        """Whether this approval does not apply because the message has another digest now.
 
-        Both have to be known to tell that.
+        Both digests must be known. Rejections apply to every version.
         """
         return self.grants and bool(digest and self.digest) and self.digest != digest
 
 
 class Approvals:
-    """The approvals of one root; threads may share it."""
+    """The approvals of one root. Threads may share it."""
 
     def __init__(self, root: str, bus_path: str, ledger: Ledger) -> None:
         self.files = SharedFiles(root, bus_path)
         self._ledger = ledger
 
     def found(self, msg_id: str) -> tuple[Opinion, ...]:
-        """What stands now; nothing is bound."""
+        """The valid statements about a message. Binds nothing."""
         return standing(self.files, msg_id)
 
     def facts(self, msg_id: str, digest: str) -> tuple[Approval, ...]:
-        """What rules are told of a message that has this digest now; what is new is bound.
+        """Bind new statements, and return the valid ones as facts for rules.
 
-        Also what is taken back is bound: should it stand again, it is still for what it was for.
-        And without any: those that come later are for what is seen now.
+        Revoked statements are bound too: if they become valid again, they apply to the same digest
+        as before. Without any statement, the digest is recorded, and later approvals apply to it.
         """
         said = said_of(self.files, msg_id)
         bound = self._ledger.bind_all(msg_id, {one.source: one.digest for one in said}, digest)
@@ -80,7 +82,7 @@ class Approvals:
 
 
 def said_of(files: SharedFiles, msg_id: str) -> tuple[Opinion, ...]:
-    """All that was said of a message, also what does not stand any more."""
+    """All statements about a message, including those that are no longer valid."""
     context = files.context()
     lines = _from_lines(context.lines.get(msg_id, ()))
     tokens = _from_tokens(msg_id, files.tokens(msg_id))
@@ -89,22 +91,22 @@ def said_of(files: SharedFiles, msg_id: str) -> tuple[Opinion, ...]:
     against, watch = _against(lines, tokens), files.watch()
     unclear = {one.authority for one in said if one.state is ApprovalState.UNCLEAR}
     found = {one.source: replace(one, stands=_stands(one, against, unclear, watch)) for one in said}
-    # What stands is first, and of that what takes back: it must not be what is one too many.
+    # Valid statements first, rejections before approvals, so that the limit cuts no rejection.
     ordered = sorted(found.values(), key=lambda one: (not one.stands, one.grants))
     return tuple(ordered[:MAX_APPROVALS])
 
 
 def standing(files: SharedFiles, msg_id: str) -> tuple[Opinion, ...]:
-    """Of an authority that takes back, or may do so, only that; of others only what they grant."""
+    """The valid statements: rejections and unclear ones, and approvals of other authorities."""
     return _standing(said_of(files, msg_id))
 
 
 def standing_for(
     files: SharedFiles, ledger: Ledger | None, msg_id: str, digest: str
 ) -> tuple[Opinion, ...]:
-    """What stands, each with the digest that it is for; nothing is bound.
+    """The valid statements, each with the digest that it applies to. Binds nothing.
 
-    `digest` is that of the message now.
+    `digest` is the present digest of the message.
     """
     said = standing(files, msg_id)
     if ledger is None:
@@ -115,7 +117,7 @@ def standing_for(
 
 
 def as_fact(msg_id: str, said: Opinion, digest: str) -> Approval:
-    """What rules are told of it."""
+    """Convert a statement to the fact that rules read."""
     return Approval(
         id=msg_id,
         authority=said.authority,
@@ -158,7 +160,7 @@ def _from_tokens(msg_id: str, tokens: Iterable[TokenFile]) -> list[Opinion]:
 
 
 def _unread_lines(msg_id: str) -> list[Opinion]:
-    """What any authority may say in a shared context that cannot be read."""
+    """One unclear statement for each authority, for a shared context that cannot be read."""
     return [
         Opinion(
             authority=one.value,
@@ -183,7 +185,7 @@ def _stands(
 
 
 def _against(lines: Iterable[Opinion], tokens: Iterable[Opinion]) -> set[str]:
-    """Who takes back: by any token, or by lines of which none grants any more."""
+    """The authorities that reject: by any token, or by lines of which none approves any more."""
     refusing = {one.authority for one in tokens if one.state is ApprovalState.REVOKED}
     granting = {one.authority for one in lines if one.grants}
     return refusing | ({one.authority for one in lines} - granting)

@@ -1,4 +1,4 @@
-"""A message and who would approve it → the commands that would run then; nothing is performed."""
+"""Preview the commands that would run if an authority approved a message. Performs nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Command(Struct, frozen=True):
-    """What a rule would start, and in which folder."""
+    """A command that a rule would start, and its folder."""
 
     rule: str
     argv: tuple[str, ...]
@@ -34,9 +34,9 @@ class Command(Struct, frozen=True):
 
 
 class Outlook(Struct, frozen=True, kw_only=True):
-    """What would run at once, what only `later`: if the other authorities approve, too.
+    """Commands that would run at once, and `later`: after the other authorities approve as well.
 
-    `why` says why nothing would run, or what keeps it from running to its end.
+    `why` has the reasons that prevent commands or make them fail.
     """
 
     commands: tuple[Command, ...] = ()
@@ -45,7 +45,7 @@ class Outlook(Struct, frozen=True, kw_only=True):
 
 
 class Rehearsals:
-    """Decides messages of a root under the rules in force, as if they were approved."""
+    """Decide messages under the active rules of a root, as if they were approved."""
 
     def __init__(self, root: str, in_force: InForce) -> None:
         self._root = root
@@ -59,7 +59,7 @@ class Rehearsals:
         msg_id: str,
         authority: Authority,
     ) -> Outlook:
-        """What comes of a message with these approvals if an authority approves it."""
+        """Decide a message with these approvals plus that of an authority."""
         if not self._in_force.has_law:
             return Outlook(why=(LAWLESS,))
         event = self._in_force.stamped(message_event(self._root, file), phase)
@@ -99,5 +99,5 @@ def _commands(decision: Decision) -> tuple[Command, ...]:
 
 
 def _refusals(decision: Decision) -> list[str]:
-    """Why it would be refused all the same."""
+    """Why the message would be refused even then."""
     return [one.text for one in decision.reasons if one.verdict >= Verdict.DENY]

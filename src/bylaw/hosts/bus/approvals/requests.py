@@ -1,4 +1,4 @@
-"""`approval.request` → a valid message of its own in `input`, which waits for its addressee."""
+"""Build the message that asks for an approval. It waits in `input` for its addressee."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TITLE = 200
 
 
 def request_message(due: Due, event: Event) -> dict[str, JSON]:
-    """LD-106: same phase and category, and the id that it is about as its origin."""
+    """Build a request with the phase and category of the event, and its id as origin (LD-106)."""
     step = due.step
     assert isinstance(step, ApprovalRequest)
     about = message_field(event, "title")
@@ -33,7 +33,7 @@ def request_message(due: Due, event: Event) -> dict[str, JSON]:
         "msg_type": COMMAND,
         "command_type": CommandType.APPROVAL_REQUEST.value,
         "phase": _phase(event),
-        # A change of a file has no category, and runs like A (LD-A31).
+        # A file change has no category and runs like category A (LD-A31).
         "category": message_field(event, "category") or Category.A.value,
         "title": clipped(visible(title), MAX_TITLE),
         "target_paths": [event.path] if isinstance(event, File) else targets or [],
@@ -51,5 +51,5 @@ def _phase(event: Event) -> JSON:
 
 
 def _request_id(due: Due, event: Event) -> str:
-    """`YYYYMMDD_HHMMSS_bylaw_request-SEQ-STEP`: no other step has the same."""
+    """`YYYYMMDD_HHMMSS_bylaw_request-SEQ-STEP`, unique for each step."""
     return f"{id_moment(event.at)}_{CREATED_BY}_request-{event.seq}-{due.number}"

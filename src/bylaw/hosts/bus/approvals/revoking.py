@@ -1,7 +1,7 @@
-"""Approvals as they are now → whether a command may start, and whether a running one must end.
+"""Check approvals right before a command starts, and end it if they are revoked while it runs.
 
-What a rule needed when it was decided is asked for again right before its command starts, and
-whenever a source of approvals changes while it runs (LD-A13, design 7.1).
+The approvals that the rule needs are checked again before its command starts, and whenever a source
+of approvals changes during the run (LD-A13, design 7.1).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REVOKED = "its approval was revoked"
 
 
 class Revocations:
-    """The one command that this process runs, and the approvals that it runs under."""
+    """The one command that this process runs, and the approvals that it needs."""
 
     def __init__(self, approvals: ApprovalsOf) -> None:
         self._approvals = approvals
@@ -46,16 +46,16 @@ class Revocations:
         self._ending = Cancellation()
 
     def may_start(self, event: Event, rules: RuleSet, uid: str) -> bool:
-        """Whether the approvals that a rule needs are there now."""
+        """Whether a rule has the approvals that it needs now."""
         return self._allowed(event, _lowered(rules, uid))
 
     @contextmanager
     def watching(self, event: Event, rules: RuleSet, uid: str) -> Iterator[Cancellation]:
-        """What ends the command that runs meanwhile."""
+        """Yield the cancellation that ends the command of the `with` block on revocation."""
         cancellation = Cancellation()
         with self._lock:
             self._running = (event, _lowered(rules, uid), cancellation)
-        self.end_if_revoked()  # it may have changed since it was asked
+        self.end_if_revoked()  # approvals may have changed since `may_start`
         if self._ending.cancelled:
             cancellation.cancel()
         try:
@@ -65,14 +65,14 @@ class Revocations:
                 self._running = None
 
     def end_if_revoked(self) -> None:
-        """End what runs if its approval is gone; from any thread."""
+        """End the running command if its approval is gone. Any thread may call this."""
         with self._lock:
             running = self._running
         if running is not None and not self._still_allowed(running[0], running[1]):
             running[2].cancel()
 
     def end(self) -> None:
-        """End what runs, and whatever would begin; also in a signal handler."""
+        """End the running command and every later one. Safe in a signal handler."""
         self._ending.cancel()
         running = self._running
         if running is not None:
@@ -82,7 +82,7 @@ class Revocations:
         try:
             return self._allowed(event, rules)
         except BylawError:
-            return False  # what cannot be known is not approved
+            return False  # approvals that cannot be read do not apply
 
     def _allowed(self, event: Event, rules: list[Rule]) -> bool:
         name = message_id(event)
@@ -100,7 +100,10 @@ def _lowered(rules: RuleSet, uid: str) -> list[Rule]:
 
 
 def _is_open(rule: Rule, view: View, *, rejected: bool) -> bool:
-    """What needs no approval, such as an emergency, is still ended by a rejection."""
+    """Whether the gates of a rule allow the command now.
+
+    A rejection ends even a command that needs no approval, such as an emergency.
+    """
     approval = [gate for gate in rule.gates if isinstance(gate, ApprovalGate)]
     category = [gate for gate in rule.gates if isinstance(gate, CategoryGate)]
     if rejected and not approval:

@@ -1,1 +1,1 @@
-"""What became of each message, in a database that outlives every process."""
+"""The ledger: the state of each message, in a database that all processes of a root share."""

@@ -1,7 +1,7 @@
-"""The ids of messages → what became of each, and for which digest an approval was given.
+"""The ledger: the state of each message, and the digest that each approval applies to.
 
-Several processes share it. A message is begun in one transaction, so exactly one of them processes
-it, and none does a second time, whatever happens in between.
+Several processes share it. A message is begun in one transaction, so exactly one process handles
+it, and only once, even after a crash.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_WHY = 2_000
 
 
 class MessageState(StrEnum):
-    """What became of a message."""
+    """The state of a message."""
 
     RUNNING = "running"
     HELD = "held"
@@ -46,10 +46,10 @@ ENDED = (MessageState.DONE, MessageState.FAILED, MessageState.REFUSED, MessageSt
 
 
 class Known(Struct, frozen=True):
-    """A message that was begun: by whom, from which file, how often, and how that ended.
+    """A message that was begun: its owner, its file, the number of retries, and its state.
 
-    Times are milliseconds. `after_seq` is the newest record of the journal when it was begun,
-    `fingerprint` what must change before a held one is worth another try.
+    Times are milliseconds. `after_seq` is the newest record of the journal when it was begun. A
+    held message is tried again only if its `fingerprint` has changed.
     """
 
     msg_id: str
@@ -67,7 +67,7 @@ class Known(Struct, frozen=True):
 
     @property
     def told_as_first(self) -> str:
-        """What is said of it to another one that has its id."""
+        """The reason for refusing another message with the same id."""
         return f"the first one is {self.state.value}"
 
 
@@ -76,7 +76,7 @@ _MARKS = ", ".join("?" * len(fields(Known)))
 
 
 class Ledger:
-    """The ledger of a root, open, made if need be; BylawError if it cannot be used."""
+    """The open ledger of a root, created if needed. Raises BylawError if it cannot be used."""
 
     def __init__(self, root: str, opened: sqlite3.Connection | None = None) -> None:
         self.path = ledger_path(root)
@@ -86,12 +86,12 @@ class Ledger:
 
     @classmethod
     def to_read(cls, root: str) -> Ledger | None:
-        """The ledger of a root, only to be read; None if it has none."""
+        """Open the ledger of a root for reading; None if it has none."""
         opened = open_to_read(root)
         return None if opened is None else cls(root, opened)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self._connection.close()
 
     def begin(
@@ -105,10 +105,10 @@ class Ledger:
         after_seq: int,
         at: int,
     ) -> Known | None:
-        """Make a message ours: None; or the one with its id that stands in the way.
+        """Begin a message. Return None, or the earlier message with its id that prevents it.
 
-        A held or waiting one is tried again only from the file in which it lay. Its digest is
-        recorded if none is.
+        A held or waiting message can be begun again only from the file that it had. Its digest is
+        recorded unless one is recorded already.
         """
         ours = Known(
             msg_id, digest, MessageState.RUNNING, visible(file), visible(claim), owner, 0, "", "",
@@ -125,7 +125,7 @@ class Ledger:
         return None
 
     def restore(self, messages: Iterable[Known]) -> None:
-        """Take over what somebody else remembers; what is known here stays as it is."""
+        """Add messages from the journal. Messages that the ledger has stay as they are."""
         with self._changing() as run:
             for one in messages:
                 row = replace(one, file=visible(one.file), why=clipped(visible(one.why), MAX_WHY))
@@ -138,23 +138,23 @@ class Ledger:
     def end(
         self, msg_id: str, state: MessageState, *, why: str = "", fingerprint: str = "", at: int
     ) -> None:
-        """Say how it ended, or why it is held."""
+        """Record how a message ended, or why it is held."""
         change = "UPDATE messages SET state = ?, why = ?, fingerprint = ?, at = ? WHERE msg_id = ?"
         with self._changing() as run:
             run(change, (state, clipped(visible(why), MAX_WHY), fingerprint, at, msg_id))
 
     def moved(self, msg_id: str, file: str) -> None:
-        """Say that a message was given back under another name, from which it is tried again."""
+        """Record the new name of a message that was moved back to `input`."""
         with self._changing() as run:
             run("UPDATE messages SET file = ? WHERE msg_id = ?", (visible(file), msg_id))
 
     def reclaimed(self, msg_id: str, claim: str) -> None:
-        """Say under which claim its file lies since somebody has taken it over."""
+        """Record the new claim of a file that was taken over."""
         with self._changing() as run:
             run("UPDATE messages SET claim = ? WHERE msg_id = ?", (visible(claim), msg_id))
 
     def withdraw(self, known: Known, *, why: str, at: int) -> None:
-        """Say that a message was taken away, unless something has become of it since."""
+        """Record that a message was withdrawn, unless its state has changed since `known`."""
         change = (
             "UPDATE messages SET state = ?, why = ?, at = ? "
             "WHERE msg_id = ? AND state = ? AND tries = ? AND at = ?"
@@ -164,25 +164,25 @@ class Ledger:
             run(change, (MessageState.WITHDRAWN, why, at, *same))
 
     def take_over(self, known: Known, owner: str) -> bool:
-        """Become the owner of a message whose owner is dead; False if somebody was quicker."""
+        """Become the owner of a message whose owner is dead; False if another process did."""
         change = "UPDATE messages SET owner = ? WHERE msg_id = ? AND owner = ? AND state = ?"
         with self._changing() as run:
             done = run(change, (owner, known.msg_id, known.owner, MessageState.RUNNING))
             return done.rowcount == 1
 
     def known(self, msg_id: str) -> Known | None:
-        """What is known of a message."""
+        """The entry of a message, if there is one."""
         with self._reading() as run:
             return _find(run, msg_id)
 
     def in_state(self, *states: MessageState) -> list[Known]:
-        """All messages in these states, the one that changed first first."""
+        """All messages in these states, oldest change first."""
         marks = ", ".join("?" * len(states))
         sql = f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) ORDER BY at, msg_id"  # noqa: S608 - constants
         return self._all(sql, states)
 
     def recent(self, limit: int, *states: MessageState) -> list[Known]:
-        """Of the messages in these states those that changed last, the last one first."""
+        """At most `limit` messages in these states, newest change first."""
         marks = ", ".join("?" * len(states))
         sql = (
             f"SELECT {_COLUMNS} FROM messages WHERE state IN ({marks}) "  # noqa: S608 - constants
@@ -191,13 +191,13 @@ class Ledger:
         return self._all(sql, (*states, limit))
 
     def ids(self, start: str) -> list[str]:
-        """The ids that begin so."""
+        """The ids that begin with `start`."""
         sql = "SELECT msg_id FROM messages WHERE msg_id >= ? AND substr(msg_id, 1, ?) = ?"
         with self._reading() as run:
             return [found for (found,) in run(sql, (start, len(start), start)).fetchall()]
 
     def counts(self) -> dict[MessageState, int]:
-        """How many messages are in each state."""
+        """The number of messages in each state."""
         with self._reading() as run:
             found = dict(run("SELECT state, count(*) FROM messages GROUP BY state").fetchall())
         return {state: found.get(state, 0) for state in MessageState}
@@ -208,20 +208,21 @@ class Ledger:
             return _digest(run, msg_id)
 
     def bound(self, source: str) -> str | None:
-        """The digest that an approval was given for."""
+        """The digest that an approval applies to."""
         with self._reading() as run:
             return _bound(run, source)
 
     def meant(self, msg_id: str, source: str, named: str, digest: str) -> str:
-        """What `bind_all` would say that an approval is for; nothing is changed."""
+        """The digest that `bind_all` would return for an approval. Changes nothing."""
         return self.bound(source) or named or self.digest_of(msg_id) or digest
 
     def bind_all(self, msg_id: str, sources: Mapping[str, str], digest: str) -> dict[str, str]:
-        """A message is seen with a digest and these approvals → what each of them is for.
+        """Bind the approvals of a message to digests. Return the digest that each applies to.
 
-        A new one is for the digest that it names; else for what was recorded of the message, as
-        nobody can have approved what came after that; else for this digest, which is recorded.
-        One that is gone is not forgotten: who saves a file anew says nothing anew.
+        A new approval applies to the digest that it names. If it names none, it applies to the
+        recorded digest of the message, because later versions cannot have been approved. Without
+        a recorded digest, it applies to `digest`, which is then recorded.
+        Bindings are kept after an approval is gone: saving a file again is not a new approval.
         """
         with self._reading() as run:
             recorded = _digest(run, msg_id)
@@ -253,9 +254,9 @@ class Ledger:
                 yield run
 
     def _check_file(self) -> None:
-        # What goes into a file that was moved away, nobody else knows.
+        # Other processes do not see what is written to a file that was moved away.
         if file_identity(self.path) != self._file:
-            raise BylawError(f"the ledger `{self.path}` was moved or replaced; start again")
+            raise BylawError(f"the ledger `{self.path}` was moved or replaced; restart the bus")
 
 
 def _may_begin(old: Known, file: str) -> bool:

@@ -1,4 +1,4 @@
-"""A root → the database of its ledger, open; what SQLite says → an error for people."""
+"""Open the database of a ledger, and turn errors of SQLite into errors for people."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 LEDGER = f"{STATE}/bus.db"
 VERSION = 1
 
-_APPLICATION_ID = 0x42594C42  # "BYLB": nobody takes another database for this one
+_APPLICATION_ID = 0x42594C42  # "BYLB": tells a ledger from other databases
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_MISMATCH", "SQLITE_ERROR")
 _HELD = ("SQLITE_BUSY", "SQLITE_LOCKED")
 
 _TABLES = (
-    # Every message that was ever begun, so that none is processed twice (LD-A07).
+    # Every message that was begun, so that none is handled twice (LD-A07).
     """
     CREATE TABLE messages (
         msg_id TEXT PRIMARY KEY,
@@ -43,9 +43,9 @@ _TABLES = (
     """,
     "CREATE INDEX messages_in_state ON messages (state, at)",
     "CREATE INDEX messages_by_time ON messages (at)",
-    # What a message was when it was last seen; approvals that come later are for that.
+    # The digest of a message when it was last seen. Later approvals apply to it.
     "CREATE TABLE digests (msg_id TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT",
-    # What an approval was given for.
+    # The digest that an approval applies to.
     """
     CREATE TABLE bindings (
         source TEXT PRIMARY KEY, msg_id TEXT NOT NULL, digest TEXT NOT NULL
@@ -55,17 +55,17 @@ _TABLES = (
 
 
 def open_ledger(root: str) -> sqlite3.Connection:
-    """The database, ready to be written; BylawError says why not."""
+    """Open the database for writing, and create it if needed. Raises BylawError if it fails."""
     path = ledger_path(root)
     with told_plainly(path):
         with state_folder(root):
             make_private(path)
         connection = connect(path)
         try:
-            _check_version(connection, path)  # nothing of somebody else's is touched
+            _check_version(connection, path)  # do not change a database of another program
             use_log(connection)
-            # A message that was begun must stay so when the power fails: a command is run
-            # after that, and must not be run again.
+            # A begun message must survive a power failure: its command runs afterwards, and must
+            # not run again.
             connection.execute("PRAGMA synchronous = FULL")
             _make_tables(connection, path)
         except BaseException:
@@ -75,7 +75,7 @@ def open_ledger(root: str) -> sqlite3.Connection:
 
 
 def open_to_read(root: str) -> sqlite3.Connection | None:
-    """The database, only to be read; None if there is none yet, or it is just being made."""
+    """Open the database for reading; None if it does not exist or is still being created."""
     path = ledger_path(root)
     with told_plainly(path), existing_state_folder(root) as state:
         if state is None or not os.path.lexists(as_bytes(path)):
@@ -94,17 +94,17 @@ def open_to_read(root: str) -> sqlite3.Connection | None:
 
 
 def ledger_path(root: str) -> str:
-    """Where the ledger of a root lies."""
+    """The path of the ledger of a root."""
     return f"{root.rstrip('/')}/{LEDGER}"
 
 
 @contextmanager
 def told_plainly(path: str) -> Iterator[None]:
-    """Raise BylawError for whatever the database says."""
+    """Turn errors of the database into BylawError."""
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-        raise  # a mistake of ours
+        raise  # a bug in Bylaw
     except sqlite3.Error as problem:
         raise _of_sqlite(path, problem) from problem
     except OSError as problem:
@@ -112,12 +112,12 @@ def told_plainly(path: str) -> Iterator[None]:
 
 
 def _of_sqlite(path: str, problem: sqlite3.Error) -> BylawError:
-    # What the module finds wrong itself, such as a text that is no UTF-8, has no name.
+    # Errors of the Python module, such as a text that is not UTF-8, have no error name.
     name = getattr(problem, "sqlite_errorname", None) or "SQLITE_ERROR"
     if name.startswith(_DAMAGED):
         return _damaged(path, str(problem))
     if name.startswith(_HELD):
-        message = f"the ledger `{path}` is held by another process; try again when it has ended"
+        message = f"the ledger `{path}` is locked by another process; try again when it has exited"
         return BylawError(message)
     return _unusable(path, str(problem))
 
@@ -125,13 +125,13 @@ def _of_sqlite(path: str, problem: sqlite3.Error) -> BylawError:
 def _damaged(path: str, why: str) -> BylawError:
     return BylawError(
         f"the ledger `{path}` is damaged: {why}; "
-        f"move it away with what lies beside it (`{path}-wal`, `{path}-shm`) and a new one begins; "
-        "that knows of no message, so look through `input` and `processing` first"
+        f"move it, `{path}-wal` and `{path}-shm` away, and Bylaw creates a new one; "
+        "that knows only the messages of the journal, so check `input` and `processing` first"
     )
 
 
 def _unusable(path: str, why: str) -> BylawError:
-    help_ = "let this user read and write it and its folder"
+    help_ = "give this user read and write access to it and its folder"
     return BylawError(f"the ledger `{path}` cannot be used: {why}; {help_}")
 
 
@@ -139,7 +139,7 @@ def _make_tables(connection: sqlite3.Connection, path: str) -> None:
     if _check_version(connection, path) == VERSION:
         return
     with transaction(connection):
-        if _check_version(connection, path) < VERSION:  # another process may have been quicker
+        if _check_version(connection, path) < VERSION:  # another process may have made them
             for statement in _TABLES:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
@@ -147,14 +147,14 @@ def _make_tables(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _check_version(connection: sqlite3.Connection, path: str) -> int:
-    # In this order: another process may be making the tables, and says what they are with them.
+    # Count the tables first: another process creates them and sets the ids in one transaction.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if tables and application != _APPLICATION_ID:
-        raise _damaged(path, "it is a database of something else")
+        raise _damaged(path, "it is a database of another program")
     if version > VERSION:
         raise BylawError(
-            f"the ledger `{path}` has the format {version} of a newer Bylaw; use that version"
+            f"the ledger `{path}` has format {version} of a newer Bylaw; use that version"
         )
     return int(version)

@@ -1,6 +1,6 @@
-"""A ledger that somebody took away → what the journal still knows of the messages it had.
+"""Restore a lost ledger from the journal.
 
-Without it a message that is done would be run again, and an approval could pass to another text.
+Without this, a finished message would run again, and an approval could apply to another text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def restore(ledger: Ledger, journal: Journal) -> int:
-    """Fill an empty ledger from the journal; how many messages were found."""
+    """Fill an empty ledger from the journal. Return the number of messages."""
     if any(ledger.counts().values()):
         return 0
     found: dict[str, Known] = {}

@@ -1,1 +1,1 @@
-"""The files of a bus: folders, messages, who has one, and evidence of what became of it."""
+"""The files of a bus: its folders, messages, claims and evidence."""

@@ -1,12 +1,12 @@
-"""A message of `input` → the same file in `processing`, which belongs to one process.
+"""Claim messages: move them from `input` to `processing`, where each belongs to one process.
 
     processing/NAME.BOOT_SPACE_PID_STARTED_RANDOM
 
-A message is claimed by renaming it, which only one process can do. The new name says which process
-that was, so that others can tell whether it is dead, and nothing else has it.
+A message is claimed by renaming it, which only one process can do. The new name is unique and names
+the process, so that others can check whether it is dead.
 
-No folder is made to last here: if the power fails, a file lies where it lay before, and the ledger
-knows what became of it. A rename is whole in either case.
+Folders are not synced to disk here. After a power failure a file may be in its old folder; the
+ledger knows what happened to the message. A rename is atomic in either case.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CLAIM = re.compile(rf"(?P<name>.+)\.(?P<owner>{OWNER_TAG})_[0-9a-f]{{16}}", re.
 
 
 class Stamp(NamedTuple):
-    """By what a file is known again that nobody wrote to; renaming does not change it."""
+    """Identifies a file and its content. Writing changes it, renaming does not."""
 
     device: int
     inode: int
@@ -47,25 +47,25 @@ class Stamp(NamedTuple):
 
 
 class Claim(Struct, frozen=True):
-    """A message in `processing`: the name it had in `input`, and the one it has there."""
+    """A message in `processing`: `name` was its name in `input`, `file` is its present name."""
 
     name: str
     file: str
 
     @property
     def owner(self) -> str:
-        """Who claimed it, as `runtime/owner` names processes."""
+        """The process that claimed it, in the form of `runtime/owner`."""
         found = _CLAIM.fullmatch(self.file)
         return owner_of(found["owner"]) if found else ""
 
 
 def stamp_of(found: os.stat_result) -> Stamp:
-    """What a file is known by."""
+    """Make the stamp of a file."""
     return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def claim(bus: BusFolders, name: str, stamp: Stamp) -> Claim | None:
-    """Make a message ours; None if it is gone, or is not any more what was looked at."""
+    """Claim a message for this process; None if it is gone or has changed since `stamp`."""
     got = _move(bus, bus.input, name, name)
     if got is not None and not _is_same(bus, got, stamp):
         give_back(bus, got)
@@ -74,14 +74,14 @@ def claim(bus: BusFolders, name: str, stamp: Stamp) -> Claim | None:
 
 
 def take_over(bus: BusFolders, of: Claim) -> Claim | None:
-    """Make the claim of a dead process ours; None if somebody else was quicker."""
+    """Take over the claim of a dead process; None if another process was faster."""
     return _move(bus, bus.processing, of.file, of.name)
 
 
 def give_back(bus: BusFolders, of: Claim) -> str | None:
-    """Move a message back to `input`, and give its name there; None if the claim is gone.
+    """Move a message back to `input`. Return its name there, or None if the claim is gone.
 
-    If its name is taken meanwhile, it gets another one with the same ending.
+    If its name is taken, the message gets a new one with the same ending.
     """
     stem, ending = split_ending(of.name)
     for n in range(1, MAX_TRIES + 1):
@@ -97,13 +97,13 @@ def give_back(bus: BusFolders, of: Claim) -> str | None:
 
 
 def finish(bus: BusFolders, of: Claim) -> None:
-    """Remove a message that is through: evidence holds it."""
+    """Remove a message that has ended and whose evidence contains it."""
     with suppress(FileNotFoundError):
         os.unlink(as_bytes(of.file), dir_fd=bus.processing)
 
 
 def keep(bus: BusFolders, of: Claim) -> str:
-    """Move a message that no evidence can hold to `error`; its path from the root."""
+    """Move a message that evidence cannot contain to `error`. Return its path from the root."""
     os.rename(
         as_bytes(of.file),
         as_bytes(of.file),
@@ -114,7 +114,7 @@ def keep(bus: BusFolders, of: Claim) -> str:
 
 
 def claims(bus: BusFolders) -> list[Claim]:
-    """What lies in `processing` and was claimed there."""
+    """The claims in `processing`."""
     found = map(_CLAIM.fullmatch, bus.names(PROCESSING))
     return [Claim(one["name"], one[0]) for one in found if one is not None]
 

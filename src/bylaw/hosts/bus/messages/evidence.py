@@ -1,9 +1,9 @@
-"""What became of a message, or a new message → a file of the bus, whole at every moment.
+"""Write evidence and new messages to the bus. A file is complete as soon as it is visible.
 
     error/NAME.RULE.N.json   input/MSG_ID.json
 
-N is the first free number. A file is written under another name, made to last, and only then gets
-its own, which nobody else has: so nothing is ever overwritten, and no half of one is ever seen.
+N is the first free number. A file is written under a temporary name, synced to disk, and then
+renamed to a free name. So no file is overwritten, and no reader sees a partial file.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 
 MAX_EVIDENCE_BYTES = 4 * 1024 * 1024
 MAX_SLUG = 100
-MAX_LOOKED_AT = 100  # evidences in which a message is looked for
+MAX_LOOKED_AT = 100  # evidence files that are searched for a message
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _NUMBERED = re.compile(r".+\.([0-9]{1,18})\.json")
 _DIGEST_CHARS = 8
 _TEMPORARY = ".new-{}"
 _UNFINISHED = re.compile(rf"\.new-({OWNER_TAG})\.[0-9a-f]{{16}}")
-# How much of each text stays when everything together is too much; but the message is kept whole,
-# since its file is removed (LD-035, LD-036).
+# The lengths to which each text is cut, one after the other, until the evidence is small enough.
+# The message is never cut, because its file is removed (LD-035, LD-036).
 _SHORTER = (64 * 1024, 4 * 1024, 256)
 _WHOLE = "message"
 
 
 class MessageTakenError(BylawError):
-    """A message with this id lies in `input` already."""
+    """`input` already has a message with this id."""
 
 
 def slug(text: str) -> str:
-    """A text as part of a file name: `[A-Za-z0-9_-]`, at most 100, never empty."""
+    """Convert a text to a part of a file name: 1 to 100 of `[A-Za-z0-9_-]`."""
     fit = _UNFIT.sub("-", text)
     if len(fit) > MAX_SLUG:
         digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
@@ -64,7 +64,7 @@ def slug(text: str) -> str:
 def write_evidence(
     bus: BusFolders, channel: str, name: str, rule: str, body: Mapping[str, JSON]
 ) -> str:
-    """Write an evidence, and give its path from the root; BylawError if that cannot be done."""
+    """Write evidence and return its path from the root. Raises BylawError if that fails."""
     stem = f"{slug(name)}.{slug(rule)}"
     folder = bus.folder(channel)
     data = _bounded(body)
@@ -77,25 +77,28 @@ def write_evidence(
 
 
 def write_message(bus: BusFolders, message: Mapping[str, JSON]) -> str:
-    """Put a message into `input` under its id; BylawError if that fails."""
+    """Write a message to `input` under its id and return its path.
+
+    Raises MessageTakenError if the name exists, BylawError if it cannot be written.
+    """
     name = f"{slug(str(message.get('msg_id', '')))}.json"
     place = bus.shown(INPUT, name)
     try:
         _put(bus.input, message_bytes(message), [name])
     except FileExistsError:
-        raise MessageTakenError(f"there is a message `{place}` already") from None
+        raise MessageTakenError(f"the message `{place}` already exists") from None
     except OSError as wrong:
         raise BylawError(f"cannot write the message `{place}`: {in_plain_words(wrong)}") from None
     return place
 
 
 def message_bytes(message: Mapping[str, JSON]) -> bytes:
-    """A message as its file holds it."""
+    """The bytes of a message file."""
     return _encoded(message, indent=2)
 
 
 def evidence_files(bus: BusFolders, name: str) -> Iterator[tuple[str, str]]:
-    """All evidence under this name: the folder and the file of each."""
+    """Yield the folder and the file name of all evidence for a name."""
     for channel in (OUTPUT, ERROR):
         for file in bus.names(channel):
             if _number(file, name) is not None:
@@ -103,20 +106,20 @@ def evidence_files(bus: BusFolders, name: str) -> Iterator[tuple[str, str]]:
 
 
 def newest_error(bus: BusFolders, files: Iterable[str], name: str) -> str | None:
-    """Of these files of `error`, the evidence under this name that was written last."""
+    """Return the evidence for a name that was written last, among these files of `error`."""
     found: list[tuple[int, int, str]] = []
     for file in files:
         number = _number(file, name)
         if number is not None:
             with suppress(FileNotFoundError):
                 written = os.stat(as_bytes(file), dir_fd=bus.folder(ERROR), follow_symlinks=False)
-                # The clock of files stands still for a moment, and numbers go on.
+                # The clock of files is coarse, so the number decides between equal times.
                 found.append((written.st_mtime_ns, number, file))
     return max(found)[-1] if found else None
 
 
 def read_evidence(bus: BusFolders, channel: str, file: str) -> dict[str, JSON] | None:
-    """What an evidence says; None if it is gone, or is none."""
+    """Read evidence; None if the file is gone or is not evidence."""
     try:
         data = regular_bytes(file, MAX_EVIDENCE_BYTES, links=False, folder=bus.folder(channel))
         body = read_json(decode_utf8(data))
@@ -126,7 +129,7 @@ def read_evidence(bus: BusFolders, channel: str, file: str) -> dict[str, JSON] |
 
 
 def held_message(bus: BusFolders, msg_id: str, digest: str) -> tuple[dict[str, JSON], str] | None:
-    """The message with this digest as evidence under its id holds it, and where that is."""
+    """Find evidence that contains the message with this digest. Return the message and the path."""
     for channel, file in islice(evidence_files(bus, msg_id), MAX_LOOKED_AT):
         message = (read_evidence(bus, channel, file) or {}).get(_WHOLE)
         if isinstance(message, dict) and digest_of(message) == digest:
@@ -135,7 +138,7 @@ def held_message(bus: BusFolders, msg_id: str, digest: str) -> tuple[dict[str, J
 
 
 def clear_unfinished(bus: BusFolders) -> None:
-    """Remove what processes left that died while they wrote."""
+    """Remove temporary files of processes that died while they wrote."""
     for folder in FOLDERS:
         for name in bus.names(folder):
             found = _UNFINISHED.fullmatch(name)
@@ -144,27 +147,27 @@ def clear_unfinished(bus: BusFolders) -> None:
 
 
 def _put(folder: int, data: bytes, names: Iterable[str]) -> str:
-    """Write a file under the first of these names that is free; FileExistsError if none is."""
+    """Write a file under the first free name of these. Raises FileExistsError if none is free."""
     temporary = write_beside(folder, _TEMPORARY.format(owner_tag()), data, mode=0o666)
     try:
         final = _named(folder, temporary, names)
     except OSError:
         clear_away(folder, temporary)
         raise
-    os.fsync(folder)  # else the name could be gone after the power failed
+    os.fsync(folder)  # so that the name survives a power failure
     return final
 
 
 def _named(folder: int, temporary: str, names: Iterable[str]) -> str:
     for name in names:
-        with suppress(FileExistsError):  # somebody else was quicker
+        with suppress(FileExistsError):  # another process took this name
             move_new(folder, temporary, folder, name)
             return name
     raise FileExistsError
 
 
 def _free(folder: int, stem: str) -> int:
-    """A number that is free and follows one that is not: there may be many."""
+    """Find a free number whose predecessor is taken, by bisection: there may be many files."""
     taken, free = 0, 1
     while _is_taken(folder, f"{stem}.{free}.json"):
         taken, free = free, free * 2
@@ -178,7 +181,7 @@ def _free(folder: int, stem: str) -> int:
 
 
 def _number(file: str, name: str) -> int | None:
-    """The number of an evidence under this name; None if a file is none."""
+    """The number of an evidence file for a name; None for any other file."""
     numbered = _NUMBERED.fullmatch(file) if file.startswith(f"{slug(name)}.") else None
     return int(numbered[1]) if numbered else None
 
@@ -192,7 +195,7 @@ def _is_taken(folder: int, name: str) -> bool:
 
 
 def _bounded(body: Mapping[str, JSON]) -> bytes:
-    """A body as a JSON text for people, of bounded size, without any control character."""
+    """Encode a body as JSON of limited size, without control characters."""
     data = _encoded(body, indent=2)
     if len(data) > MAX_EVIDENCE_BYTES:
         data = _encoded(body)
@@ -208,7 +211,7 @@ def _bounded(body: Mapping[str, JSON]) -> bytes:
 
 def _encoded(body: Mapping[str, JSON], indent: int | None = None) -> bytes:
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=indent)
-    # Line breaks of texts are escapes by now; the others stay.
+    # JSON has escaped the line breaks of texts. Keep those of the layout.
     return "\n".join(map(visible_in_json, text.split("\n"))).encode() + b"\n"
 
 

@@ -1,6 +1,6 @@
-"""A step that tells something → the body of its evidence: the message, the commands, the failure.
+"""Build the body of evidence: the message, the commands that ran, and the failure.
 
-An evidence stands for itself: whoever reads it needs neither the bus nor the journal.
+Evidence is complete in itself: a reader needs neither the bus nor the journal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_COMMAND = ("argv", "exit_code", "signal", "ending", "error", "isolation", "c
 
 
 def evidence_of(event: Event, due: Due, text: str, root: str, journal: Journal) -> dict[str, JSON]:
-    """What the evidence of a step says."""
+    """The body of the evidence of a step."""
     done = list(read_effects(journal, event.session, event.seq)) if _has_commands(due) else []
     return {
         **heading(event, due.plan.rule, due.plan.uid, text),
@@ -42,7 +42,7 @@ def evidence_of(event: Event, due: Due, text: str, root: str, journal: Journal) 
 
 
 def heading(event: Event, rule: str, uid: str, text: str) -> dict[str, JSON]:
-    """Who tells what, and when."""
+    """The rule, its text and the time."""
     return {
         "id": str(uuid4()),
         "ts": iso_time(event.at),
@@ -55,7 +55,7 @@ def heading(event: Event, rule: str, uid: str, text: str) -> dict[str, JSON]:
 
 
 def matter(event: Event) -> dict[str, JSON]:
-    """What it is about; a message is kept whole (LD-035, LD-036)."""
+    """The file change or the complete message that it is about (LD-035, LD-036)."""
     if isinstance(event, File):
         change: dict[str, JSON] = {
             "type": event.change.value,
@@ -81,7 +81,7 @@ def _has_commands(due: Due) -> bool:
 
 
 def _command(effect: EffectDone, root: str) -> JSON:
-    """LD-104: command, folder, exit code and both streams, which are bounded already."""
+    """Command, folder, exit code and both streams, which have a limited size (LD-104)."""
     said = effect.result if isinstance(effect.result, dict) else {}
     argv, cwd = said.get("argv"), as_text(said.get("cwd"))
     told: dict[str, JSON] = {

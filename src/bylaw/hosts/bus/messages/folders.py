@@ -1,7 +1,7 @@
-"""A root and the path of a bus in it → the four folders of that bus, open.
+"""The four folders of a bus, open.
 
-They are opened once and then used by their descriptors, so that nobody can put a link in their
-place meanwhile. They are as open to others as the user's umask says: agents share them.
+They are opened once and then used by their descriptors, so that no process can replace them with a
+link. Their permissions follow the umask of the user, because agents share them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class BusFolders:
-    """The open folders of a bus, made if need be; BylawError if they cannot be used.
+    """The open folders of a bus, created if needed. Raises BylawError if they cannot be used.
 
-    `path` is where the bus really lies, from the root. `input` and the others are descriptors.
+    `path` is the path of the bus from the root, with links resolved. `input` and `processing` are
+    descriptors.
     """
 
     def __init__(self, root: str, path: str) -> None:
@@ -50,12 +51,12 @@ class BusFolders:
 
     @property
     def input(self) -> int:
-        """Where messages are put."""
+        """The folder of new messages."""
         return self._folders[INPUT]
 
     @property
     def processing(self) -> int:
-        """Where messages lie that somebody has claimed."""
+        """The folder of claimed messages."""
         return self._folders[PROCESSING]
 
     def folder(self, name: str) -> int:
@@ -63,9 +64,9 @@ class BusFolders:
         return self._folders[name]
 
     def names(self, folder: str = INPUT) -> list[str]:
-        """What lies in a folder, in order."""
+        """The names in a folder, sorted."""
         with self.told_plainly():
-            # Whoever lists a folder moves the place in its descriptor, so each has its own.
+            # Listing moves the read position of a descriptor, so each call opens its own.
             own = os.open(".", _FOLDER, dir_fd=self._folders[folder])
             try:
                 found = os.listdir(own)  # noqa: PTH208 - a descriptor
@@ -74,28 +75,28 @@ class BusFolders:
                 os.close(own)
 
     def shown(self, folder: str, name: str) -> str:
-        """The path of a file from the root, for records and people: nothing in it is unseen."""
+        """The path of a file from the root, for records and people; hidden characters escaped."""
         return visible("/".join(filter(None, (self.path, folder, name))))
 
     def check_place(self) -> None:
-        """BylawError if the path does not lead to these folders any more."""
+        """Raise BylawError if the path no longer leads to these folders."""
         try:
             in_place = all(self._is_in_place(name) for name in FOLDERS)
         except (OSError, ValueError):
             in_place = False
         if not in_place:
-            raise self._unusable("its folders were moved, removed or replaced; start again")
+            raise self._unusable("its folders were moved, removed or replaced; restart the bus")
 
     @contextmanager
     def told_plainly(self) -> Iterator[None]:
-        """Raise BylawError for whatever the system says."""
+        """Turn errors of the system into BylawError."""
         try:
             yield
         except OSError as wrong:
             raise self._unusable(in_plain_words(wrong)) from wrong
 
     def close(self) -> None:
-        """Let go of the folders."""
+        """Close the folders."""
         self._opened.close()
 
     def __enter__(self) -> Self:
@@ -128,17 +129,17 @@ class BusFolders:
         try:
             opened = os.open(as_bytes(name), _FOLDER, dir_fd=folder)
         except NotADirectoryError:
-            raise self._unusable(f"its `{visible(name)}` is a file or a link, no folder") from None
+            raise self._unusable(f"its `{visible(name)}` is a file or a link") from None
         self._opened.callback(os.close, opened)
         return opened
 
     def _check(self) -> None:
-        """All can be written, and a file can be moved from one to the other in one step."""
+        """Check that all can be written, and that files can be renamed from one to another."""
         for name, folder in self._folders.items():
             if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=folder, effective_ids=True):
                 raise self._unusable(f"its `{name}` cannot be written by this user")
         if len({os.fstat(folder).st_dev for folder in self._folders.values()}) > 1:
-            raise self._unusable("its folders lie on several file systems")
+            raise self._unusable("its folders are on different file systems")
 
     def _is_in_place(self, name: str) -> bool:
         with beneath(self.root, f"{self.path}/{name}") as place:

@@ -1,9 +1,9 @@
-"""A file of `input`, once it is written to its end → the message in it, or why there is none.
+"""Read the message in a file of `input`, once the file is complete.
 
-Writers of messages are plain programs: a file may be seen half-written. So it is not ready
-    while somebody has it open for writing, if the system tells,
-    until nobody has written to it for 100 ms,
-    and until nobody has for 2 s, if it holds no message that could be taken.
+Any program may write messages, so a file may be seen half-written. It is not ready
+    while another process has it open for writing, if the system can tell,
+    until it was not written for 100 ms,
+    and, if it contains no acceptable message, until it was not written for 2 s.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 MAX_MESSAGE_BYTES = 256 * 1024
-MAX_MESSAGE_NAME_BYTES = 150  # so that the name of a claim holds all of it
+MAX_MESSAGE_NAME_BYTES = 150  # so that the name of a claim can contain it
 QUIET_S = 0.1
-PATIENCE_S = 2.0  # for what cannot be taken as it is
-WRITER_S = 0.25  # until it is looked again whether a writer is through
+PATIENCE_S = 2.0  # for files without an acceptable message
+WRITER_S = 0.25  # until the next check whether a writer has finished
 MAX_WHY = 500
 
 _NEVER = ("~", ".tmp", ".part", ".swp")
@@ -52,13 +52,13 @@ _CANONICAL = msgspec.json.Encoder(order="deterministic")
 
 
 class MessageFile(Struct, frozen=True, kw_only=True):
-    """What a file holds: a message, or why there is none (`unreadable`).
+    """The content of a file: a message, or the reason why it has none (`unreadable`).
 
-    The digest of a message does not depend on how it is written; without one it is that of `raw`.
-    `whole` tells whether `raw` is everything that is in the file.
+    The digest of a message does not depend on its format. Without a message, it is the digest of
+    `raw`. `whole` is false if the file contains more than `raw`.
     """
 
-    name: str  # as people see it
+    name: str  # with hidden characters escaped
     message: JSON = None
     digest: str
     unreadable: str = ""
@@ -67,30 +67,30 @@ class MessageFile(Struct, frozen=True, kw_only=True):
 
 
 class Ready(Struct, frozen=True):
-    """A file that is written to its end; the stamp is for `claim`."""
+    """A complete file. `claim` needs the stamp."""
 
     file: MessageFile
     stamp: Stamp
 
 
 class NotYet(Struct, frozen=True):
-    """A file that somebody may be writing; it is worth another look after `wait_s`."""
+    """A file that may still be written. Check it again after `wait_s`."""
 
     wait_s: float
     why: str
 
 
 class Ignored(Struct, frozen=True):
-    """Nothing that could become a message under this name."""
+    """A file that is gone, a folder, or a name that cannot be a message."""
 
 
 def may_be_message(name: str) -> bool:
-    """Whether a file of this name is looked at; programs write under other names first."""
+    """Whether a file with this name can be a message. Names of temporary files cannot."""
     return not name.startswith(".") and not name.lower().endswith(_NEVER)
 
 
 def look(bus: BusFolders, name: str, complete: Callable[[JSON], bool]) -> Ready | NotYet | Ignored:
-    """What a file of `input` holds; `complete` tells whether a message need not be waited for."""
+    """Read a file of `input`. If `complete` is false for its message, wait for `PATIENCE_S`."""
     if not may_be_message(name):
         return Ignored()
     try:
@@ -101,7 +101,7 @@ def look(bus: BusFolders, name: str, complete: Callable[[JSON], bool]) -> Ready 
         if quiet < QUIET_S:
             return NotYet(QUIET_S - quiet, "it has just been written")
         if is_being_written(bus.input, name):
-            return NotYet(WRITER_S, "somebody has it open for writing")
+            return NotYet(WRITER_S, "another process has it open for writing")
         found = _read(bus.input, name, name)
         after = os.stat(as_bytes(name), dir_fd=bus.input, follow_symlinks=False)
     except FileNotFoundError:
@@ -109,12 +109,12 @@ def look(bus: BusFolders, name: str, complete: Callable[[JSON], bool]) -> Ready 
     if stamp_of(before) != stamp_of(after):
         return NotYet(QUIET_S, "it has just been written")
     if quiet < PATIENCE_S and (found.unreadable or not complete(found.message)):
-        return NotYet(PATIENCE_S - quiet, "it may not be written to its end")
+        return NotYet(PATIENCE_S - quiet, "it may be incomplete")
     return Ready(found, stamp_of(after))
 
 
 def unchanged(bus: BusFolders, name: str, digest: str) -> MessageFile | None:
-    """A file of `input` if it holds what is known: then it was only moved back just now."""
+    """Read a file of `input` that may just have been moved back; None if its digest differs."""
     with suppress(OSError):
         file = _read(bus.input, name, name)
         return file if file.digest == digest else None
@@ -122,21 +122,21 @@ def unchanged(bus: BusFolders, name: str, digest: str) -> MessageFile | None:
 
 
 def read_claimed(bus: BusFolders, claim: Claim) -> MessageFile:
-    """What a claimed file holds; OSError if it is gone."""
+    """Read a claimed file. Raises OSError if it is gone."""
     return _read(bus.processing, claim.file, claim.name)
 
 
 def digest_of(message: JSON) -> str:
-    """The digest of a message, however it is written."""
+    """The digest of a message, independent of its file format."""
     return sha256(_CANONICAL.encode(message)).hexdigest()
 
 
 def is_being_written(folder: int, name: str) -> bool:
-    """Whether somebody has a file open for writing; False also if the system does not tell."""
+    """Whether a process has a file open for writing; False if the system cannot tell."""
     with suppress(OSError, ValueError), open_regular(name, links=False, folder=folder) as file:
         try:
-            # Should a writer come at this very moment, we get a signal that does nothing; the
-            # usual one would end us.
+            # If a writer opens the file at this moment, the system sends a signal. SIGURG does
+            # nothing; the default, SIGIO, would end this process.
             fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -146,9 +146,9 @@ def is_being_written(folder: int, name: str) -> bool:
 
 
 def _quiet_s(found: os.stat_result) -> float:
-    """Since when nobody has written; not by the time of writing, which anybody can set."""
+    """Seconds since the last write. Uses ctime, because any program can set mtime."""
     quiet = time() - found.st_ctime
-    # A clock that was set back must not stop a message for good.
+    # A clock that was set back must not block a message forever.
     return quiet if quiet > -PATIENCE_S else PATIENCE_S
 
 
@@ -180,15 +180,15 @@ def _why(wrong: OSError | ValueError) -> str:
     if getattr(wrong, "errno", None) == errno.ELOOP:
         return "it is a link"
     if getattr(wrong, "errno", None) == errno.ENXIO:
-        return "it is no regular file"
+        return "it is not a regular file"
     return in_plain_words(wrong)
 
 
 def _parsed(name: str, raw: bytes) -> JSON:
-    """The message; BylawError if there is none."""
+    """Parse the message. Raises BylawError with the reason if there is none."""
     ending = name.lower()
     if visible(name) != name:
-        raise BylawError("its name holds a character that cannot be seen")
+        raise BylawError("its name contains an invisible character")
     if len(as_bytes(name)) > MAX_MESSAGE_NAME_BYTES:
         raise BylawError(f"its name is longer than {MAX_MESSAGE_NAME_BYTES} bytes")
     if not ending.endswith((*_YAML, _JSON)):
@@ -219,12 +219,12 @@ def _of_yaml(source: SourceFile) -> JSON:
     _refuse_keys(source, node)
     message: JSON = node.to_python()  # type: ignore[assignment] # its keys are texts
     if not is_finite(message):
-        raise BylawError("`.inf` and `.nan` are no values of a message")
+        raise BylawError("a message cannot contain `.inf` or `.nan`")
     return message
 
 
 def _refuse_keys(source: SourceFile, node: Node) -> None:
-    """BylawError if a key is no text: in JSON there are no others."""
+    """Raise BylawError if a key is not a text: JSON has no other keys."""
     inside: list[Node] = [node]
     while inside:
         match inside.pop():
@@ -235,5 +235,5 @@ def _refuse_keys(source: SourceFile, node: Node) -> None:
                     if not isinstance(pair.key.value, str):
                         line = source.position(pair.key.span.start).line
                         key = source.slice(pair.key.span)
-                        raise BylawError(f"line {line}: the key `{key}` is no text; quote it")
+                        raise BylawError(f"line {line}: the key `{key}` is not a text; quote it")
                     inside.append(pair.value)

@@ -1,4 +1,4 @@
-"""A root and the path of a bus in it → its folders as they are, for whoever only looks."""
+"""The folders of a bus for reading only."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from bylaw.runtime.beneath import beneath
 
 
 class SeenFolders(BusFolders):
-    """Nothing is made, and a folder that is missing is empty; BylawError if it cannot be read."""
+    """Like `BusFolders`, but creates nothing. A missing folder is empty.
+
+    Raises BylawError if a folder cannot be read.
+    """
 
     @property
     def exists(self) -> bool:
-        """Whether this is a bus at all."""
+        """Whether the bus has any of its folders."""
         return bool(self.there)
 
     @property
     def there(self) -> frozenset[str]:
-        """The folders that are there."""
+        """The names of the existing folders."""
         return frozenset(self._folders)
 
     def names(self, folder: str = INPUT) -> list[str]:
-        """What lies in a folder, in order."""
+        """The names in a folder, sorted."""
         return super().names(folder) if folder in self._folders else []
 
     def _open(self) -> None:

@@ -1,4 +1,4 @@
-"""An event of the bus → the name under which its locks and its evidence are known; ids."""
+"""Names of bus events for locks and evidence, and the parts of message ids."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def subject(event: Event) -> str:
-    """The id of a message, `fs-SEQ` for a change of a file; always fit for a file name."""
+    """The id of a message, or `fs-SEQ` for a file change. Always valid in a file name."""
     if isinstance(event, File):
         return f"fs-{event.seq}"
     return message_id(event) or slug(event.file if isinstance(event, Bus) else "")
 
 
 def id_moment(at: int) -> str:
-    """The begin of an id: `YYYYMMDD_HHMMSS`, in UTC."""
+    """The first part of an id: `YYYYMMDD_HHMMSS`, in UTC."""
     day, _, time = iso_time(at).partition("T")
     return f"{day.replace('-', '')}_{time[:8].replace(':', '')}"
 
 
 def message_id(event: Event) -> str:
-    """The id of a message, if it is one; else empty."""
+    """The id of a message; empty if it is missing or invalid."""
     found = message_field(event, "msg_id")
     return found if isinstance(found, str) and is_message_id(found) else ""

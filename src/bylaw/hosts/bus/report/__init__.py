@@ -1,1 +1,1 @@
-"""How it stands with a bus, for whoever only looks."""
+"""The status of a bus, for `bylaw bus status`. Reads only."""

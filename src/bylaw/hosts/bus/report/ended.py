@@ -1,4 +1,4 @@
-"""A ledger, and what was refused without it → the messages that are through, and how each ended."""
+"""List the messages that have ended, from the ledger and from refusals that it does not know."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def ended(
     bus: SeenFolders, ledger: Ledger | None, refusals: Sequence[Ended], limit: int
 ) -> list[Ended]:
-    """The messages that ended last, the last one first."""
+    """The messages that ended last, newest first."""
     known = [] if ledger is None else ledger.recent(limit, *ENDED)
     failed = any(one.state is MessageState.FAILED for one in known)
     evidence = bus.names(ERROR) if failed else []
@@ -36,14 +36,14 @@ def ended(
 
 
 def counts(ledger: Ledger | None, refused: int) -> dict[str, int]:
-    """How many ended in each way; `refused` are those that the ledger does not know."""
+    """The number of messages in each end state. `refused` adds those that the ledger lacks."""
     counted = {} if ledger is None else ledger.counts()
     found = {state.value: counted.get(state, 0) for state in ENDED}
     return found | {MessageState.REFUSED.value: found[MessageState.REFUSED.value] + refused}
 
 
 def _where_told(bus: SeenFolders, known: Known, evidence: Sequence[str]) -> str:
-    """Where it is told what failed: nobody judged that, so there is no reason."""
+    """Where evidence of a failure is. A failure has no reason, because no rule decided it."""
     if known.state is not MessageState.FAILED:
         return ""
     newest = newest_error(bus, evidence, known.msg_id)

@@ -1,7 +1,7 @@
-"""One look at a bus → how it stands with it now.
+"""Build the report of a bus at one moment.
 
-What is seen here moves meanwhile. So the folders are listed before the ledger is asked, and a file
-is told only if it is still there afterwards.
+The bus changes while it is read. So the folders are listed before the ledger is read, and a new
+file is reported only if it is still there afterwards.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.messages.seen_folders import SeenFolders
     from bylaw.hosts.bus.report.status import BusStatus
 
-_CHANGED = "the message was changed since, and is tried again"
-_WRITTEN = "somebody is writing to it"
-_GONE = "its file is gone, so it counts as withdrawn"
+_CHANGED = "the message has changed since and will be tried again"
+_WRITTEN = "a process is writing to it"
+_GONE = "its file is gone, so the message is withdrawn"
 
 
 class Glance:
-    """What a bus holds at one moment; `status` knows what earlier looks found."""
+    """The content of a bus at one moment. `status` caches what earlier reads found."""
 
     def __init__(self, status: BusStatus, bus: SeenFolders, ledger: Ledger | None) -> None:
         self._status = status
@@ -65,14 +65,14 @@ class Glance:
         self._phase = status.files.context().phase
         listed = bus.names()
         self._claimed = claims(bus)
-        # Twice: a file that is moved back meanwhile is in one of the two.
+        # List `input` twice: a file that is moved back meanwhile is in one of the two lists.
         self._names = sorted({*listed, *bus.names()})
         self._by_file = {visible(name): name for name in self._names}
         self._pending = self._in_state(*PENDING)
         self._running = self._in_state(MessageState.RUNNING)
 
     def report(self) -> BusReport:
-        """All of it."""
+        """Build the report."""
         limit = self._status.limit
         held = [known for known in self._pending if known.state is MessageState.HELD]
         asking = [known for known in self._pending if known.state is MessageState.WAITING]
@@ -106,7 +106,11 @@ class Glance:
         return [] if self._ledger is None else self._ledger.in_state(*states)
 
     def _arrived(self, shown: Sequence[Known]) -> list[str]:
-        """Files that nobody has handled yet, also one in the place of a message that is shown."""
+        """The files of `input` that were not handled yet.
+
+        `shown` are pending messages of the report. If another message replaced the file of one of
+        them, that file is included.
+        """
         replaced = {one.file for one in shown if self._is_other(one)}
         known = {one.file for one in self._pending} - replaced
         return [name for name in self._names if may_be_message(name) and visible(name) not in known]
@@ -146,12 +150,12 @@ class Glance:
         return "; ".join(judge_message(event.message, facts).refused)
 
     def _earlier(self, name: str, msg_id: str) -> str:
-        """The message that used up this id, if there is one (LD-024)."""
+        """The reason if an earlier message used up this id, else an empty text (LD-024)."""
         known = self._ledger.known(msg_id) if self._ledger is not None and msg_id else None
         if known is None or known.state is MessageState.WITHDRAWN:
             return ""
         if known.state not in ENDED and known.file == visible(name):
-            return ""  # it is just being handled
+            return ""  # this file is being handled now
         return f"{DUPLICATE}: {known.told_as_first}"
 
     def _held(self, held: Sequence[Known]) -> Iterator[Held]:
@@ -204,7 +208,7 @@ class Glance:
         return name, None if name is None else self._status.look(self._bus, name)
 
     def _is_other(self, known: Known) -> bool:
-        """Whether a message with another id, or none, lies in its place."""
+        """Whether its file has a message with another id now, or no message."""
         _, looked = self._looked_at(known)
         return isinstance(looked, Ready) and message_id(event_of(looked.file)) != known.msg_id
 
@@ -216,7 +220,7 @@ class Glance:
         )
 
     def _last_seen(self, msg_id: str) -> str:
-        """The digest of a message that is asked about; empty if nobody has seen it."""
+        """The digest that a message had when it was last seen; empty if it was never seen."""
         return "" if self._ledger is None else self._ledger.digest_of(msg_id) or ""
 
     def _is_claimed(self, file: str) -> bool:
@@ -234,6 +238,6 @@ class Glance:
             yield running_by(letter, known.owner, known.at)
 
     def _claimed_letter(self, one: Claim) -> Letter | None:
-        with suppress(OSError):  # it is through
+        with suppress(OSError):  # it has ended
             return letter_of(one.name, read_claimed(self._bus, one))
         return None

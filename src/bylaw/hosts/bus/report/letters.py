@@ -1,4 +1,4 @@
-"""A message file → what `bylaw bus status` tells of it; whoever has it → whether it lives."""
+"""Build the `bus status` row of a message file, and check whether its owner process is alive."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def event_of(file: MessageFile) -> Bus:
-    """The message of a file as rules would see it, without facts."""
+    """The event of a message file as rules see it, without facts."""
     return Bus(message=file.message)
 
 
 def letter_of(name: str, file: MessageFile) -> Letter:
-    """What a file says of itself, under the name that it had in `input`."""
+    """The row of a message file. `name` is the name that it had in `input`."""
     event = event_of(file)
     is_evidence = message_field(event, "msg_type") == EVIDENCE
     return Letter(
@@ -34,12 +34,12 @@ def letter_of(name: str, file: MessageFile) -> Letter:
 
 
 def words_of(event: Bus, name: str) -> str:
-    """A field that should be a text; else nothing."""
+    """A field of the message; empty if it is not a text."""
     value = message_field(event, name)
     return value if isinstance(value, str) else ""
 
 
 def running_by(letter: Letter, owner: str, since: int) -> Running:
-    """A message in the hands of a process, and what is known of that."""
+    """A message that a process has claimed. `dead` is None if that is unknown."""
     dead = True if is_dead(owner) else False if is_alive(owner) else None
     return Running(letter=letter, pid=pid_of(owner), since=since, dead=dead)

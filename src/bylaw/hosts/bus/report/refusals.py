@@ -1,6 +1,7 @@
-"""The evidence in `error` → messages that no rule ever saw, as they were refused.
+"""Read refused messages from the evidence in `error`.
 
-The ledger does not know them: they were malformed, decisions, or had an id that was used up.
+No rule decided them, and the ledger does not know them: they were malformed, they were decisions,
+or their id was already used.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _NAME = re.compile(rf".+\.(?:{'|'.join(_REFUSING.values())})\.[0-9]+\.json")
 
 
 class Refusals:
-    """Remembers what it found as long as nothing is written to the folder."""
+    """Refused messages, cached until the folder changes."""
 
     def __init__(self) -> None:
         self._seen: tuple[tuple[int, int, int], int, list[Ended]] | None = None
 
     def newest(self, bus: SeenFolders, limit: int) -> tuple[int, list[Ended]]:
-        """How many there are, and the newest of them."""
+        """Return their number, and the newest `limit` of them."""
         if ERROR not in bus.there:
             return 0, []
         folder = os.fstat(bus.folder(ERROR))
@@ -54,7 +55,7 @@ class Refusals:
 
 
 def _written(bus: SeenFolders, names: list[str]) -> Iterator[tuple[int, str]]:
-    """When each was written."""
+    """Yield the time at which each was written, and its name."""
     for name in names:
         try:
             found = os.stat(as_bytes(name), dir_fd=bus.folder(ERROR), follow_symlinks=False)
@@ -64,7 +65,7 @@ def _written(bus: SeenFolders, names: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _ended(bus: SeenFolders, name: str, at: int) -> Ended | None:
-    """What an evidence says; None if it is not what its name says."""
+    """Read one refusal; None if the file does not hold what its name says."""
     body = read_evidence(bus, ERROR, name)
     if body is None or body.get("uid") not in _REFUSING:
         return None

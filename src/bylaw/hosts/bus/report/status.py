@@ -1,4 +1,4 @@
-"""A root → how it stands with its bus, look by look; nothing is made and nothing is changed."""
+"""Read the status of a bus repeatedly. Creates and changes nothing."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class BusStatus:
-    """Looks at the bus of one root again and again; `limit` bounds each list."""
+    """Read the bus of one root again and again. `limit` is the length of each list."""
 
     def __init__(self, root: str, limit: int) -> None:
         if not is_folder(root):
-            raise BylawError(f"there is no folder `{visible(root)}`")
+            raise BylawError(f"folder `{visible(root)}` does not exist")
         self.root = root
         self.limit = limit
         self.law = law_settings(root)
@@ -39,14 +39,14 @@ class BusStatus:
         self._looked: dict[str, tuple[tuple[int, ...], Ready]] = {}
 
     def read(self) -> BusReport:
-        """How it stands now; BylawError if the bus or its ledger cannot be read."""
+        """Report the present state. Raises BylawError if the bus or its ledger cannot be read."""
         with SeenFolders(self.root, self.law.bus) as bus:
             opened = Ledger.to_read(self.root) if bus.exists else None
             with nullcontext() if opened is None else closing(opened):
                 return Glance(self, bus, opened).report()
 
     def look(self, bus: SeenFolders, name: str) -> Ready | NotYet | Ignored | None:
-        """What a file of `input` holds; what was read once is not read again. None: it is gone."""
+        """Read a file of `input`, from the cache if it has not changed; None if it is gone."""
         try:
             found = os.stat(as_bytes(name), dir_fd=bus.input, follow_symlinks=False)
         except OSError:
@@ -61,6 +61,6 @@ class BusStatus:
         return looked
 
     def forget_others(self, names: Sequence[str]) -> None:
-        """Keep nothing of files that are gone."""
+        """Remove all other files from the cache."""
         there = set(names)
         self._looked = {name: one for name, one in self._looked.items() if name in there}

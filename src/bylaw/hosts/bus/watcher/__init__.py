@@ -1,6 +1,6 @@
-"""A watched tree → what happened to its files, each change once, none lost.
+"""Watch a tree and report what happens to its files: each change once, none lost.
 
-`wake.py` says that something happened, and where; `scan.py` looks what is there now; `changes.py`
-compares that with the snapshot and says what it was. So neither an event that the system dropped
-nor the time in which nobody watched loses anything: the next comparison finds it.
+`wake.py` reports where something happened, `scan.py` reads what is there now, and `changes.py`
+compares that with the snapshot and derives the changes. So a change is found by the next
+comparison even if the system dropped its event or no process was watching.
 """

@@ -1,14 +1,14 @@
-"""Changed paths → who may have changed them: a guess that grants nothing (LD-014, LD-015).
+"""Guess who changed a file. The guess grants nothing (LD-014, LD-015).
 
 In this order:
 
-1. `human`: an editor for people has left its mark beside the file (Vim's `.name.swp`, Emacs'
-   `.#name`, LibreOffice's `.~lock.name#`).
-2. The program that has the file open, or else, that works in the root, if it is the only one of
-   these: antigravity, cursor, claude, vscode.
+1. `human`: an editor has its lock file in the same folder (Vim's `.name.swp`, Emacs' `.#name`,
+   LibreOffice's `.~lock.name#`).
+2. The program that has the file open: antigravity, cursor, claude or vscode. If none has, the one
+   of these that works in the root, if it is the only one.
 3. `unknown`.
 
-Processes are looked at now and then, and for a moment only.
+Processes are read every `LOOK_AGAIN_S` seconds at most, and for at most `LONGEST_LOOK_S`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PROGRAMS = {
 LOOK_AGAIN_S = 2.0
 LONGEST_LOOK_S = 0.002
 MAX_OPEN_FILES = 200  # of a process
-MAX_PATHS = 50  # for which marks of editors are looked for; more than that is no person's work
+MAX_PATHS = 50  # above this, lock and open files are not checked: no person changes so many
 
 _MARKS = (".{}.swp", ".{}.swo", ".#{}", ".~lock.{}#")
 _ENDING = re.compile(r"\.[cm]?js$|\.py$")
@@ -54,7 +54,7 @@ class _Worker(Struct, frozen=True):
 
 
 class ActorHints:
-    """Guesses who changed files below a root."""
+    """Guess who changed files below a root."""
 
     def __init__(self, root: str, clock: Callable[[], float]) -> None:
         self._root = root
@@ -63,7 +63,7 @@ class ActorHints:
         self._workers: list[_Worker] = []
 
     def guess(self, paths: Iterable[str]) -> dict[str, ActorHint]:
-        """Who may have changed each of these paths from the root."""
+        """Guess who changed each of these paths."""
         paths = list(paths)
         self._look()
         someone = {worker.actor for worker in self._workers}
@@ -85,7 +85,7 @@ class ActorHints:
             return
         self._looked = now
         self._workers = []
-        # The newest first: what works here now was not started with the system.
+        # Newest first: programs that work here were probably started late.
         for pid in sorted((p for p in _listed("/proc") if p.isdigit()), key=int, reverse=True):
             if self._clock() > now + LONGEST_LOOK_S:
                 return
@@ -93,7 +93,7 @@ class ActorHints:
                 self._workers.append(_Worker(pid, actor))
 
     def _open_files(self) -> dict[str, ActorHint]:
-        """Which of the programs has a file below the root open."""
+        """The files below the root that known programs have open."""
         until = self._clock() + LONGEST_LOOK_S
         found: dict[str, ActorHint] = {}
         for worker in self._workers:
@@ -107,7 +107,7 @@ class ActorHints:
 
 
 def _actor(pid: str) -> ActorHint | None:
-    """Which known program a process is."""
+    """The known program that a process runs, if any."""
     try:
         with open(f"/proc/{pid}/comm", "rb") as stream:  # noqa: PTH123 - a Path is not needed
             name = as_text(stream.read(32)).strip().lower()

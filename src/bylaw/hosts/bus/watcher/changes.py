@@ -1,9 +1,9 @@
-"""What lay at some paths before and what lies there now → created, modified, deleted, renamed.
+"""Old and new entries of paths → created, modified, deleted, renamed.
 
-Only the net effect counts: a file that came and went again is nothing, a save that puts a new file
-in the place of the old one is `modified`. A file is told by its inode as long as size and time of
-its last writing are the same: inodes are used again at once, so a file that was written anew and
-lies elsewhere is `deleted` and `created`.
+Only the net effect is reported. A file that was created and deleted again is no change. A save that
+replaces a file by a new one is `modified`. A file is recognised by its inode only if size and mtime
+are the same, because systems reuse inodes at once. So a file that was moved and written is reported
+as `deleted` and `created`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class FileChange(Struct, frozen=True):
 
 
 def derive(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> list[FileChange]:
-    """What happened between two looks at the same paths, in the order of the paths.
+    """Derive the changes between two scans of the same paths, sorted by path.
 
-    A path that is in one of them only was not there at the other look.
+    A path that is missing in one of them did not exist then.
     """
     old_paths = _renames(before, after)
     left = set(old_paths.values())
@@ -54,8 +54,8 @@ def derive(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> list[File
 def _renames(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> dict[str, str]:
     """The old path of each path to which a file has moved.
 
-    A file has moved away if nothing lies at its path, or what has moved there itself. Who saves a
-    file by moving the old one aside has made a copy, and modified the file.
+    A file has moved if its old path is empty, or has a file that was itself moved there. A program
+    that saves by moving the old file aside has created a copy and modified the file.
     """
     arrivals = _arrivals(before, after)
     departed = deque(sorted(before.keys() - after.keys()))
@@ -73,7 +73,7 @@ def _renames(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> dict[st
 
 
 def _arrivals(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> dict[object, deque[str]]:
-    """Paths at which there is another file than before, by what tells that file."""
+    """The paths that have another file than before, by the identity of that file."""
     arrivals: dict[object, deque[str]] = defaultdict(deque)
     for path in sorted(after):
         if path not in before or _identity(before[path]) != _identity(after[path]):

@@ -1,8 +1,8 @@
-"""A snapshot → which folders the system is asked to watch, and which with all below them.
+"""Plan which folders the system watches, and which of them recursively.
 
-What wakes us follows links when it enters a folder, also out of the root, and knows no exceptions.
-So a folder is watched with all below it only if there are neither links to folders nor excluded
-folders below; what lies above one of them is watched folder by folder.
+A recursive watch follows links, even out of the root, and cannot exclude folders. So a folder is
+watched recursively only if there are no links to folders and no excluded folders below it. The
+parents of such links and folders are watched one by one.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _LEADS_ON = frozenset({EntryKind.FOLDER_LINK, EntryKind.OUTSIDE})
 
 
 class Plan(Struct, frozen=True):
-    """Paths from the root: folders to watch for themselves, and with all below them."""
+    """Folders to watch by path from the root: `flat` without subfolders, `deep` recursively."""
 
     flat: frozenset[str]
     deep: frozenset[str]
 
     def names(self, path: str) -> bool:
-        """Whether a folder is itself in the plan."""
+        """Whether the plan names a folder itself."""
         return path in self.flat or path in self.deep
 
 
 def plan(top: Folder, excluded: Iterable[str]) -> Plan:
-    """How to watch a tree."""
+    """Plan how to watch a tree."""
     above = {part for path in excluded for part in with_ancestors(path)}
     flat: set[str] = set()
     deep: set[str] = set()
@@ -42,7 +42,7 @@ def plan(top: Folder, excluded: Iterable[str]) -> Plan:
 
 
 def _add(folder: Folder, path: str, above: set[str], flat: set[str], deep: set[str]) -> bool:
-    """Enter a folder in the plan; whether it is watched with all below it."""
+    """Add a folder to the plan. Return whether it is watched recursively."""
     if folder.closed:
         return False
     inner = {name: joined(path, name) for name in folder.folders}

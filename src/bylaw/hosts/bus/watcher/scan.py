@@ -1,7 +1,7 @@
-"""A tree and what was known of it → the files that differ, and which folders came and went.
+"""Compare a tree with its snapshot: which files differ, and which folders came or went.
 
-Every folder is opened from the one above it and no link is followed, so whoever changes the tree
-meanwhile cannot lead us out of it. Only what differs is kept in memory.
+Every folder is opened from its parent and no link is followed, so a change of the tree during the
+scan cannot lead out of it. Only the differences are kept in memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.bus.watcher.snapshot import Snapshot
 
-# Folders deeper than this are not entered, and that is told.
+# Deeper folders are not entered but reported as a problem.
 MAX_DEPTH = 100
 MAX_PROBLEMS = 100
 MAX_SHOWN = 200  # characters of a path in a message
@@ -41,10 +41,10 @@ _NOT_THERE = frozenset({ENOENT, ENOTDIR, ELOOP})
 
 
 class Sight(Struct):
-    """What differs from the snapshot: what lay at the paths before, and what lies there now.
+    """The differences from the snapshot: entries by path, `before` and `after`.
 
-    `gone` are folders that are no more. `problems` says what could not be looked at; what was
-    known of it stays.
+    `gone` are folders that no longer exist. `problems` names what could not be read; its old
+    entries stay.
     """
 
     before: dict[str, Entry] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Sight(Struct):
     problems: list[str] = field(default_factory=list)
 
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> None:
-        """Keep what lay and what lies at a path, if it is not the same."""
+        """Keep the old and the new entry of a path if they differ."""
         if old == new:
             return
         if old is not None:
@@ -63,34 +63,34 @@ class Sight(Struct):
             self.after[path] = new
 
     def lose(self, path: str, folder: Folder) -> None:
-        """A folder with all that was known below it is gone."""
+        """Record that a folder with everything below it is gone."""
         self.before.update(folder.entries(path))
         self.gone.append(path)
         self.folders_differ = True
 
     def problem(self, text: str) -> None:
-        """Something could not be looked at."""
+        """Record that something could not be read."""
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(text)
 
 
 class Scanner:
-    """Looks at a tree below a root, without what is excluded: paths of folders or files."""
+    """Read the tree below a root, except the excluded paths of folders or files."""
 
     def __init__(self, root: str, excluded: Iterable[str]) -> None:
         self.root = real_path(root)
         self.excluded = frozenset(excluded)
 
     def is_excluded(self, path: str) -> bool:
-        """Whether a path, or a folder in which it lies, is left out."""
+        """Whether a path or one of its parent folders is excluded."""
         return any(part in self.excluded for part in with_ancestors(path))
 
     def look(self, paths: Iterable[str], known: Snapshot) -> Sight:
-        """What differs at these paths and below them; new folders are entered in the snapshot."""
+        """Compare these paths and all below them. New folders are added to the snapshot."""
         sight = Sight()
         try:
             root = os.open(as_bytes(self.root), _FOLDER)
-        except OSError as wrong:  # that nothing is known of the tree does not mean that it is empty
+        except OSError as wrong:  # an unreadable tree is not an empty tree
             sight.problem(_unreadable("", wrong))
             return sight
         try:
@@ -100,7 +100,7 @@ class Scanner:
         return sight
 
     def _look_below(self, root: int, paths: Iterable[str], known: Snapshot, sight: Sight) -> None:
-        # A folder comes before what lies in it.
+        # A folder comes before its content.
         ordered = sorted(filterfalse(self.is_excluded, paths), key=parent_and_name)
         walked: set[str] = set()
         for above, group in groupby(ordered, key=lambda path: parent_and_name(path)[0]):
@@ -110,7 +110,7 @@ class Scanner:
     def _look_in(
         self, root: int, above: str, paths: Iterable[str], known: Snapshot, sight: Sight
     ) -> Iterable[str]:
-        """Look at paths in one folder; those of them that were looked at to their end."""
+        """Compare paths in one folder. Return those that were read completely."""
         try:
             folder = _open(root, above)
         except OSError as wrong:
@@ -125,7 +125,7 @@ class Scanner:
                 os.close(folder)
 
     def _look_at(self, above: int | None, path: str, known: Snapshot, sight: Sight) -> bool:
-        """Look at one path in an open folder; whether that was all to its end."""
+        """Compare one path in an open folder. Return whether it was read completely."""
         if not path:
             if above is not None:
                 self._walk(above, "", known.top, sight)
@@ -145,7 +145,7 @@ class Scanner:
         return is_dir or was is not None
 
     def _at(self, folder: int | None, name: str, path: str) -> tuple[bool, Entry | None]:
-        """Whether there is a folder, and what there is to be known of a file."""
+        """Return whether the path is a folder, and its entry if it is a file or link."""
         if folder is None:
             return False, None
         try:
@@ -155,14 +155,14 @@ class Scanner:
         return stat.S_ISDIR(found.st_mode), self._entry(found, path)
 
     def _entry(self, found: os.stat_result, path: str) -> Entry | None:
-        """What is to be known of a file or link; None for all else."""
+        """The entry of a file or link; None for anything else."""
         if stat.S_ISREG(found.st_mode):
             kind = EntryKind.FILE
         elif stat.S_ISLNK(found.st_mode):
             kind = self._kind_of_link(path)
         else:
             return None
-        # Anybody may set a time that no database can hold.
+        # Any program can set a time that is too large for the database.
         mtime_ns = max(-_LATEST, min(found.st_mtime_ns, _LATEST))
         return Entry(found.st_ino, found.st_size, mtime_ns, found.st_ctime_ns, kind)
 
@@ -175,13 +175,13 @@ class Scanner:
     def _enter(self, above: int, path: str, known: Folder, sight: Sight) -> None:
         if path.count("/") >= MAX_DEPTH:
             where = visible(clipped(path, MAX_SHOWN))
-            sight.problem(f"`{where}` lies deeper than {MAX_DEPTH} folders and is not watched")
+            sight.problem(f"`{where}` is deeper than {MAX_DEPTH} folders and is not watched")
             return
         try:
             name = parent_and_name(path)[1]
             folder = os.open(as_bytes(name), _FOLDER, dir_fd=above)
         except OSError as wrong:
-            # What has just gone is told by the next look.
+            # If the folder has just been removed, the next scan reports that.
             if wrong.errno not in _NOT_THERE:
                 sight.folders_differ |= not known.closed
                 known.closed = True
@@ -215,7 +215,7 @@ class Scanner:
     def _entry_of(self, found: os.DirEntry[str], path: str) -> Entry | None:
         try:
             return self._entry(found.stat(follow_symlinks=False), path)
-        except OSError:  # gone meanwhile
+        except OSError:  # removed meanwhile
             return None
 
     def _walk_folders(
@@ -231,7 +231,7 @@ class Scanner:
 
 
 def _open(root: int, path: str) -> int:
-    """A folder below an open one, without any link on the way; OSError if there is none."""
+    """Open a folder below an open one without following links. Raises OSError if that fails."""
     folder = os.dup(root)
     for name in path.split("/") if path else ():
         try:
@@ -244,4 +244,4 @@ def _open(root: int, path: str) -> int:
 
 def _unreadable(path: str, wrong: OSError) -> str:
     where = f"`{visible(clipped(path, MAX_SHOWN))}`" if path else "the watched folder"
-    return f"{where} cannot be looked at: {wrong.strerror}"
+    return f"{where} cannot be read: {wrong.strerror}"

@@ -1,4 +1,4 @@
-"""What is known of a tree: its folders, and of each file what shows that it has changed."""
+"""The snapshot of a tree: its folders, and the properties that show a change of each file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class EntryKind(StrEnum):
-    """What lies at a path; `outside` is a link that leads out of the root."""
+    """What is at a path; `outside` is a link that leads out of the root."""
 
     FILE = "file"
     LINK = "link"
@@ -21,7 +21,7 @@ class EntryKind(StrEnum):
 class Entry(NamedTuple):
     """One file or link as it was last seen.
 
-    `ctime_ns` is no user's to set, so a change does not hide by setting the other time back.
+    Programs cannot set `ctime_ns`, so setting `mtime_ns` back does not hide a change.
     """
 
     inode: int
@@ -32,9 +32,9 @@ class Entry(NamedTuple):
 
 
 class Folder:
-    """A folder: its files and links, and the folders in it, by name.
+    """A folder: its files and links, and its subfolders, by name.
 
-    `closed`: it may not be read, so what is known of it stays.
+    `closed` means that the folder cannot be read; its old entries stay.
     """
 
     __slots__ = ("closed", "files", "folders")
@@ -45,26 +45,26 @@ class Folder:
         self.folders: dict[str, Folder] = {}
 
     def entries(self, path: str = "") -> Iterator[tuple[str, Entry]]:
-        """Every file below, with its path; `path` is that of this folder."""
+        """Yield the path and entry of every file below. `path` is the path of this folder."""
         for name, entry in self.files.items():
             yield joined(path, name), entry
         for name, folder in self.folders.items():
             yield from folder.entries(joined(path, name))
 
     def is_empty(self) -> bool:
-        """Whether no file is known below."""
+        """Whether there is no file below."""
         return not self.files and all(folder.is_empty() for folder in self.folders.values())
 
 
 class Snapshot:
-    """All that is known of a tree, by paths from its root; the path of the root is empty."""
+    """All folders and files of a tree, by paths from its root. The path of the root is empty."""
 
     def __init__(self) -> None:
         self.top = Folder()
         self.count = 0
 
     def folder(self, path: str) -> Folder | None:
-        """The folder at a path, if one is known there."""
+        """The folder at a path, if there is one."""
         found: Folder | None = self.top
         for name in path.split("/") if path else ():
             if found is None:
@@ -73,20 +73,20 @@ class Snapshot:
         return found
 
     def file(self, path: str) -> Entry | None:
-        """The file at a path, if one is known there."""
+        """The file at a path, if there is one."""
         folder, name = parent_and_name(path)
         found = self.folder(folder)
         return found.files.get(name) if found else None
 
     def make_folder(self, path: str) -> Folder:
-        """The folder at a path, known from now on."""
+        """Return the folder at a path. Add it if it is missing."""
         found = self.top
         for name in path.split("/") if path else ():
             found = found.folders.setdefault(name, Folder())
         return found
 
     def set(self, path: str, entry: Entry | None) -> None:
-        """From now on this lies at a path; None: nothing."""
+        """Set the file at a path, or remove it if `entry` is None."""
         folder, name = parent_and_name(path)
         if entry is not None:
             files = self.make_folder(folder).files
@@ -96,7 +96,7 @@ class Snapshot:
             self.count -= 1
 
     def forget_folder(self, path: str) -> None:
-        """A folder is gone; it stays known while files are known in it."""
+        """Remove a folder, unless files are known below it."""
         folder, name = parent_and_name(path)
         parent = self.folder(folder)
         found = parent.folders.get(name) if parent else None
@@ -105,18 +105,18 @@ class Snapshot:
 
 
 def joined(folder: str, name: str) -> str:
-    """The path of a name in a folder."""
+    """Join a folder and a name."""
     return f"{folder}/{name}" if folder else name
 
 
 def parent_and_name(path: str) -> tuple[str, str]:
-    """The folder of a path, and the last part of it."""
+    """Split a path into its folder and its last part."""
     folder, _, name = path.rpartition("/")
     return folder, name
 
 
 def with_ancestors(path: str) -> Iterator[str]:
-    """A path and every folder above it, the root last."""
+    """Yield a path and all its parent folders, the root last."""
     while path:
         yield path
         path = path.rpartition("/")[0]

@@ -1,8 +1,8 @@
-"""The snapshot on disk: what was acknowledged, so that the next start finds what changed since.
+"""The snapshot on disk: the files as acknowledged, so that the next start finds later changes.
 
-A small database for this user alone, held by one process: whoever else wants to watch the same
-root is told. It may lag behind, never be ahead: then changes are told again, none is lost. One
-that is damaged is begun anew.
+It is a small database that only this user can read. One process locks it; a second one that wants
+to watch the same root gets an error. It may be older than what was handled, never newer: changes
+may be reported twice, but none is lost. A damaged database is replaced by a new one.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _MAKE_HANDLED = """
         after_seq INTEGER NOT NULL
     ) STRICT
 """
-# Above these bits SQLite says it more exactly.
+# SQLite puts extended error codes in the bits above these.
 _PRIMARY_CODE = 0xFF
 _PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files WHERE path = ?"
 
 
 class AlreadyWatchedError(BylawError):
-    """Another process watches the same root."""
+    """Another process already watches the same root."""
 
 
 class SnapshotStore:
-    """The database at a path; `note` says what was wrong with the one that lay there."""
+    """The database at a path. If a damaged one was replaced, `note` says why."""
 
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
@@ -68,11 +68,11 @@ class SnapshotStore:
 
     @staticmethod
     def files(path: str) -> list[str]:
-        """Every file that a store at this path has."""
+        """All files of a store at this path."""
         return [f"{path}{ending}" for ending in ("", ".lock", *_BESIDE)]
 
     def load(self) -> tuple[Snapshot, frozenset[str]] | None:
-        """The last snapshot and what was excluded from it; None if there is none."""
+        """Load the last snapshot and its excluded paths; None if there is none."""
         try:
             return self._load()
         except (sqlite3.DatabaseError, ValueError, TypeError) as wrong:
@@ -80,7 +80,7 @@ class SnapshotStore:
             return None
 
     def handled(self) -> tuple[FileChange, int] | None:
-        """The change that was last begun to be handled, if nothing was kept since."""
+        """The change that was being handled at the last save, if nothing was saved since."""
         try:
             found = self._database.execute("SELECT * FROM handled").fetchone()
             if found is None:
@@ -98,24 +98,24 @@ class SnapshotStore:
         excluded: Iterable[str],
         handled: tuple[FileChange, int] | None = None,
     ) -> None:
-        """Keep what lies at these paths now; None: nothing. BylawError if that is impossible.
+        """Save the entries of these paths; None removes a path.
 
-        `handled` is the change that is handled next. A file that turns out to be damaged is begun
-        anew with the whole snapshot.
+        `handled` is the change that is handled next. If the database is damaged, it is created
+        again from the complete snapshot. Raises BylawError if nothing can be saved.
         """
         try:
             try:
                 self._write(changed, handled)
-            except sqlite3.OperationalError:  # no room, or held: the file may be sound
+            except sqlite3.OperationalError:  # disk full, or locked: the file may be intact
                 raise
             except sqlite3.DatabaseError as wrong:
                 self._begin_anew(str(wrong))
                 self.replace(whole, excluded)
         except (sqlite3.Error, OSError) as wrong:
-            raise BylawError(f"what was seen of the files cannot be kept: {wrong}") from None
+            raise BylawError(f"cannot save the snapshot of files: {wrong}") from None
 
     def replace(self, snapshot: Snapshot, excluded: Iterable[str]) -> None:
-        """Keep this snapshot in the place of any other."""
+        """Replace everything by this snapshot."""
         run = self._database.execute
         run("BEGIN IMMEDIATE")
         with _all_or_nothing(self._database):
@@ -127,7 +127,7 @@ class SnapshotStore:
             run(f"PRAGMA user_version = {FORMAT}")
 
     def close(self) -> None:
-        """Let go of the database, and of the right to be the only one."""
+        """Close the database and release the lock."""
         self._database.close()
         os.close(self._lock)
 
@@ -138,7 +138,7 @@ class SnapshotStore:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            raise AlreadyWatchedError("another process watches these files already") from None
+            raise AlreadyWatchedError("another process already watches these files") from None
         return lock
 
     def _open(self) -> sqlite3.Connection:
@@ -175,18 +175,18 @@ class SnapshotStore:
             run(_MAKE_EXCLUDED)
             run(f"PRAGMA application_id = {_APPLICATION}")
         elif application != _APPLICATION:
-            raise sqlite3.DatabaseError("it is a database of something else")
+            raise sqlite3.DatabaseError("it is a database of another program")
         run(_MAKE_HANDLED)
         if run("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("its pages do not fit together")
+            raise sqlite3.DatabaseError("its pages are inconsistent")
 
     def _load(self) -> tuple[Snapshot, frozenset[str]] | None:
         run = self._database.execute
         (version,) = run("PRAGMA user_version").fetchone()
         if version == 0:
-            return None  # no snapshot was ever complete
+            return None  # no snapshot was completed
         if version != FORMAT:
-            raise ValueError(f"it has the format {version}")
+            raise ValueError(f"it has format {version}")
         snapshot = Snapshot()
         for path, inode, size, mtime, ctime, kind in run("SELECT * FROM files"):
             number = int.from_bytes(inode, "big")
@@ -208,7 +208,10 @@ class SnapshotStore:
             self._database.executemany("INSERT INTO handled VALUES (?, ?, ?, ?, ?)", rows)
 
     def _begin_anew_if_damaged(self, wrong: Exception) -> None:
-        """BylawError where the file may be sound: it is held, or the disk does not answer."""
+        """Replace a damaged database.
+
+        Raises BylawError if the file may be intact: it is locked, or the disk does not respond.
+        """
         code = wrong.sqlite_errorcode if isinstance(wrong, sqlite3.OperationalError) else None
         if code is not None and code & _PRIMARY_CODE != sqlite3.SQLITE_ERROR:
             raise _not_opened(wrong) from None
@@ -221,16 +224,16 @@ class SnapshotStore:
 
     def _remove(self, why: str) -> None:
         self.note = (
-            f"what was known of the files is damaged ({why}) and begun anew: "
-            "what changed while nobody watched is not known"
+            f"the snapshot of files was damaged ({why}) and is created again: "
+            "changes made while no process watched are not reported"
         )
         for ending in ("", *_BESIDE):
             with suppress(FileNotFoundError):
                 os.unlink(self._path + ending.encode())  # noqa: PTH108 - a Path takes no bytes
 
 
-class _all_or_nothing:  # noqa: N801 - read as a word
-    """Commit what is done meanwhile, or undo it."""
+class _all_or_nothing:  # noqa: N801 - used like a function
+    """Commit the `with` block, or roll it back on an error."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -246,7 +249,7 @@ class _all_or_nothing:  # noqa: N801 - read as a word
 
 
 def _not_opened(wrong: Exception) -> BylawError:
-    return BylawError(f"what is known of the files cannot be opened: {wrong}")
+    return BylawError(f"cannot open the snapshot of files: {wrong}")
 
 
 def _listed(handled: tuple[FileChange, int] | None) -> list[tuple[FileChange, int]]:
@@ -254,5 +257,5 @@ def _listed(handled: tuple[FileChange, int] | None) -> list[tuple[FileChange, in
 
 
 def _row(path: str, entry: Entry) -> tuple[bytes, bytes, int, int, int, str]:
-    inode = entry.inode.to_bytes(8, "big")  # it may be larger than SQLite's numbers
+    inode = entry.inode.to_bytes(8, "big")  # may be larger than a number of SQLite
     return as_bytes(path), inode, entry.size, entry.mtime_ns, entry.ctime_ns, entry.kind.value

@@ -1,8 +1,8 @@
-"""What the system says of a tree → news: paths at which something happened, or that anything may.
+"""Receive file events of the system: paths at which something happened, or `everything`.
 
-`watchfiles` wakes us and does no more. It has no word for what it lost, follows links, and is deaf
-for good after one name that is no UTF-8. So it is given only folders without links (`plan.py`),
-each failure becomes news that anything may have happened, and the watch is set up anew.
+`watchfiles` only signals that there is something to compare. It does not report lost events, it
+follows links, and it stops working after one name that is not UTF-8. So it watches only folders
+without links (`plan.py`). After a failure everything is compared and the watch is set up again.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.bus.watcher.plan import Plan
 
-# How long it gathers what happens, in milliseconds: the window that merges it comes later.
+# How long `watchfiles` collects events, in milliseconds. The longer merging is in `window.py`.
 STEP_MS, DEBOUNCE_MS = 10, 20
 POLL_MS = 300
-# Who makes the watch fail again and again does not keep us busy.
+# The pause before a failed watch is set up again; it doubles with each failure.
 AGAIN_S, MAX_AGAIN_S = 0.1, 5.0
-# How long setting up may take before the old watch ends all the same.
+# How long to wait for the new watch before the old one ends.
 PATIENCE_S = 30.0
 MAX_SHOWN = 300
 _POLLING = "WATCHFILES_FORCE_POLLING"
 
 
 class News(Struct, frozen=True):
-    """Absolute paths at which something happened; `everything`: it may have been anywhere.
+    """Absolute paths at which something happened; `everything` if it may have been anywhere.
 
-    `note` is for a person.
+    `note` is a message for a person.
     """
 
     paths: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class News(Struct, frozen=True):
 
 
 class Wake:
-    """Watches folders below a root in threads of its own, and calls `hear` from them."""
+    """Watch folders below a root in its own threads, and call `hear` from them."""
 
     def __init__(self, root: str, hear: Callable[[News], None]) -> None:
         self._root = root
@@ -56,10 +56,10 @@ class Wake:
         self._ears: list[_Ear] = []
 
     def watch(self, plan: Plan) -> None:
-        """Watch by this plan from now on.
+        """Watch the folders of this plan from now on.
 
-        The old watch ends when the new one has begun. Then everything is news, which finds what
-        happened in between.
+        The old watch ends after the new one has begun. The new one then reports `everything`, so
+        that changes in between are found.
         """
         old = self._ears
         wanted = ((plan.flat, False), (plan.deep, True))
@@ -75,7 +75,7 @@ class Wake:
         _end(old)
 
     def close(self) -> None:
-        """Hear nothing any more."""
+        """Stop watching."""
         _end(self._ears)
         self._ears = []
 
@@ -84,7 +84,7 @@ class Wake:
 
 
 class _Ear(threading.Thread):
-    """One watch: set up, listened to, and set up again when it failed."""
+    """One watch. It is set up again after each failure."""
 
     def __init__(
         self, backend: Any, paths: list[str], hear: Callable[[News], None], *, deep: bool
@@ -112,19 +112,19 @@ class _Ear(threading.Thread):
             self.ending.wait(pause)
 
     def _listen(self) -> None:
-        """Hand on what is heard until this ends; an error says why it cannot go on."""
+        """Report changes until this ends. Raises an error if the watch fails."""
         there = self._there()
         with self._backend(there, False, _is_polling(), POLL_MS, self._deep, False) as watch:
             self.begun.set()
             self._hear(News(everything=True))
             is_same = self._there() == there
             while is_same and not self.ending.is_set():
-                # No limit of time: what happens just when it is over would be lost.
+                # No timeout: events that arrive as it expires would be lost.
                 found = watch.watch(DEBOUNCE_MS, STEP_MS, 0, self.ending)
                 if isinstance(found, set):
                     paths = {path for _, path in found}
                     self._hear(News(tuple(paths)))
-                    # One that is new at its place is not watched yet.
+                    # A watched folder that was created again is not watched yet.
                     is_same = paths.isdisjoint(self._paths)
 
     def _there(self) -> list[str]:
@@ -139,7 +139,7 @@ def _end(ears: Iterable[_Ear]) -> None:
 
 
 def _backend() -> Any:
-    """What `watchfiles.watch` stands on, which says when it has begun to watch."""
+    """The class behind `watchfiles.watch`. Unlike that, it shows when watching has begun."""
     try:
         return import_module("watchfiles._rust_notify").RustNotify
     except ImportError:
@@ -149,7 +149,7 @@ def _backend() -> Any:
 
 
 def _is_polling() -> bool:
-    """Whether the user wants files to be polled, said as watchfiles has it."""
+    """Whether the user chose polling, with the variable that watchfiles reads."""
     wanted = os.environ.get(_POLLING, "").lower()
     return wanted not in {"", "false", "disable", "disabled"}
 
@@ -159,4 +159,4 @@ def _failed(wrong: Exception) -> str:
     help_ = ""
     if "os error 28" in why or "No space left" in why or "limit" in why.lower():
         help_ = "; raise `fs.inotify.max_user_watches`, or exclude folders"
-    return f"watching files failed and begins again; until then they are compared: {why}{help_}"
+    return f"watching files failed and is restarted; until then, files are compared: {why}{help_}"

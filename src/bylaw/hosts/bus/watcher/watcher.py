@@ -1,17 +1,17 @@
-"""A root, and news of paths below it → changes of files, taken over one batch after the other.
+"""Derive the file changes of a root from reports about paths, batch by batch.
 
-It starts no thread and waits for nothing. Whoever runs it hands over what `wake.py` hears:
+It starts no thread and does not wait. The caller passes on what `wake.py` reports:
 
-    changes = watcher.start()         # what changed while nobody watched
-    watcher.note(paths)               # something happened there
-    changes = watcher.due()           # what has been quiet for long enough
-    watcher.take(change, seq)         # it is handled now; `left`, if nothing follows that
-    watcher.acknowledge()             # these changes are taken over, and never told again
-    watcher.next_due()                # when to ask again at the latest
-    watcher.take_plan()               # what `wake.py` is to watch, if that is new
+    changes = watcher.start()         # changes while no process was watching
+    watcher.note(paths)               # something happened at these paths
+    changes = watcher.due()           # changes at paths that have been quiet long enough
+    watcher.take(change, seq)         # handle this change now; it is `left` after a crash
+    watcher.acknowledge()             # the changes are handled, do not report them again
+    watcher.next_due()                # the latest time for the next call of `due`
+    watcher.take_plan()               # the folders that `wake.py` must watch, if they changed
 
-A process that ends before it has acknowledged finds the same changes at its next start. Now and
-then everything is compared, so that what the system forgot to tell is found, too.
+A process that ends before it acknowledges gets the same changes at its next start. From time to
+time everything is compared, to find changes that the system did not report.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from bylaw.hosts.bus.watcher.snapshot import Entry
 
 MAX_FILES = 1_000_000
-# Everything is compared when it was quiet for a while after news, and once in a while without.
+# Everything is compared this long after a change, and at this interval without changes.
 SETTLED_S = 2.0
 AT_REST_S = 60.0
-# Comparing takes no more than this share of the time.
+# Full comparisons take at most this share of the time.
 _SWEEP_SHARE = 0.02
-MAX_TOLD = 1_000  # problems that are kept so that each is told once
+MAX_TOLD = 1_000  # problems that are remembered so that each is noted once
 
 
 class FileWatcher:
-    """Finds out what happens to the files below a root; `excluded` are paths from there.
+    """Report what happens to the files below a root, except at the paths `excluded`.
 
-    `outside` are links that lead out of the root, each once, and `notes` what a person should
-    know, each once; whoever reads them empties the lists.
+    `outside` lists new links that lead out of the root, `notes` lists messages for a person. The
+    caller empties both lists when it reads them.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class FileWatcher:
         self._window = Window()
         self._actors = ActorHints(self._scanner.root, clock)
         self._unsaved: dict[str, Entry | None] = {}
-        self._by_name: dict[str, str] | None = None  # what is unsaved, as it is told
+        self._by_name: dict[str, str] | None = None  # paths in `_unsaved` by their reported names
         self._is_handling = False
         self.left: tuple[FileChange, int] | None = None
         self._plan: Plan | None = None
@@ -80,7 +80,7 @@ class FileWatcher:
         self.notes: list[str] = []
 
     def start(self) -> list[FileChange]:
-        """What changed while nobody watched, nothing at the very first start; sets `left`."""
+        """Return what changed while no process watched; nothing at the first start. Sets `left`."""
         self.left = self._store.handled()
         loaded = self._store.load()
         self._tell([self._store.note] if self._store.note else [])
@@ -91,13 +91,13 @@ class FileWatcher:
             changes = self._go_on(*loaded)
         if self._known.count > MAX_FILES:
             raise BylawError(
-                f"there are {self._known.count:,} files to watch, {MAX_FILES:,} at most can be: "
+                f"there are {self._known.count:,} files to watch, but the limit is {MAX_FILES:,}: "
                 "exclude folders"
             )
         return changes
 
     def note(self, paths: Iterable[str]) -> None:
-        """Something happened at these absolute paths, or below them."""
+        """Note that something happened at or below these absolute paths."""
         root = self._scanner.root
         inside = {name_from(root, path) for path in paths if path != root}
         inside = {path for path in inside if path and not self._scanner.is_excluded(path)}
@@ -108,11 +108,11 @@ class FileWatcher:
         self._sweep_at = min(self._sweep_at, self._next_sweep(now + SETTLED_S))
 
     def note_everything(self) -> None:
-        """Something may have happened anywhere: compare everything."""
+        """Note that something may have happened anywhere, so that everything is compared."""
         self._sweep_at = min(self._sweep_at, self._next_sweep(self._clock()))
 
     def due(self) -> list[FileChange]:
-        """What happened at the paths that have been quiet for long enough, in their order."""
+        """Return the changes at paths that have been quiet long enough, sorted by path."""
         now = self._clock()
         if now >= self._sweep_at:
             self._sweep()
@@ -120,17 +120,17 @@ class FileWatcher:
         return self._changes(due) if due else []
 
     def next_due(self) -> float:
-        """When `due` has something to do, if nothing more is noted."""
+        """The time when `due` must be called next, if nothing more is noted."""
         waiting = self._window.next_due()
         return self._sweep_at if waiting is None else min(waiting, self._sweep_at)
 
     def acknowledge(self) -> None:
-        """All changes that were told are taken over: the next start does not tell them again."""
+        """Save all reported changes as handled, so that the next start does not repeat them."""
         if not self._unsaved and not self._is_handling:
             return
         try:
             self._store.save(self._unsaved, self._known, self._scanner.excluded)
-        except BylawError as wrong:  # told again at the next start, if it stays so
+        except BylawError as wrong:  # the next start reports these changes again
             self._tell([str(wrong)])
             return
         self._tell([self._store.note] if self._store.note else [])
@@ -138,7 +138,10 @@ class FileWatcher:
         self._is_handling = False
 
     def take(self, change: FileChange, after_seq: int) -> None:
-        """A change is handled next, and at the next start is `left`; BylawError if not kept."""
+        """Save that a change is handled next. After a crash, the next start has it as `left`.
+
+        Raises BylawError if it cannot be saved.
+        """
         if self._by_name is None:
             self._by_name = {fact_path(path): path for path in self._unsaved}
         paths = [self._by_name.get(name, "") for name in (change.path, change.old_path)]
@@ -149,7 +152,7 @@ class FileWatcher:
             del self._unsaved[path]
 
     def take_plan(self) -> Plan | None:
-        """What is to be watched, if it has to be set up anew; None if it stays as it is."""
+        """Return a new plan if the watch must be set up again, else None."""
         if not self._replan:
             return None
         self._replan = False
@@ -157,7 +160,7 @@ class FileWatcher:
         return self._plan
 
     def close(self) -> None:
-        """Let go of the snapshot on disk; what is not acknowledged is told at the next start."""
+        """Close the snapshot on disk. The next start reports changes that are not acknowledged."""
         self._store.close()
 
     def _begin(self) -> None:
@@ -178,7 +181,7 @@ class FileWatcher:
         return changes
 
     def _adopt(self, was_excluded: frozenset[str]) -> None:
-        """What is excluded now did not go, and what is not any more did not come."""
+        """Adapt the snapshot to other excluded paths, without reporting any changes."""
         excluded = self._scanner.excluded
         for path in [p for p, _ in self._known.top.entries() if self._scanner.is_excluded(p)]:
             self._known.set(path, None)
@@ -190,7 +193,7 @@ class FileWatcher:
         self._unsaved.clear()
 
     def _changes(self, due: set[str]) -> list[FileChange]:
-        # A file may have moved from or to a path that is not due yet: that is one change.
+        # Include waiting paths: a move from or to a path that is not due yet is one change.
         sight = self._scanner.look(due | self._window.waiting(), self._known)
         self._tell(sight.problems)
         changes = derive(_watched(sight.before), _watched(sight.after))
@@ -203,7 +206,7 @@ class FileWatcher:
         return self._finished(kept)
 
     def _apply(self, sight: Sight, paths: Iterable[str]) -> None:
-        """What was seen at these paths is what is known from now on."""
+        """Update the snapshot at these paths."""
         leads_on = {EntryKind.FOLDER_LINK, EntryKind.OUTSIDE}
         self._by_name = None
         for path in sorted(paths):
@@ -225,7 +228,7 @@ class FileWatcher:
             self.outside.append(fact_path(path))
 
     def _finished(self, changes: list[FileChange]) -> list[FileChange]:
-        """With names that are text, and with a guess who it was."""
+        """Convert paths to text and add a guess who made each change."""
         actors = self._actors.guess(change.path for change in changes)
         return [
             FileChange(c.change, fact_path(c.path), fact_path(c.old_path), actors[c.path])
@@ -233,7 +236,7 @@ class FileWatcher:
         ]
 
     def _sweep(self) -> None:
-        """Compare everything; what differs waits like anything that was noted."""
+        """Compare everything. Paths that differ wait like noted paths."""
         begun = self._clock()
         sight = self._scanner.look([""], self._known)
         self._tell(sight.problems)
@@ -260,7 +263,7 @@ class FileWatcher:
 
 
 def _really_excluded(root: str, excluded: Iterable[str], own: Iterable[str]) -> set[str]:
-    """The paths, where they really lie if there are links on the way, and files of our own."""
+    """The excluded paths, the same with links resolved, and the files of the snapshot."""
     top = real_path(root)
     paths = {path.strip("/") for path in excluded}
     locations = [*(f"{top}/{path}" for path in paths), *own]
@@ -268,12 +271,12 @@ def _really_excluded(root: str, excluded: Iterable[str], own: Iterable[str]) -> 
 
 
 def _watched(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Without links that lead out of the root: they are told of, but are no files of it."""
+    """Remove links that lead out of the root: they are reported, but are not files of the root."""
     return {path: entry for path, entry in entries.items() if entry.kind is not EntryKind.OUTSIDE}
 
 
 def _touching(changes: list[FileChange], taken: set[str]) -> list[FileChange]:
-    """The changes at these paths, and those that hang together with them, which are taken, too."""
+    """The changes at `taken`, and those that renames connect with them. Extends `taken`."""
     at = defaultdict(list)
     for change in changes:
         for path in {change.path, change.old_path} - {""}:

@@ -1,6 +1,6 @@
-"""Paths at which something happened → those that have been quiet for long enough (LD-A34).
+"""Delay paths at which something happened until they have been quiet long enough (LD-A34).
 
-Nothing here waits or looks at a clock: whoever calls says what time it is.
+Nothing here waits or reads a clock: the caller passes the time.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 QUIET_S = 0.1
-# A file that is written all the time is told of now and then all the same.
+# A file that is written continuously is reported at this interval.
 LONGEST_S = 1.0
-# With more paths than these it is cheaper to look at everything.
+# With more paths than this, comparing everything is cheaper.
 MAX_PATHS = 100_000
 
 
 class Window:
-    """The paths that wait, each with the moment of its first and of its latest news."""
+    """The waiting paths, each with the times of its first and its latest report."""
 
     def __init__(self) -> None:
         self._noted: dict[str, tuple[float, float]] = {}
 
     def note(self, paths: Iterable[str], now: float) -> None:
-        """Something happened at these paths."""
+        """Note that something happened at these paths."""
         noted = self._noted
         for path in paths:
             first = noted[path][0] if path in noted else now
@@ -35,18 +35,18 @@ class Window:
             noted[""] = (first, now)
 
     def waiting(self) -> set[str]:
-        """All paths that wait."""
+        """All waiting paths."""
         return set(self._noted)
 
     def due(self, now: float) -> set[str]:
-        """The paths that have waited long enough; they do not wait any more."""
+        """Remove and return the paths that have waited long enough."""
         found = {path for path, times in self._noted.items() if _due_at(times) <= now}
         for path in found:
             del self._noted[path]
         return found
 
     def next_due(self) -> float | None:
-        """When the next path has waited long enough, if nothing more happens."""
+        """The time when the next path is due, if nothing more happens."""
         return min(map(_due_at, self._noted.values()), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Greetings; `python -m unittest` runs this."""
+"""Tests of the greeting. `python -m unittest` runs them."""
 
 import unittest
 
@@ -6,8 +6,8 @@ from greeting import greet
 
 
 class Greeting(unittest.TestCase):
-    """What somebody is told."""
+    """The greeting of a person."""
 
     def test_name(self) -> None:
-        """The name is part of it."""
+        """The greeting contains the name."""
         assert greet("Ada") == "Hello, Ada!"
