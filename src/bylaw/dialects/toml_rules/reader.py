@@ -159,7 +159,7 @@ class _Reading:
         priority = rule.integer("priority", DEFAULT_PRIORITY)
         if not FIRST_PRIORITY <= priority <= LAST_PRIORITY:
             headline = f"`priority` is not between {FIRST_PRIORITY} and {LAST_PRIORITY}"
-            help_ = "change it; the rule with the higher number is evaluated first"
+            help_ = "use a number in this range; the rule with the higher one is evaluated first"
             self.findings.refuse(codes.PRIORITY_RANGE, headline, rule.place("priority"), help_)
         return priority
 
