@@ -76,7 +76,7 @@ class BesideError(BylawError):
 
 
 class NothingBeside:
-    """For a rule file without a folder: it has no other files."""
+    """Replaces the files of a rule file that has no folder. No file exists."""
 
     texts: Mapping[str, str] = MappingProxyType({})
 
@@ -181,7 +181,7 @@ class Dialect(Protocol):
         """
 
     def in_own_words(self, finding: Diagnostic) -> Diagnostic:
-        """Give a finding about an unreadable text the language's own code."""
+        """Return a finding about an unreadable text, with the language's own code."""
 
     def refuses_set(self, source: SourceFile) -> bool:
         """Return whether no rules may load because this broken file is required."""

@@ -1,4 +1,4 @@
-"""Guard and reason of built-in rules: a function of the event returns the reason, or no text."""
+"""Guard and reason of built-in rules. One function reads the event and returns the reason."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TEXT = "text"
 
 
 class Question(Struct, frozen=True):
-    """A guard that matches if `ask` returns a text. The text is the reason."""
+    """A guard that matches if `ask` returns a text that is not empty: the reason."""
 
     ask: Callable[[View], str]
 
     def test(self, view: View) -> Match | None:
-        """Return a match that holds the text."""
+        """Return a match with the text, or None."""
         text = self.ask(view)
         return Match({_TEXT: text}) if text else None
 
@@ -36,5 +36,5 @@ class Said(Struct, frozen=True):
 
 
 def said(match: Match) -> str:
-    """Return the text of a match of `Question`."""
+    """Return the text in a match of a `Question`."""
     return str(match.values[_TEXT])

@@ -114,7 +114,10 @@ def test_what_could_not_be_recorded_is_told_the_next_time(repository, monkeypatc
     repository.write(FILE, POLICY.replace("Write", "Or do not write"))
     fail(repository, monkeypatch, "PostToolUse", tool_response={})
 
-    assert f"protected file changed while `Bash` ran: `{FILE}`" in ran(repository).own["additionalContext"]
+    assert (
+        f"protected file changed while `Bash` ran: `{FILE}`"
+        in ran(repository).own["additionalContext"]
+    )
 
 
 def test_the_first_look_counts_also_if_its_event_could_not_be_recorded(repository, monkeypatch):
@@ -123,7 +126,10 @@ def test_the_first_look_counts_also_if_its_event_could_not_be_recorded(repositor
     fail(repository, monkeypatch, "PreToolUse")
     repository.write(FILE, POLICY.replace("Write", "Or do not write"))
 
-    assert f"protected file changed while `Bash` ran: `{FILE}`" in ran(repository).own["additionalContext"]
+    assert (
+        f"protected file changed while `Bash` ran: `{FILE}`"
+        in ran(repository).own["additionalContext"]
+    )
 
 
 def test_the_model_is_not_told_what_else_the_person_is_warned_of(repository):

@@ -201,7 +201,7 @@ class _Reader:
 
     def not_run(self, what: str) -> None:
         """Warn that the chat ignores this element."""
-        headline = f"Bylaw does not run {what}: the chat ignores this"
+        headline = f"Bylaw does not run {what}: the chat ignores this element"
         help_ = "use a tool with `command` or `agent`, or `<rules>` and `<policy>`"
         span = self._element.start
         self._found.append(warning(CHATMD_NOT_RUN, headline, self._source, span, help=help_))

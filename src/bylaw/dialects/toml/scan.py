@@ -1,7 +1,7 @@
 """Valid TOML text → the places of its keys and values.
 
-The standard library accepted the text, so nothing is checked here: the first character tells what
-comes next.
+The standard library accepted the text, so nothing is checked here: the first character of a part
+determines its kind.
 """
 
 from __future__ import annotations

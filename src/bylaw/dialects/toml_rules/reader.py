@@ -46,7 +46,7 @@ _HEADER = re.compile(r"^([ \t]*)\[[ \t]*rule[ \t]*\]", re.MULTILINE)
 def read_rules(
     sources: Sequence[SourceFile],
 ) -> list[tuple[WrittenRule | None, list[Diagnostic]]]:
-    """Read the rule of each file and the findings. The rule is None if the file has none.
+    """Read the rule of each file and the findings. The rule is None if it cannot be read.
 
     All files finish a step before the next step starts. The readers of TOML, conditions and
     templates are so large that, run in turns, they would evict each other from the CPU caches.

@@ -100,7 +100,7 @@ class Fields:
         optional: Collection[str] = (),
         former: dict[str, str] | None = None,
     ) -> Fields:
-        """Report unknown and missing keys. `former` maps old keys to help texts."""
+        """Report unknown and missing keys. `former` maps old keys to help texts. Returns self."""
         known = (*required, *optional)
         codes = self.findings.codes
         for pair in self.node.pairs[: MAX_ERRORS + len(known)]:

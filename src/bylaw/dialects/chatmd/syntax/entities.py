@@ -17,7 +17,7 @@ def decoded(raw: str) -> str:
 
 
 def encoded(value: str) -> str:
-    """Return the text of a value between double quotes."""
+    """Return a value as it is written between double quotes."""
     return value.translate(_WRITTEN)
 
 

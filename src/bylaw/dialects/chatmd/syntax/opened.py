@@ -39,7 +39,7 @@ class Opened:
         return self._children[-1]
 
     def open(self, tag: Tag) -> None:
-        """Open an element, unless its tag closes itself. If it is too deep, its tag is text."""
+        """Add an element, and open it unless its tag closes itself. If too deep, it is text."""
         if self.depth >= MAX_DEPTH:
             self._scan.refuse_depth(tag)
             return
