@@ -51,7 +51,7 @@ AGO_S = 2.2  # what is older is not waited for any more
 PATIENCE_S = 60
 HOSTILE = "\x1b[2J\x1b]0;x\x07 {{msg_id}} $(id) `id` \u202e\u200b\r\n\x00\x9b31m"
 REFUSED = {
-    "a.yaml": ("a: [", "line 1: this `[` is never closed"),
+    "a.yaml": ("a: [", "line 1: `[` is not closed"),
     "b.txt": ("msg_id: x", "unsupported format: a message is a `.yaml`, `.yml` or `.json` file"),
     "c.json": ('{"a": 1}', "`msg_id` is missing; `msg_type` is missing"),
     "d.json": (json.dumps(MESSAGE | {"category": "a"}), "`category` must be `A` or `B`"),

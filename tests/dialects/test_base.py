@@ -65,8 +65,8 @@ def test_the_reason_names_the_file_the_line_and_the_way_out():
     rule = stand_in(lines, broken, findings(broken.source, "first", "second"))
 
     assert reason_of(rule) == (
-        "`a.lines` does not load: line 1: first (and 1 more); mend or remove the file; "
-        "`bylaw check a.lines` shows what is wrong"
+        "`a.lines` does not load: line 1: first (and 1 more); fix or remove the file; "
+        "`bylaw check a.lines` shows all errors"
     )
     assert (rule.uid, rule.origin.file) == ("lines:builtin#does-not-load:a.lines", "a.lines")
 

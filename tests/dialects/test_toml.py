@@ -105,22 +105,22 @@ def test_what_is_no_toml_is_refused_at_its_place(text, underlined):
 
     assert found.code == "toml-syntax"
     assert found.underlined == underlined
-    assert found.headline.startswith("this is not TOML: ")
+    assert found.headline.startswith("invalid TOML: ")
 
 
 @pytest.mark.parametrize(
     ("text", "said", "help_"),
     [
-        ("a = 1\na = 2\n", "a key is written twice", "delete one of them"),
-        ("a = { b = 1, b = 2 }\n", "a key is written twice", "delete one of them"),
-        ("[a]\n[a]\n", "a section is written twice", "join the two"),
-        ("a = True\n", "this is no value", "write texts in quotes, `true` and `false`"),
+        ("a = 1\na = 2\n", "duplicate key", "delete one of the two keys"),
+        ("a = { b = 1, b = 2 }\n", "duplicate key", "delete one of the two keys"),
+        ("[a]\n[a]\n", "duplicate section", "merge the two sections"),
+        ("a = True\n", "invalid value", "put texts in quotes; write `true` and `false`"),
     ],
 )
 def test_common_slips_are_told_plainly(text, said, help_):
     found = refused(text)
 
-    assert found.headline == f"this is not TOML: {said}"
+    assert found.headline == f"invalid TOML: {said}"
     assert found.help.startswith(help_)
 
 

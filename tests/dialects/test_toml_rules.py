@@ -124,9 +124,9 @@ class TestOneId:
         library = load_paths(["a", "b", "c"])
 
         assert [one.headline for one in library.diagnostics] == [
-            "the id `same` is also that of `b/same.toml`, `c/same.toml`",
-            "the id `same` is also that of `a/same.toml`, `c/same.toml`",
-            "the id `same` is also that of `a/same.toml`, `b/same.toml`",
+            "duplicate rule id `same`, also in `b/same.toml`, `c/same.toml`",
+            "duplicate rule id `same`, also in `a/same.toml`, `c/same.toml`",
+            "duplicate rule id `same`, also in `a/same.toml`, `b/same.toml`",
         ]
         assert fired(library) == []
 
@@ -294,8 +294,8 @@ class TestScripts:
         first, second = bylaw.Engine(load_paths(["rules"])).decide(TURN).trace
 
         assert first.detail == (
-            "fact-unknown: in `scripts/a.lua`: the script was not run: that takes Lua and a "
-            "process of its own"
+            "fact-unknown: in `scripts/a.lua`: the script was not run: it needs Lua and a "
+            "separate process"
         )
         assert second.result == "fired"
 

@@ -44,7 +44,7 @@ class TestKeys:
         (found,) = fields("colour: 1\n").closed([], ["color", "size"]).findings.told()
 
         assert (found.code, found.underlined) == ("unknown", "colour")
-        assert found.headline == "`colour` means nothing in the thing"
+        assert found.headline == "unknown key `colour` in the thing"
         assert found.help == "did you mean `color`?"
 
     @pytest.mark.parametrize("key", ["1", "null", "true", "1.5"])

@@ -1,7 +1,8 @@
-"""The languages by name. A built-in language is one line here and a module beside this one.
+"""Find rule languages by name or by the suffix of a file.
 
-Others come from installed packages, through the entry points `bylaw.dialects`; they are looked
-for only where no built-in language fits. Nothing is imported before it is asked for.
+A built-in language is one line in `BUILT_IN` and a module of this package. Other languages come
+from installed packages, through the entry points `bylaw.dialects`. They are used only if no
+built-in language matches. A language is imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ BUILT_IN: dict[str, str] = {
     "policies": "bylaw.dialects.file_policies",
     "toml": "bylaw.dialects.toml_rules",
 }
-# What hosts add of their own: nobody writes it, so it stands in no listing.
+# Languages that hosts add. They have no rule files, so no listing shows them.
 OF_HOSTS = {"hooks": "bylaw.dialects.hook_rules"}
 
 
 def dialect_named(name: str) -> Dialect | None:
-    """The language of that name; None if there is none."""
+    """Return the language with this name; None if the name is unknown."""
     module = BUILT_IN.get(name) or OF_HOSTS.get(name)
     if module is not None:
         return _built_in(name, module)
@@ -42,18 +43,18 @@ def dialect_named(name: str) -> Dialect | None:
 
 
 def dialect_names() -> list[str]:
-    """All languages, the built-in ones first."""
+    """Return the names of all languages, built-in ones first."""
     return [*BUILT_IN, *(name for name in sorted(_installed()) if name not in BUILT_IN)]
 
 
 def book_order(name: str) -> tuple[int, str]:
-    """Sorts the names of languages as their books are listed, without looking for others."""
+    """Sort key for the order in which books are listed. Does not search installed packages."""
     known = [*BUILT_IN, *OF_HOSTS]
     return known.index(name) if name in known else len(known), name
 
 
 def dialects_for(path: str) -> list[Dialect]:
-    """The languages whose file names end as this one does."""
+    """Return the languages whose files have the suffix of this path."""
     return _ending(path, list(BUILT_IN)) or _ending(path, dialect_names()[len(BUILT_IN) :])
 
 
@@ -63,7 +64,7 @@ def _ending(path: str, names: list[str]) -> list[Dialect]:
         try:
             dialect = dialect_named(name)
         except BylawError as wrong:
-            broken.append(wrong)  # it may be the language of another file
+            broken.append(wrong)  # keep the error: this language may not own the file
             continue
         if dialect is not None and path.endswith(dialect.suffixes):
             found.append(dialect)
@@ -77,8 +78,8 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 @lru_cache(maxsize=1)
-def _entries(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - where is looked
-    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and seldom needed
+def _entries(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - cache key
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, rarely needed
 
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
@@ -93,8 +94,8 @@ def _load(entry: EntryPoint) -> Dialect:
     try:
         found = entry.load()
     except Exception as wrong:
-        # A package of somebody else may raise anything.
-        message = f"the language `{entry.name}` cannot be loaded: {wrong}"
+        # A third-party package may raise any exception.
+        message = f"language `{entry.name}` failed to load: {wrong}"
         raise BylawError(message) from wrong
     return _checked(entry.name, found)
 
@@ -103,7 +104,7 @@ def _checked(name: str, found: object) -> Dialect:
     from bylaw.dialects.base import Dialect  # noqa: PLC0415 - not needed to list names
 
     if not isinstance(found, Dialect):
-        raise BylawError(f"`{name}` is no language: it lacks a name of bylaw.dialects.base.Dialect")
+        raise BylawError(f"`{name}` is not a language: it must define all names of `Dialect`")
     if found.name != name:
-        raise BylawError(f"the language `{name}` calls itself `{found.name}`")
+        raise BylawError(f"language `{name}` has a different `name`: `{found.name}`")
     return found

@@ -1,12 +1,13 @@
-"""The seam of the languages: what a language brings to be loaded, checked and run.
+"""The interface of a rule language: what Bylaw needs from it to load, check and run its rules.
 
-A language is a module that has the names of `Dialect`. It turns texts into rules and does
-nothing else; what a broken file means, which files there are and in which order they are read
-is the same for all languages and stands outside of them.
+A language is a module that defines the names of `Dialect`. It turns texts into rules and does
+nothing else. Finding files, their order and the effect of a broken file are the same for all
+languages, so other modules do that.
 
-What a language is (`__init__.py`, with its `names.py`) stands apart from what loads it
-(`loading.py`) and from what it can start (`starting.py`), which are imported where they are called:
-every hook of a coding agent is a process, and imports are most of what it costs.
+The description of a language (`__init__.py`, with its `names.py`) is separate from the code that
+loads rules (`loading.py`) and from the code that lists what they can start (`starting.py`). Those
+are imported inside functions: each hook of a coding agent is a process, and imports take most of
+its time.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
     from bylaw.model.vocabulary import Kind
 
 
-# Before every rank that a language gives to its own rules.
+# Lower than any rank that a language gives to its own rules.
 FIRST = -(2**31)
 _DOES_NOT_LOAD = "does-not-load"
-MAX_HEADLINE = 300  # characters of a finding in a reason
+MAX_HEADLINE = 300  # characters of a diagnostic in a reason
 
 
 class Visit(IntEnum):
-    """The order in which the groups of all languages are visited; it never changes a verdict."""
+    """The order in which the groups of all languages are visited. It never changes a verdict."""
 
     HOOKS = 0
     CONTEXT_COMMANDS = 1
@@ -56,39 +57,40 @@ class Visit(IntEnum):
 
 
 class Beside(Protocol):
-    """The files below the folder of a rule file; whoever loads rules brings it.
+    """The files below the folder of a rule file. The code that loads rules provides it.
 
-    What was read belongs to the digest of the book, so a file that rules depend on is read at
-    every load, also if the text that names it is `known`.
+    The files that were read are part of the digest of the book. So a language reads every file
+    that rules depend on at every load, even if the text of the rule file is `known`.
     """
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What was read so far, by path."""
+        """The texts that were read so far, by path."""
 
     def read(self, path: str) -> str:
-        """The text of a file, by its path from that folder; BesideError says why not."""
+        """Return the text of a file, by its path from that folder. Raises `BesideError`."""
 
 
 class BesideError(BylawError):
-    """A file that a rule names is not there, leaves the folder or cannot be read."""
+    """A file that a rule names does not exist, is outside of the folder or cannot be read."""
 
 
 class NothingBeside:
-    """A rule file that comes without a folder."""
+    """Replaces the files of a rule file that has no folder. No file exists."""
 
     texts: Mapping[str, str] = MappingProxyType({})
 
     def read(self, path: str) -> str:
-        """Nothing is there."""
-        raise BesideError(f"`{path}` is not there")
+        """Raise `BesideError`."""
+        raise BesideError(f"`{path}` does not exist")
 
 
 class RuleFile(Struct, frozen=True):
-    """A text of a language, named from the root, with the digest of its bytes.
+    """The text of one rule file, with its path from the root and its digest.
 
-    `known` is what the language noted when it last found this very text faultless. It knows of
-    nothing beside the text: what depends on the path or on other files is checked anew.
+    `known` is the note that the language made when it last loaded the same text without findings,
+    see `Loaded.notes`. It depends on the text alone: the language checks again what depends on
+    the path or on other files.
     """
 
     source: SourceFile
@@ -98,16 +100,17 @@ class RuleFile(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Its name in uids, reasons and records."""
+        """The path as uids, reasons and records name it."""
         return self.source.path
 
 
 class Loaded(Struct, frozen=True):
-    """What the files of one book give.
+    """The result of loading the files of one book.
 
-    The groups are there even if no file has rules. A file with an error is broken: it is
-    replaced as `when_broken` says, and none of its rules is kept. `notes` are for the next time
-    that the same text is loaded, by the digest of the file, see `RuleFile.known`.
+    All groups of the language exist, even if no file has rules. A file with an error is broken:
+    all its rules are dropped, and one rule replaces them as `when_broken` says. `notes` maps the
+    digest of a file to bytes that the language receives when it next loads the same text, see
+    `RuleFile.known`.
     """
 
     groups: tuple[Group, ...]
@@ -116,10 +119,10 @@ class Loaded(Struct, frozen=True):
 
 
 class WhenBroken(Struct, frozen=True, kw_only=True):
-    """What a file that does not load does instead: its verdict on these kinds of events.
+    """What replaces a file that does not load: a verdict on these kinds of events.
 
-    A language that can gate denies whatever the file could have denied; others warn, once a
-    session. `group` is the one in which the file's rules would have stood.
+    A language that can gate denies every event that the file could have denied. Other languages
+    warn, once per session. `group` is the group to which the rules of the file would belong.
     """
 
     group: str
@@ -129,7 +132,7 @@ class WhenBroken(Struct, frozen=True, kw_only=True):
 
 
 class Startable(StrEnum):
-    """What a book can start."""
+    """A kind of thing that a book can start."""
 
     PROGRAM = "program"
     TOOL = "tool"
@@ -138,9 +141,9 @@ class Startable(StrEnum):
 
 
 class Start(Struct, frozen=True, order=True):
-    """One thing that a rule can start: a command line, the name of a tool, an address.
+    """One thing that a rule can start. `name` is a command line, a tool name or an address.
 
-    `script` is the program of a command line that is a file of the repository, by its path.
+    `script` is the path of the program if a command line runs a file of the repository.
     """
 
     what: Startable
@@ -151,61 +154,61 @@ class Start(Struct, frozen=True, order=True):
 
 @runtime_checkable
 class Dialect(Protocol):
-    """A language. Modules implement it by having these names."""
+    """A rule language. A module implements it by defining these names."""
 
     name: str
-    """As it stands in uids and in `dialect = …`."""
+    """The name in uids and in `dialect = …`."""
     spec: str
-    """Which text defines it, with version and status, for the listing of languages."""
+    """The document that defines the language, with version and status, for listings."""
     suffixes: tuple[str, ...]
-    """How its file names end, such as `.toml`."""
+    """The suffixes of its files, such as `.toml`."""
     common_ending: bool
-    """Whether texts that are no rules end so, too: then a file in a folder is looked at first."""
+    """True if other files share the suffixes. `detect` then decides about files in a folder."""
     one_book_per_file: bool
-    """Whether each file is a book of its own; else all files in force are one book."""
+    """True if each file is a book of its own. False if all active files form one book."""
     when_broken: WhenBroken
 
     def detect(self, source: SourceFile) -> bool:
-        """Whether this is its text; asked when several languages share the ending."""
+        """Return whether a text is in this language. Called only if the suffix does not decide."""
 
     def load(self, files: Sequence[RuleFile]) -> Loaded:
-        """The rules of one book, and what is wrong; one bad file spoils no other."""
+        """Load the rules of one book. An error in one file must not affect the other files."""
 
     def rule_text(self, source: SourceFile) -> str:
-        """The part of a text that rules depend on, at its place: what digests and records hold.
+        """Return the part of a text that rules depend on, at its place. Digests and records use it.
 
-        Given that part, it gives it back.
+        Applied to its own result, it returns that result.
         """
 
     def in_own_words(self, finding: Diagnostic) -> Diagnostic:
-        """A finding about a text that could not even be read, with the language's own code."""
+        """Return a finding about an unreadable text, with the language's own code."""
 
     def refuses_set(self, source: SourceFile) -> bool:
-        """Whether nothing may run without this file, which does not load."""
+        """Return whether no rules may load because this broken file is required."""
 
     def starts(self, book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:
-        """Everything that the book of these files can start, for the person who must trust it."""
+        """List everything that the book of these files can start. A person must trust it first."""
 
 
 class FixedReason(Struct, frozen=True):
-    """A reason that was known at load."""
+    """A reason that is known when the rules are loaded."""
 
     text: str
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - names of ReasonMaker
+        """Return the text."""
         return self.text
 
 
 def stand_in(dialect: Dialect, file: RuleFile, errors: Sequence[Diagnostic]) -> Rule:
-    """The built-in rule that replaces a file which does not load."""
+    """Return the built-in rule that replaces a file that does not load."""
     first = errors[0]
     line = first.source.position(first.span.start).line
     return stand_in_at(dialect, file, line, _why(file, line, errors))
 
 
 def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
-    """The same, of a file of which line and reason are known."""
+    """Same as `stand_in`, for a known line and reason."""
     what = dialect.when_broken
     rule_id = f"{_DOES_NOT_LOAD}:{file.path}"
     return Rule(
@@ -222,26 +225,27 @@ def stand_in_at(dialect: Dialect, file: RuleFile, line: int, why: str) -> Rule:
 
 
 def is_stand_in(uid: str) -> bool:
-    """Whether a rule is there in place of a file which does not load."""
+    """Return whether a rule replaces a file that does not load."""
     return uid.startswith(built_in_uid(dialect_of(uid), f"{_DOES_NOT_LOAD}:"))
 
 
 def _why(file: RuleFile, line: int, errors: Sequence[Diagnostic]) -> str:
     place = f"line {line}: " if file.source.text else ""
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    way_out = f"mend or remove the file; `bylaw check {file.path}` shows what is wrong"
+    way_out = f"fix or remove the file; `bylaw check {file.path}` shows all errors"
     said = clipped(errors[0].headline, MAX_HEADLINE)
     return f"`{file.path}` does not load: {place}{said}{more}; {way_out}"
 
 
 def close(groups: Iterable[Group], name: str, rules: Sequence[Rule]) -> tuple[Group, ...]:
-    """The groups with stand-ins put before all rules of the group called `name`.
+    """Insert stand-ins before all rules of the group `name`.
 
-    Where the first match counts, a stand-in always is that match: the group is closed.
+    In a group where the first match decides, a stand-in always matches first, so no other rule of
+    the group is used.
     """
     closed = tuple(_closed(group, rules) if group.name == name else group for group in groups)
     if rules and name not in {group.name for group in closed}:
-        raise BylawError(f"a language has no group `{name}` in which a broken file is replaced")
+        raise BylawError(f"the language has no group `{name}`, which it names in `when_broken`")
     return closed
 
 
@@ -249,13 +253,13 @@ def _closed(group: Group, rules: Sequence[Rule]) -> Group:
     if not rules:
         return group
     if group.procedure.flow is Flow.FIRST:
-        # A limit would open the group again.
+        # With a limit a stand-in would stop matching, and the rules after it would decide.
         rules = [replace(rule, limits=Limits()) for rule in rules]
     return replace(group, procedure=_ranked(group.procedure), rules=(*rules, *group.rules))
 
 
 def _ranked(procedure: Procedure) -> Procedure:
-    # Where a language does not rank, all its rules have rank 0: their order stays.
+    # A language that does not rank gives all rules rank 0, so their order stays the same.
     if procedure.order[:1] == (SortKey.RANK,):
         return procedure
     return replace(procedure, order=(SortKey.RANK, *procedure.order))

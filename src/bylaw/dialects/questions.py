@@ -1,4 +1,4 @@
-"""Rules that languages and hosts bring themselves: one question about an event, one answer."""
+"""Guard and reason of built-in rules. One function reads the event and returns the reason."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _TEXT = "text"
 
 
 class Question(Struct, frozen=True):
-    """A check that gives a text, or nothing if there is nothing to say."""
+    """A guard that matches if `ask` returns a text that is not empty: the reason."""
 
     ask: Callable[[View], str]
 
     def test(self, view: View) -> Match | None:
-        """The text, for the reason and whatever else is said."""
+        """Return a match with the text, or None."""
         text = self.ask(view)
         return Match({_TEXT: text}) if text else None
 
 
 class Said(Struct, frozen=True):
-    """The answer as the reason."""
+    """The text of a `Question` as the reason."""
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - names of ReasonMaker
+        """Return the text."""
         return said(match)
 
 
 def said(match: Match) -> str:
-    """What was answered."""
+    """Return the text in a match of a `Question`."""
     return str(match.values[_TEXT])

@@ -120,7 +120,7 @@ def test_depth_and_number_are_bounded(expand):
     doubling = {f"g{n}": f'<import src="g{n + 1}"/>' * 2 for n in range(MAX_IMPORT_DEPTH - 1)}
     last = {f"g{MAX_IMPORT_DEPTH - 1}": "<user>x</user>"}
     _, found = expand('<import src="g0"/>', **doubling, **last)
-    assert {one.headline for one in found} == {f"there are more than {MAX_IMPORTS} imports"}
+    assert {one.headline for one in found} == {f"the chat has more than {MAX_IMPORTS} imports"}
 
 
 def test_what_is_wrong_with_an_imported_file_is_said_once_and_there(expand):

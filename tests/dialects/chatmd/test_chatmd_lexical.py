@@ -294,7 +294,7 @@ def test_text_outside_is_a_warning_with_the_name_that_was_meant():
     )
     assert [(one.severity, one.underlined, one.help) for one in findings] == [
         (Severity.WARNING, "<ruleset", "did you mean `rules`?"),
-        (Severity.WARNING, "more", "put it in a message, such as `<user>`, or in a comment"),
+        (Severity.WARNING, "more", "move it into a message, such as `<user>`, or into a comment"),
     ]
 
 

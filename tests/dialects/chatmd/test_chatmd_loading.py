@@ -315,7 +315,7 @@ class TestRefused:
             (on('<insret role="user">x</insret>'), "did you mean `insert`?"),
             (on(NOTE, 'event="turn_end" cooldown_turn="1"'), "did you mean `cooldown_turns`?"),
             (on(NOTE, 'event="turn_end" if="ever_caled(\'x\')"'), "did you mean `ever_called`?"),
-            ('<rules><tool name="X"/></rules>', "it belongs into `<policy>`"),
+            ('<rules><tool name="X"/></rules>', "move it into `<policy>`"),
             (on(NOTE, 'event="x"'), f"use one of {', '.join(f'`{name}`' for name in EVENTS)}"),
             (
                 on("<x/>", 'event="turn_end"'),

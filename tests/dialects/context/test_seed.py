@@ -42,7 +42,7 @@ def test_as_it_stands_it_is_no_yaml():
     assert payload(TEXT) == (
         "ERROR: ai-context-language\n"
         "code: PARSE_ERROR\n"
-        'message: "this does not fit into the mapping around it"\n'
+        'message: "unexpected text in a mapping"\n'
         "details:\n"
         "  block_type: LANGUAGE_SPEC\n"
         "  line: 114\n"

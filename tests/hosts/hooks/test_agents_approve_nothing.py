@@ -72,7 +72,7 @@ def test_what_comes_while_a_call_runs_counts_neither_then_nor_later(repository, 
     assert granted(approvals) == []
     assert f"`{TOKEN}` has an approval of `{ID}` that appeared while a call of the" in told
     assert f"`bylaw approve {ID}`" in told
-    assert "changed while `Bash` ran, though it is protected" in told
+    assert "protected file changed while `Bash` ran" in told
     # What a person saves outside of a call is theirs, and so is a token of `bylaw approve`.
     repository.write("SHARED_CONTEXT.md", f"{CONTEXT}{LINE.replace('12:05', '12:06')}")
     assert granted(approvals) == ["SHARED_CONTEXT.md:5"]

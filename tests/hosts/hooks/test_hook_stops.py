@@ -219,7 +219,7 @@ def test_subagents_that_are_left_alone_change_nothing_that_is_protected(tmp_path
     assert "protected from agents" in refused.own["permissionDecisionReason"]
     repository.write("guard.chatmd", "")
     after = repository.call("PostToolUse", **write("x"), tool_response={})
-    assert "though it is protected" in str(after.answer)
+    assert "protected file changed" in str(after.answer)
 
 
 def test_what_changed_before_a_subagent_that_is_left_alone_is_told_to_the_next(
@@ -235,7 +235,7 @@ def test_what_changed_before_a_subagent_that_is_left_alone_is_told_to_the_next(
     repository.call("PreToolUse", **SUBAGENT, **about)
 
     told = repository.shell("python3 tidy.py", call="c3").answer["systemMessage"]
-    assert "changed since the last call, though it is protected: `bylaw.toml`" in told
+    assert "protected file changed since the last call: `bylaw.toml`" in told
 
 
 def test_output_that_should_have_been_withheld_blocks_the_stop(tmp_path):

@@ -62,15 +62,15 @@ def test_what_a_call_changed_is_told_to_both_and_is_not_trusted(repository):
     told = ran(repository)
 
     for text in (told.answer["systemMessage"], told.own["additionalContext"]):
-        assert f"changed while `Bash` ran, though it is protected: `{FILE}`" in text
+        assert f"protected file changed while `Bash` ran: `{FILE}`" in text
         assert "`bylaw.toml`" in text
-    assert b"though it is protected" not in ran(repository).stdout  # told once
+    assert b"protected file changed" not in ran(repository).stdout  # told once
     # Settings that nobody trusts count only where they are stricter.
     assert subagent_stops(repository) == 2
     assert repository.shell("rm bylaw.toml").code == 2
 
 
-SINCE = f"changed since the last call, though it is protected: `{FILE}`"
+SINCE = f"protected file changed since the last call: `{FILE}`"
 
 
 def test_what_is_changed_between_two_calls_is_told_before_the_next(repository):
@@ -114,7 +114,10 @@ def test_what_could_not_be_recorded_is_told_the_next_time(repository, monkeypatc
     repository.write(FILE, POLICY.replace("Write", "Or do not write"))
     fail(repository, monkeypatch, "PostToolUse", tool_response={})
 
-    assert f"though it is protected: `{FILE}`" in ran(repository).own["additionalContext"]
+    assert (
+        f"protected file changed while `Bash` ran: `{FILE}`"
+        in ran(repository).own["additionalContext"]
+    )
 
 
 def test_the_first_look_counts_also_if_its_event_could_not_be_recorded(repository, monkeypatch):
@@ -123,7 +126,10 @@ def test_the_first_look_counts_also_if_its_event_could_not_be_recorded(repositor
     fail(repository, monkeypatch, "PreToolUse")
     repository.write(FILE, POLICY.replace("Write", "Or do not write"))
 
-    assert f"though it is protected: `{FILE}`" in ran(repository).own["additionalContext"]
+    assert (
+        f"protected file changed while `Bash` ran: `{FILE}`"
+        in ran(repository).own["additionalContext"]
+    )
 
 
 def test_the_model_is_not_told_what_else_the_person_is_warned_of(repository):

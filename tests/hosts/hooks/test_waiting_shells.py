@@ -245,7 +245,7 @@ def test_codex_is_refused_and_told_what_to_do_instead(repository, tool):
 
     assert called.code == 2
     assert called.own["permissionDecision"] == "deny"
-    assert "`bash` would wait for what is typed" in called.own["permissionDecisionReason"]
+    assert "`bash` would wait for typed input" in called.own["permissionDecisionReason"]
     assert "`bash -c '…'`" in called.own["permissionDecisionReason"]
 
 

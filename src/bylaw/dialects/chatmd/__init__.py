@@ -1,8 +1,8 @@
-"""ChatMD: `<rules>` and `<policy>` in the file of a chat → rules that act, constraints that gate.
+"""ChatMD: `<rules>` and `<policy>` in a chat file → rules that act, and constraints that gate.
 
-    text → tree (syntax/) → elements as written (reading.py) → lowered (lowering.py)
+    text → syntax/ → tree → reading.py → rules as written → lowering.py → rules of the engine
 
-A file is a book. Its policy is looked at first, then its rules (CM-A36).
+Each file is a book. Its policy is evaluated first, then its rules (CM-A36).
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ one_book_per_file = True
 when_broken = WhenBroken(group=POLICY_GROUP, kinds=(Kind.TOOL_BEFORE,), verdict=Verdict.DENY)
 
 
-def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no other language has this ending
-    """Every file that is called so."""
+def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no other language has this suffix
+    """Return True: the suffix decides."""
     return True
 
 
 def rule_text(source: SourceFile) -> str:
-    """Its `<rules>`, `<policy>` and what these depend on."""
-    from bylaw.dialects.chatmd.governing_text import governing_text  # noqa: PLC0415 - see `dialects.base`
+    """Return the `<rules>`, the `<policy>` and the elements that they depend on."""
+    from bylaw.dialects.chatmd.governing_text import governing_text  # noqa: PLC0415 - slow import
 
     return governing_text(source)
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """The codes of the reader are as good as any."""
+    """Return the finding unchanged."""
     return finding
 
 
-def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a chat is nobody's condition
-    """Never: a file that does not load denies calls."""
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - no chat is required
+    """Return False: a broken file only denies calls."""
     return False
 
 
 def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:
-    """The tools and agents that rules call, and the commands behind tools."""
-    from bylaw.dialects.chatmd.starting import starts as found  # noqa: PLC0415 - see `dialects.base`
+    """List the tools and agents that rules call, and the commands behind tools."""
+    from bylaw.dialects.chatmd.starting import starts as found  # noqa: PLC0415 - slow import
 
     return found(book, files)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The policy and the rules of a file."""
-    from bylaw.dialects.chatmd.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
+    """Load the policy and the rules of a file."""
+    from bylaw.dialects.chatmd.loading import load as loaded  # noqa: PLC0415 - slow import
 
     return loaded(files)

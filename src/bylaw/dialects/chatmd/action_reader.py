@@ -1,4 +1,4 @@
-"""The elements inside of `<on>` → the actions as written, and findings about them."""
+"""The elements in `<on>` → actions as written, and findings about them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def read_action(reader: ElementReader, rule_id: str, event: EventName) -> Action:
-    """One action; what is wrong with it is noted."""
+    """Read one action. Errors are added to the findings of the reader."""
     if reader.name == "deny" and event is not EventName.PRE_TOOL_CALL:
-        headline = f"`<deny>` cannot stand in a rule on `{event}`: there is no call to deny"
+        headline = f"`<deny>` is not allowed in a rule on `{event}`: there is no call to deny"
         help_ = f'use `event="{EventName.PRE_TOOL_CALL}"`'
         reader.refuse(codes.DENY_WITHOUT_CALL, headline, help_=help_)
     _check_provenance(reader, rule_id)
@@ -48,12 +48,12 @@ def read_action(reader: ElementReader, rule_id: str, event: EventName) -> Action
 
 
 def _check_provenance(reader: ElementReader, rule_id: str) -> None:
-    """CM-A02, CM-A03: what the engine writes, an author may only repeat."""
+    """Report provenance attributes that differ from what the engine writes (CM-A02, CM-A03)."""
     truth = {"synthetic": "true", "via_rule": rule_id}
     for name, value in truth.items():
         if reader.has(name) and reader.element.value(name) != value:
             headline = f"`{name}` can only be `{value}` here"
-            help_ = "delete it; the truth is written anyway"
+            help_ = "delete it; the engine writes the right value"
             reader.refuse(codes.FORGED_PROVENANCE, headline, reader.place(name), help_)
 
 
@@ -96,11 +96,11 @@ def _compact(reader: ElementReader) -> Action:
 def _keep(reader: ElementReader) -> str:
     parts = reader.listed("keep", ",", DEFAULT_KEEP)
     if sum(part.startswith("latest:") for part in parts) > 1:
-        reader.wrong("keep", "`latest` is there twice", "keep one of them")
+        reader.wrong("keep", "`latest` is used twice", "keep one of them")
     wrong = next((p for p in parts if p not in ROLES and not _LATEST.fullmatch(p)), None)
     if wrong:
-        help_ = f"list some of {_named(ROLES)} and `latest:N`, with commas between them"
-        reader.wrong("keep", f"`{brief(wrong)}` says nothing about what to keep", help_)
+        help_ = f"use {_named(ROLES)} and `latest:N`, with commas between them"
+        reader.wrong("keep", f"unknown part `{brief(wrong)}` in `keep`", help_)
     return ",".join(parts)
 
 
@@ -109,7 +109,7 @@ def _strategy(reader: ElementReader) -> str:
     wrong = next((part for part in parts if part not in STRATEGIES), None)
     if wrong:
         help_ = f"use {_named(STRATEGIES)}, or both with `+` between them"
-        reader.wrong("strategy", f"`{brief(wrong)}` is no strategy", help_)
+        reader.wrong("strategy", f"unknown strategy `{brief(wrong)}`", help_)
     return "+".join(parts)
 
 
@@ -128,12 +128,12 @@ def _variable(reader: ElementReader) -> str:
     if not name.strip():
         return ""
     if not _VARIABLE.fullmatch(name):
-        headline = f"`{brief(name)}` is no name of a variable"
-        help_ = "use letters, digits and `_`, and begin with no digit"
+        headline = f"invalid variable name `{brief(name)}`"
+        help_ = "use letters, digits and `_`; do not start with a digit"
         reader.refuse(codes.UNUSABLE_VARIABLE, headline, reader.place("var"), help_)
         return ""
     if name in reserved_names():
-        headline = f"`{name}` means something else in expressions"
+        headline = f"the variable name `{name}` is reserved in expressions"
         reader.refuse(codes.UNUSABLE_VARIABLE, headline, reader.place("var"), "use another name")
     return name
 

@@ -1,4 +1,4 @@
-"""The actions of a rule → the makers of its steps (CM-070 to CM-091)."""
+"""The actions of a rule as written → the makers of its steps (CM-070 to CM-091)."""
 
 from __future__ import annotations
 
@@ -39,46 +39,46 @@ BELOW_THRESHOLD = "below threshold"
 
 
 class Inserts(Struct, frozen=True):
-    """A message that is known at load, but for what an outcome brings."""
+    """Inserts a message. The text is known at load, except for parts from an outcome."""
 
     role: Role
     text: Text
     op: Op = Op.MESSAGE_INSERT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The message."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the message."""
         return (MessageInsert(role=self.role, text=self.text),)
 
 
 def failure_note(rule_id: str) -> Inserts:
-    """What is said when an action fails while it is performed (CM-091)."""
+    """Return the maker of the message for an action that fails when it is performed (CM-091)."""
     text = (f"action of {rule_id} failed: ", Outcome(OutcomePart.ERROR))
     return Inserts(Role.DEVELOPER, text)
 
 
 class Calls(Struct, frozen=True):
-    """A call whose arguments are known at load, or why there are none."""
+    """Calls a tool. The arguments are known at load, or the reason why there are none."""
 
     tool: str
     arguments: dict[str, JSON] | str
     op: Op = Op.TOOL_CALL
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The call; a body that could not be read has failed now."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the call. Raises `RenderError` if the body could not be read."""
         if isinstance(self.arguments, str):
             raise RenderError(BAD_CALL_BODY.name, self.arguments)
         return (ToolCall(tool=self.tool, args=self.arguments),)
 
 
 class ComputesCall(Struct, frozen=True, dict=True):
-    """A call whose arguments are computed from the event (CM-A05)."""
+    """Calls a tool with arguments that are computed from the event (CM-A05)."""
 
     tool: str
     arguments: ExpressionGuard
     op: Op = Op.TOOL_CALL
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The call, unless an argument that it takes over is missing (CM-134)."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the call. Raises `RenderError` if an argument of the event is missing (CM-134)."""
         missing = missing_argument(self._reads, view)
         if missing is not None:
             raise RenderError(MISSING_ARGUMENT.name, f"argument `{missing}` missing")
@@ -92,25 +92,25 @@ class ComputesCall(Struct, frozen=True, dict=True):
 
 
 class RunsAgent(Struct, frozen=True):
-    """Another file that is run; what it says becomes a message."""
+    """Runs another file as an agent and inserts its result as a message."""
 
     written: RunAgent
     op: Op = Op.AGENT_RUN
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The run, and the message with its result."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the run, and the message with its result."""
         run = AgentRun(src=self.written.src, input=self.written.text)
         return run, MessageInsert(role=Role.USER, text=_RESULT)
 
 
 class Compacts(Struct, frozen=True):
-    """The history made shorter, and a note that marks it (CM-086)."""
+    """Compacts the history and inserts a message that marks the place (CM-086)."""
 
     written: Compact
     op: Op = Op.HISTORY_COMPACT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The compaction, if the history is larger than its threshold (CM-A31)."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the compaction. Raises `NotNeeded` up to the threshold (CM-A31)."""
         written = self.written
         threshold = written.threshold_tokens
         if threshold is not None and view.session.history.tokens <= threshold:
@@ -122,15 +122,15 @@ class Compacts(Struct, frozen=True):
 
 
 class Sets(Struct, frozen=True):
-    """A variable of the file, and the note that shows its value (CM-A28)."""
+    """Sets a variable of the file and inserts a message with its value (CM-A28)."""
 
     space: str
     name: str
     value: ExpressionGuard
     op: Op = Op.STATE_SET
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The variable with its value, and the note."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the variable with its value, and the message."""
         value = self.value.value(view)
         refuse_large(value, f"`{self.name}`", MAX_VARIABLE)
         note = f"[set] {self.name} = {msgspec.json.encode(value).decode()}"

@@ -1,8 +1,8 @@
-"""What a rule did → one line of a developer message (CM-108, CM-A48).
+"""The trace of a rule: a developer message that lists its actions (CM-108, CM-A48).
 
     [rule periodic-reminder] turn_start: insert(user), set(n); over budget: call(search)
 
-Actions stand in the order of the file. Those behind `over budget` were not performed (CM-A13).
+Actions are in the order of the file. Those after `over budget` were not performed (CM-A13).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def action_label(action: Action) -> str:
-    """An action in a word, with the detail that tells it from others of its kind."""
+    """Return a short label of an action, with the detail that distinguishes it."""
     match action:
         case Insert():
             return f"insert({action.role})"
@@ -53,12 +53,12 @@ def action_label(action: Action) -> str:
 
 
 def is_decision(action: Action) -> bool:
-    """Whether it is no step: no budget counts it or keeps it from happening (CM-A10)."""
+    """Return whether the action is a decision, not a step: no budget applies to it (CM-A10)."""
     return isinstance(action, Deny | Stop)
 
 
 class ActionsNote(Struct, frozen=True):
-    """The line of one rule: each action with the number of its maker, 0 for a decision."""
+    """Makes the message of one rule. Each action has the number of its maker, 0 for a decision."""
 
     begin: str
     actions: tuple[tuple[int, str], ...]
@@ -66,15 +66,15 @@ class ActionsNote(Struct, frozen=True):
 
     @classmethod
     def of(cls, rule: WrittenRule) -> ActionsNote:
-        """The line of a rule as it is written."""
+        """Build the maker for a rule as written."""
         actions, number = [], 0
         for action in rule.actions:
             number += not is_decision(action)
             actions.append((0 if is_decision(action) else number, action_label(action)))
         return cls(f"[rule {rule.id}] {rule.event}: ", tuple(actions))
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The message, from what became of the actions."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the message. `match` says which actions were performed or skipped."""
         kept, skipped = match.values["kept"], match.values["skipped"]
         assert isinstance(kept, list)
         assert isinstance(skipped, list)

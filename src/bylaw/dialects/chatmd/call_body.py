@@ -1,4 +1,4 @@
-"""The body of `<call>` → arguments, an expression of them, or why it is neither (CM-A05)."""
+"""The body of `<call>` → JSON arguments, an object of expressions, or an error (CM-A05)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.elements import ElementReader
     from bylaw.dialects.chatmd.written import Arguments
 
-# CM-A06: a comment inside of a text is part of that text. What never ends goes on to the end.
+# CM-A06: a comment in a text is part of the text. Both may be open at the end of the body.
 _TEXT_OR_COMMENT = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|<!--.*?(?:-->|\Z)""", re.DOTALL
 )
@@ -26,7 +26,7 @@ _HELP = 'write `{"name": value}`, with JSON or expressions as values'
 
 
 def read_arguments(reader: ElementReader) -> Arguments:
-    """What the tool is called with; a body that says nothing of the kind is a doubt."""
+    """Read the arguments of a call. An invalid body gives a warning."""
     formula = _without_comments(reader)
     text = formula.source.text
     try:
@@ -35,7 +35,7 @@ def read_arguments(reader: ElementReader) -> Arguments:
         return _expressions(reader, formula)
     if isinstance(value, dict):
         return value
-    return _unreadable(reader, "the arguments of a call are an object", formula, Span(0, len(text)))
+    return _unreadable(reader, "call arguments must be an object", formula, Span(0, len(text)))
 
 
 def _expressions(reader: ElementReader, formula: Formula) -> Formula | Unreadable:
@@ -57,7 +57,7 @@ def _unreadable(reader: ElementReader, why: str, formula: Formula, span: Span) -
 
 
 def _without_comments(reader: ElementReader) -> Formula:
-    """The body, each comment a blank; and where its characters stand."""
+    """Return the body with a blank for each comment, and the places of its characters."""
     element, source = reader.element, reader.source
     end = element.end.start
     pieces: list[str] = []
@@ -74,7 +74,7 @@ def _without_comments(reader: ElementReader) -> Formula:
 
 
 def _without_raw(body: str, places: list[int], source: SourceFile) -> Formula:
-    """What stands between the marks of RAW, if the whole body does."""
+    """Remove the marks of RAW if they enclose the complete body."""
     inner = body.strip()
     if inner.startswith(RAW) and inner.endswith(RAW_END) and len(inner) >= len(RAW + RAW_END):
         begin = body.index(RAW) + len(RAW)

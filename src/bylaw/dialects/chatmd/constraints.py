@@ -1,6 +1,6 @@
-"""The constraints of a tool → guards that match when they are violated, and say how.
+"""The constraints of a tool → guards that match if the constraint is violated.
 
-A match has the `reason`: what the model is told, one line for each failure.
+The match contains the `reason` for the model: one line for each failure.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ REASON = "reason"
 
 
 class Constrained(Struct, frozen=True):
-    """Gathers what a constraint finds; nothing found is no match."""
+    """A guard that matches if its constraint has failures."""
 
     tool: str
 
     def test(self, view: View) -> Match | None:
-        """What is violated."""
+        """Return a match with all failures; None if there are none."""
         failures = list(self.failures(view))
         return Match({REASON: "\n".join(failures)}) if failures else None
 
     def failures(self, view: View) -> Iterator[str]:
-        """One line for each failure."""
+        """Yield one line for each failure."""
         raise NotImplementedError
 
 
 class RequiresCheck(Constrained, frozen=True):
-    """`<requires>`: tools that were not called yet (CM-113)."""
+    """`<requires>`: fails if a tool was not called yet (CM-113)."""
 
     written: Requires
 
     def failures(self, view: View) -> Iterator[str]:
-        """The line with all tools that are missing."""
+        """Yield one line with all missing tools."""
         tools = self.written.tools
         missing = [name for name in tools if not view.session.ever_called(name)]
         if missing:
@@ -58,15 +58,15 @@ class RequiresCheck(Constrained, frozen=True):
 
 
 class CheckForm(Struct, frozen=True, dict=True):
-    """One `<check>`: passes when its expression is true and no argument in it is missing."""
+    """One `<check>`. It passes if its expression is true and no argument in it is missing."""
 
     condition: ExpressionGuard
     message: str
 
     def failure(self, view: View, constraint_id: str) -> str:
-        """What to say, or nothing if it passes.
+        """Return the line of a failed check; an empty text if the check passes.
 
-        A check that cannot be evaluated has failed (CM-A20): what cannot be known opens no gate.
+        A check that cannot be evaluated fails (CM-A20): an unknown value must not allow a call.
         """
         try:
             passes = missing_argument(self._reads, view) is None and self.condition.test(view)
@@ -80,29 +80,29 @@ class CheckForm(Struct, frozen=True, dict=True):
 
 
 class ValidateCheck(Constrained, frozen=True):
-    """`<validate>`: every check that fails, in source order (CM-120)."""
+    """`<validate>`: reports every failed check, in source order (CM-120)."""
 
     id: str
     checks: tuple[CheckForm, ...]
 
     @property
     def conditions(self) -> tuple[ExpressionGuard, ...]:
-        """What is checked."""
+        """The expressions of all checks."""
         return tuple(check.condition for check in self.checks)
 
     def failures(self, view: View) -> Iterator[str]:
-        """A line for each."""
+        """Yield one line for each failed check."""
         found = (check.failure(view, self.id) for check in self.checks)
         return (line for line in found if line)
 
 
 class QuotaCheck(Constrained, frozen=True):
-    """`<quota>`: calls, those under way included, are as many as may be (CM-122, CM-123)."""
+    """`<quota>`: fails if the calls, running ones included, reach a limit (CM-122, CM-123)."""
 
     written: Quota
 
     def failures(self, view: View) -> Iterator[str]:
-        """A line for each limit that is reached."""
+        """Yield one line for each limit that is reached."""
         per_turn, per_session = self.written.per_turn, self.written.per_session
         in_turn = view.session.count_used_in_turn(self.tool)
         in_session = view.session.count_used(self.tool)
@@ -113,12 +113,12 @@ class QuotaCheck(Constrained, frozen=True):
 
 
 class CooldownCheck(Constrained, frozen=True):
-    """`<cooldown>`: a call is not far enough back (CM-A15)."""
+    """`<cooldown>`: fails if the last call is too recent (CM-A15)."""
 
     written: Cooldown
 
     def failures(self, view: View) -> Iterator[str]:
-        """The line with the first turn that is allowed (CM-125)."""
+        """Yield one line with the first turn that is allowed (CM-125)."""
         session, turns = view.session, self.written.turns
         if not turns or not session.used_since(self.tool, turns):
             return
@@ -129,18 +129,18 @@ class CooldownCheck(Constrained, frozen=True):
 
 
 class FoundReason(Struct, frozen=True):
-    """The reason that a constraint found."""
+    """The reason from the match of a constraint."""
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - names of ReasonMaker
+        """Return the text."""
         return str(match.values[REASON])
 
 
 class Warns(Struct, frozen=True):
-    """The note of a constraint that lets the call run: one for all its failures (CM-A44)."""
+    """Inserts one message for all failures of a constraint that allows the call (CM-A44)."""
 
     op: Op = Op.MESSAGE_INSERT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The note."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the message."""
         return (MessageInsert(role=Role.DEVELOPER, text=str(match.values[REASON])),)

@@ -1,6 +1,6 @@
-"""`<config>` and `<tool>` at the top of a chat → what they declare, and what is wrong with it.
+"""`<config>` and `<tool>` at the top of a chat → declarations, and findings about them.
 
-Nothing here decides what a tool does, or whether it may.
+This module does not decide what a tool does or whether it may run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import SourceFile, Span
 
-# Of a tool, one of these says where it comes from; without any it is built in.
+# A tool has at most one of these attributes. A tool without any of them is built in.
 _KINDS = ("command", "agent", "mcp_server")
 _READS_FILES = frozenset(("read_file", "get_contents"))
 _NOT_RUN = {
@@ -37,7 +37,7 @@ _DECIMAL = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}(?:\.[0-9]{{1,{MAX_DIGITS}}})?")
 
 
 class Config(Struct, frozen=True, kw_only=True):
-    """How the model is asked; empty and None: the file does not say."""
+    """The settings of requests to the model. Empty or None means not set."""
 
     model: str = ""
     max_tokens: int | None = None
@@ -54,14 +54,14 @@ class ReadRoot(Struct, frozen=True):
 
 
 class BuiltInTool(Struct, frozen=True):
-    """A tool that the host brings; `roots` are the only folders that it may read, if any."""
+    """A tool that the host provides. If it has `roots`, it may read only those folders."""
 
     name: str
     roots: tuple[ReadRoot, ...] = ()
 
 
 class CommandTool(Struct, frozen=True):
-    """A tool that is a program."""
+    """A tool that runs a program."""
 
     name: str
     command: str
@@ -69,7 +69,7 @@ class CommandTool(Struct, frozen=True):
 
 
 class AgentTool(Struct, frozen=True):
-    """A tool that is another chat."""
+    """A tool that runs another chat."""
 
     name: str
     path: str
@@ -77,14 +77,14 @@ class AgentTool(Struct, frozen=True):
 
 
 class McpTools(Struct, frozen=True):
-    """The tools of a server; `selection` are their names, all if it is empty."""
+    """The tools of an MCP server. `selection` lists their names; empty means all tools."""
 
     address: str
     selection: tuple[str, ...] = ()
 
 
 class ShellTool(Struct, frozen=True):
-    """A tool in the long form of shell tools, of which only the name is read."""
+    """A shell tool in the long form. Only its name is read."""
 
     name: str
 
@@ -93,21 +93,21 @@ Tool: TypeAlias = BuiltInTool | CommandTool | AgentTool | McpTools | ShellTool
 
 
 class Declarations(Struct, frozen=True):
-    """What a chat declares, tools in the order of the text."""
+    """The declarations of a chat. Tools are in the order of the text."""
 
     config: Config = field(default_factory=Config)
     tools: tuple[Tool, ...] = ()
 
 
 def read_declarations(placed: Iterable[Placed]) -> tuple[Declarations, list[Diagnostic]]:
-    """What the elements at the top declare, and what is wrong with them."""
+    """Read the declarations of the elements at the top, with findings."""
     config: Config | None = None
     tools: list[Tool] = []
     found: list[Diagnostic] = []
     for element, source in placed:
         reader = _Reader(element, source, found)
         if element.name == "config":
-            # The first one counts.
+            # Only the first `<config>` is used.
             config = config or reader.config()
         elif element.name == "tool":
             tools += reader.tool()
@@ -117,7 +117,7 @@ def read_declarations(placed: Iterable[Placed]) -> tuple[Declarations, list[Diag
 
 
 class _Reader:
-    """One element; findings about it go to `found`."""
+    """Reads one element. Findings are added to `found`."""
 
     def __init__(self, element: Element, source: SourceFile, found: list[Diagnostic]) -> None:
         self._element = element
@@ -136,19 +136,19 @@ class _Reader:
         )
 
     def _number(self, name: str, form: re.Pattern[str], what: str) -> str:
-        """The digits, or nothing."""
+        """Return the digits; an empty text if the value is missing or wrong."""
         attribute = self._element.attribute(name)
         if attribute is None:
             return ""
         text = (attribute.value or "").strip()
         if form.fullmatch(text):
             return text
-        headline = f"`{name}` is `{brief(text)}`, which is no number"
+        headline = f"invalid number `{brief(text)}` for `{name}`"
         self._refuse(CHATMD_BAD_NUMBER, headline, attribute.span, f"write {what}")
         return ""
 
     def tool(self) -> Iterator[Tool]:
-        """The tool, or nothing if it is wrong."""
+        """Yield the tool, or nothing if it is wrong."""
         kinds = [kind for kind in _KINDS if self._has(kind)]
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
@@ -181,8 +181,8 @@ class _Reader:
             if isinstance(node, Comment) or not self._source.slice(node.span).strip():
                 continue
             if not may_read or not isinstance(node, Element) or node.name != "read":
-                headline = f"this has no meaning in the tool `{brief(name)}`"
-                help_ = "only the built-in `read_file` holds anything: `<read id path/>`"
+                headline = f"unexpected content in the tool `{brief(name)}`"
+                help_ = "delete it; only the built-in `read_file` has content: `<read id path/>`"
                 self._refuse(CHATMD_BAD_TOOL, headline, node.span, help_)
             elif not node.value("id") or not node.value("path"):
                 headline = "`<read>` needs an `id` and a `path`"
@@ -192,7 +192,7 @@ class _Reader:
                 yield ReadRoot(node.value("id"), node.value("path"), node.value("description"))
 
     def _server(self) -> McpTools:
-        self.not_run("servers of tools")
+        self.not_run("MCP servers")
         listed = self._value("name") or self._value("include") or self._value("includes")
         return McpTools(
             address=self._value("mcp_server"),
@@ -200,9 +200,9 @@ class _Reader:
         )
 
     def not_run(self, what: str) -> None:
-        """Say that the chat goes on without this."""
-        headline = f"Bylaw does not run {what}: the chat goes on without this"
-        help_ = "declare a `command` or an `agent`, or write `<rules>` and `<policy>`"
+        """Warn that the chat ignores this element."""
+        headline = f"Bylaw does not run {what}: the chat ignores this element"
+        help_ = "use a tool with `command` or `agent`, or `<rules>` and `<policy>`"
         span = self._element.start
         self._found.append(warning(CHATMD_NOT_RUN, headline, self._source, span, help=help_))
 

@@ -1,6 +1,7 @@
-"""An element of `<rules>` or `<policy>` → its attributes and children, and what is wrong there.
+"""An element of `<rules>` or `<policy>` → its attributes and children, and findings about them.
 
-What is wrong is noted and a stand-in is returned, so that one run finds every problem of a file.
+For a wrong value the reader adds a finding and returns a default, so that one run reports every
+problem of a file.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from bylaw.model.findings import FindingList
     from bylaw.model.source import SourceFile
 
-MAX_DIGITS = 15  # so that every reader of JSON keeps a number exactly
-# Where each element belongs.
+MAX_DIGITS = 15  # so that every JSON reader keeps numbers exact
+# The parent of each element.
 HOMES = {
     "on": "rules",
     **dict.fromkeys(("insert", "deny", "call", "agent", "compact", "set", "stop"), "on"),
@@ -41,7 +42,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class ElementReader:
-    """One element, the source in which it stands, and where findings about it go."""
+    """Reads one element of a source, and collects findings about it."""
 
     def __init__(self, findings: FindingList, element: Element, source: SourceFile) -> None:
         self.findings = findings
@@ -50,7 +51,7 @@ class ElementReader:
 
     @property
     def name(self) -> str:
-        """As its tag says."""
+        """The name of the element."""
         return self.element.name
 
     def refuse(
@@ -61,17 +62,17 @@ class ElementReader:
         help_: str = "",
         labels: tuple[Label, ...] = (),
     ) -> None:
-        """Note a reason to refuse the file, at the start tag if no other place is said."""
+        """Add an error: the file will not load. The default place is the start tag."""
         place = span or self.element.start
         self.findings.add(error(code, headline, self.source, place, help=help_, labels=labels))
 
     def doubt(self, code: Code, headline: str, span: Span | None = None, help_: str = "") -> None:
-        """Note what is allowed and probably not meant."""
+        """Add a warning: the file loads, but probably contains a mistake."""
         place = span or self.element.start
         self.findings.add(warning(code, headline, self.source, place, help=help_))
 
     def place(self, name: str) -> Span:
-        """Where the value of an attribute stands; where it is empty, the whole attribute."""
+        """Return the place of a value; the place of the attribute if the value is empty."""
         attribute = self.element.attribute(name)
         if attribute is None:
             return self.element.start
@@ -79,20 +80,20 @@ class ElementReader:
         return span if span.start < span.end else attribute.span
 
     def close(self, known: Collection[str], flags: Collection[str] = ()) -> None:
-        """Refuse every attribute that is not known, is there twice, or has no proper value."""
+        """Report attributes that are unknown, duplicate or without a quoted value."""
         seen: set[str] = set()
         for one in self.element.attributes:
             if one.name not in known and one.name not in flags:
                 self._refuse_unknown(one, known)
             elif one.name in seen:
-                headline = f"`{one.name}` is there twice"
+                headline = f"duplicate attribute `{one.name}`"
                 self.refuse(codes.REPEATED_ATTRIBUTE, headline, one.span, "keep one of them")
             elif not one.quoted and one.name not in flags:
                 self._refuse_unquoted(one)
             seen.add(one.name)
 
     def _refuse_unknown(self, one: Attribute, known: Collection[str]) -> None:
-        headline = f"`{brief(one.name)}` means nothing in `<{self.name}>`"
+        headline = f"unknown attribute `{brief(one.name)}` in `<{self.name}>`"
         help_ = did_you_mean(one.name, known) or f"`<{self.name}>` has no attributes"
         span = Span(one.span.start, one.span.start + len(one.name))
         self.refuse(codes.UNKNOWN_ELEMENT_ATTRIBUTE, headline, span, help_)
@@ -103,37 +104,37 @@ class ElementReader:
         self.refuse(codes.UNQUOTED_ATTRIBUTE, f"`{one.name}` {what}", one.span, help_)
 
     def has(self, name: str) -> bool:
-        """Whether an attribute is there with a value."""
+        """Return whether an attribute exists and has a value."""
         attribute = self.element.attribute(name)
         return attribute is not None and attribute.value is not None
 
     def required(self, name: str) -> str:
-        """A text that must be there; empty if it is not, or is blank."""
+        """Return a required text. Reports one that is missing or blank."""
         if self.element.attribute(name) is None:
             headline = f"`<{self.name}>` has no `{name}`"
             self.refuse(codes.MISSING_ATTRIBUTE, headline, help_=f'add `{name}="…"`')
         elif self.has(name) and not self.element.value(name).strip():
-            self.wrong(name, f"`{name}` is empty", "write something between the quotes")
+            self.wrong(name, f"`{name}` is empty", "write a value between the quotes")
         return self.element.value(name)
 
     def wrong(self, name: str, headline: str, help_: str = "") -> None:
-        """Note that an attribute has a value that it cannot have."""
+        """Report an attribute with an invalid value."""
         self.refuse(codes.WRONG_ATTRIBUTE_VALUE, headline, self.place(name), help_)
 
     def integer(self, name: str, default: int, least: int | None = None) -> int:
-        """A whole number that is not below `least`."""
+        """Return a whole number that is at least `least`."""
         if not self.has(name):
             return default
         text = self.element.value(name)
         if _INTEGER.fullmatch(text) and (least is None or int(text) >= least):
             return int(text)
-        bound = "" if least is None else f" that is at least {least}"
+        bound = "" if least is None else f" of at least {least}"
         help_ = f'use at most {MAX_DIGITS} digits, as in `{name}="{max(default, least or 0)}"`'
         self.wrong(name, f"`{name}` must be a whole number{bound}", help_)
         return default
 
     def boolean(self, name: str, *, default: bool) -> bool:
-        """A switch."""
+        """Return true or false."""
         text = self.element.value(name)
         if not self.has(name) or text in _BOOLEANS:
             return _BOOLEANS.get(text, default)
@@ -143,7 +144,7 @@ class ElementReader:
     def choice(
         self, name: str, choices: type[Choice], default: Choice, *, required: bool = False
     ) -> Choice:
-        """One of a closed list; the default also stands for one that is wrong."""
+        """Return one of the members of an enum; the default if the value is missing or wrong."""
         if required and self.element.attribute(name) is None:
             self.required(name)
         if not self.has(name):
@@ -158,35 +159,37 @@ class ElementReader:
     def _refuse_choice(self, name: str, text: str, choices: type[StrEnum]) -> None:
         values = [one.value for one in choices]
         if text.strip() in values:
-            self.wrong(name, f"`{name}` has blanks around its value", "delete them")
+            self.wrong(name, f"`{name}` has blanks around its value", "delete the blanks")
             return
         listed = ", ".join(f"`{value}`" for value in values)
-        headline = f"`{brief(text)}` is no `{name}`" if text.strip() else f"`{name}` is empty"
+        headline = (
+            f"invalid value `{brief(text)}` for `{name}`" if text.strip() else f"`{name}` is empty"
+        )
         help_ = f"use one of {listed}"
         self.refuse(codes.UNKNOWN_ATTRIBUTE_VALUE, headline, self.place(name), help_)
 
     def tool_name(self, name: str) -> str:
-        """The name of a tool; names are compared as they are."""
+        """Return the name of a tool. Names are compared exactly, so outer blanks are an error."""
         text = self.required(name)
         if text.strip() and text != text.strip():
-            self.wrong(name, f"`{name}` has blanks around the name of the tool", "delete them")
+            self.wrong(name, f"`{name}` has blanks around the tool name", "delete the blanks")
         return text
 
     def listed(self, name: str, separator: str, default: str = "") -> list[str]:
-        """A list without repetition; blanks around its parts do not count."""
+        """Return a list without duplicates. Blanks around its parts are ignored."""
         text = self.element.value(name, default)
         parts = [part.strip() for part in text.split(separator)]
         if not all(parts):
-            what = "is empty" if not text.strip() else f"has nothing beside a `{separator}`"
+            what = "is empty" if not text.strip() else f"has an empty part next to a `{separator}`"
             self.wrong(name, f"`{name}` {what}", f"write names with `{separator}` between them")
         counted = Counter(filter(None, parts))
         twice = next((part for part, count in counted.items() if count > 1), None)
         if twice:
-            self.wrong(name, f"`{brief(twice)}` is there twice", "keep one of them")
+            self.wrong(name, f"`{brief(twice)}` is used twice", "keep one of them")
         return list(counted)
 
     def elements(self) -> list[ElementReader]:
-        """The elements inside that may stand here; everything else but comments is refused."""
+        """Return the allowed child elements. Reports everything else except comments."""
         found = []
         for node in self.element.children:
             if isinstance(node, Element):
@@ -203,20 +206,20 @@ class ElementReader:
         home = HOMES.get(one.name)
         known = [name for name, parent in HOMES.items() if parent == self.name]
         headline = f"`<{brief(one.name)}>` is not allowed in `<{self.name}>`"
-        help_ = did_you_mean(one.name, known) or f"`<{self.name}>` holds nothing"
+        help_ = did_you_mean(one.name, known) or f"`<{self.name}>` has no child elements"
         one.refuse(
-            codes.UNKNOWN_ELEMENT, headline, help_=f"it belongs into `<{home}>`" if home else help_
+            codes.UNKNOWN_ELEMENT, headline, help_=f"move it into `<{home}>`" if home else help_
         )
 
     def _refuse_text(self, node: Node) -> None:
         span = self._shown(node)
         if span is not None:
-            headline = f"text cannot stand in `<{self.name}>`"
-            help_ = "write it as a comment, `<!-- … -->`"
+            headline = f"text is not allowed in `<{self.name}>`"
+            help_ = "delete it, or make it a comment: `<!-- … -->`"
             self.refuse(codes.TEXT_IN_RULES, headline, span, help_)
 
     def _shown(self, node: Node) -> Span | None:
-        """The first line of a text that is not blank."""
+        """Return the place of the first line that is not blank."""
         text = self.source.slice(node.span)
         if not text.strip():
             return None

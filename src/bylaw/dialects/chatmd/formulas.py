@@ -1,4 +1,4 @@
-"""Attributes that hold expressions → expressions that are checked, and findings at their places."""
+"""Attributes with expressions → checked expressions, with findings at the right places."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from bylaw.model.findings import FindingList
 
 
-# What stands for an expression that is wrong; nothing of such a file takes effect.
+# Replaces a wrong expression. A file with an error is not used, so its value does not matter.
 _STAND_IN = "true"
 
 
 def read_formula(reader: ElementReader, name: str) -> Formula:
-    """The expression in an attribute that must be there."""
+    """Read the expression in a required attribute."""
     attribute = reader.element.attribute(name)
     if not reader.required(name).strip() or attribute is None:
         return _stand_in(Embedded(reader.source, (reader.element.start.start,)))
@@ -45,7 +45,7 @@ def _stand_in(embedded: Embedded) -> Formula:
 
 
 class Formulas(Struct, frozen=True, dict=True):
-    """What the expressions of one file may name, and how they read an event."""
+    """Checks the expressions of one file: knows their names and how they read an event."""
 
     findings: FindingList
     variables: frozenset[str]
@@ -53,23 +53,23 @@ class Formulas(Struct, frozen=True, dict=True):
     reader: Reader
 
     def guard(self, formula: Formula, *, has_call: bool) -> ExpressionGuard:
-        """An expression that must be true or false."""
+        """Check an expression that must be true or false."""
         loaded = self.value(formula, has_call=has_call)
         self._note(formula, warn_if_not_boolean(loaded.expression))
         return loaded
 
     def value(self, formula: Formula, *, has_call: bool) -> ExpressionGuard:
-        """An expression of any type."""
+        """Check an expression of any type."""
         return self._load(formula, parse_guard, has_call=has_call)
 
     def arguments(self, formula: Formula, *, has_call: bool) -> ExpressionGuard:
-        """An object of expressions."""
+        """Check an object of expressions."""
         return self._load(formula, parse_object, has_call=has_call)
 
     def _load(
         self, formula: Formula, parse: Callable[[SourceFile, Span], Node], *, has_call: bool
     ) -> ExpressionGuard:
-        if self.findings.are_many:  # nobody is told more
+        if self.findings.are_many:  # more findings are not shown
             formula, parse = _stand_in(formula.embedded), parse_guard
         source, span = formula.source, Span(0, len(formula.source.text))
         environment = self._environments[has_call]

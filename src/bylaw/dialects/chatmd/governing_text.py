@@ -1,8 +1,8 @@
 """A ChatMD text → the part that its rules depend on: settings, tools, rules, policies, imports.
 
-A chat grows with every turn and its rules stay the same, so neither their digest nor the journal
-may depend on what was said. What is left out becomes blanks, so that every line and column stays
-where it is.
+A chat grows with every turn while its rules stay the same. So the digest of the rules and the
+journal must not depend on messages. Blanks replace everything else, so that lines and columns stay
+the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEPT = frozenset(
 
 
 def governing_text(source: SourceFile) -> str:
-    """That part at its place; all of a text that cannot be read."""
+    """Return that part at its place; the complete text if it has errors."""
     document, findings = parse_once(source)
     if has_errors(findings):
         return source.text
@@ -36,7 +36,7 @@ def governing_text(source: SourceFile) -> str:
 
 
 def _blank(text: str) -> str:
-    """Its lines, and as many blanks as lead to what follows it."""
+    """Return the line breaks of a text, and blanks in place of its last line."""
     mark = BOM if text.startswith(BOM) else ""
     _, _, last = text.removeprefix(BOM).rpartition("\n")
     return mark + "\n" * text.count("\n") + " " * len(last)

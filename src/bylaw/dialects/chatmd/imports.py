@@ -1,7 +1,7 @@
-"""The top of a ChatMD file → its elements with those of the files it imports in their place.
+"""The top of a ChatMD file → its elements, with imports replaced by the elements of their files.
 
-A path counts from the folder of the file that names it; no file outside the folder of the first
-one is read. An import inside a message is not followed: it is a piece of that message.
+A path is relative to the folder of the file that contains the import. Files outside of the folder
+of the first file are not read. An import in a message is not followed: it is part of the message.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
 
 IMPORT = "import"
-MAX_IMPORT_DEPTH = 16  # files that import one another
-MAX_IMPORTS = 256  # of one chat, counted as often as they are written
+MAX_IMPORT_DEPTH = 16  # files in one chain of imports
+MAX_IMPORTS = 256  # of one chat; each use counts
 ATTRIBUTES = ("src", "namespace")
-# Older files have it; it says what is always so.
+# Older files have `local`. It changes nothing.
 _TAKEN = frozenset((*ATTRIBUTES, "local"))
 
 Placed: TypeAlias = tuple[Element, SourceFile]
-"""An element, and the text in which it stands."""
+"""An element, and the source that contains it."""
 
 
 def expanded(document: Document, beside: Beside) -> tuple[list[Placed], list[Diagnostic]]:
-    """The elements of a file and of what it imports, and what is wrong with imports."""
+    """Return the elements of a file and its imports, with findings about imports."""
     importing = _Importing(document, beside)
     importing.expand(document, (basename(document.source.path),))
     return importing.placed, importing.found
 
 
 class _Importing:
-    """All imports of one chat."""
+    """Follows the imports of one chat."""
 
     def __init__(self, document: Document, beside: Beside) -> None:
         self.placed: list[Placed] = []
@@ -53,7 +53,7 @@ class _Importing:
         self._count = 0
 
     def expand(self, document: Document, chain: tuple[str, ...]) -> None:
-        """Place the elements of a file; `chain` are the paths that lead to it, and its own."""
+        """Add the elements of a file. `chain` has the paths that lead to it, and its own path."""
         for element in document.elements:
             if element.name == IMPORT:
                 self._import(element, document.source, chain)
@@ -66,13 +66,13 @@ class _Importing:
         try:
             imported = self._document(element, path, chain)
         except BesideError as wrong:
-            help_ = "a path counts from the folder of the file that imports"
+            help_ = "write a path relative to the folder of the importing file"
             self.found.append(error(CHATMD_IMPORT, str(wrong), source, element.start, help=help_))
         else:
             self.expand(imported, (*chain, path))
 
     def _document(self, element: Element, path: str, chain: tuple[str, ...]) -> Document:
-        """The file at a path; BesideError if it is not to be imported."""
+        """Read the file at a path. Raises `BesideError` if it cannot be imported."""
         self._count += 1
         if not element.value("src"):
             raise BesideError("`<import>` has no `src`")
@@ -81,7 +81,7 @@ class _Importing:
         if len(chain) > MAX_IMPORT_DEPTH:
             raise BesideError(f"imports are more than {MAX_IMPORT_DEPTH} levels deep")
         if self._count > MAX_IMPORTS:
-            raise BesideError(f"there are more than {MAX_IMPORTS} imports")
+            raise BesideError(f"the chat has more than {MAX_IMPORTS} imports")
         if path not in self._documents:
             named = SourceFile(join(self._folder, path), self._beside.read(path))
             self._documents[path], found = parse(named)
@@ -91,7 +91,7 @@ class _Importing:
     def _check_attributes(self, element: Element, source: SourceFile) -> None:
         for attribute in element.attributes:
             if attribute.name not in _TAKEN:
-                headline = f"`{brief(attribute.name)}` has no meaning in `<import>`"
+                headline = f"unknown attribute `{brief(attribute.name)}` in `<import>`"
                 help_ = did_you_mean(attribute.name, ATTRIBUTES)
                 self.found.append(
                     warning(CHATMD_IMPORT_ATTRIBUTE, headline, source, attribute.span, help=help_)

@@ -1,4 +1,4 @@
-"""A file of ChatMD → its policy and its rules, and what is wrong."""
+"""A ChatMD file → its policy and its rules, and findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The policy and the rules of a file."""
+    """Load the policy and the rules of a file."""
     if not files:
         return Loaded(no_rules())
     (file,) = files

@@ -1,4 +1,4 @@
-"""Rules and constraints as written → rules of the common form, in their two groups."""
+"""Rules and constraints as written → rules that the engine runs, in two groups."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Guard, StepMaker
     from bylaw.model.source import Span
 
-# CM-A36: the order in which the constraints of a call are looked at.
+# CM-A36: the order in which the constraints of a call are evaluated.
 _RANKS: dict[type[Constraint], int] = {Requires: 1, Validate: 2, Quota: 3, Cooldown: 4}
 
 
@@ -99,7 +99,7 @@ def lowered(
     findings: FindingList,
     place: Callable[[ElementReader], Span],
 ) -> tuple[Group, Group]:
-    """The groups of a file; what is wrong with its expressions is noted."""
+    """Lower a file to its groups. Adds findings about its expressions."""
     lowering = _Lowering(written, file, findings, place)
     procedure = rules_procedure(written.max_actions, written.max_calls)
     policy = tuple(map(lowering.constraint, written.constraints))
@@ -108,7 +108,7 @@ def lowered(
 
 
 def no_rules() -> tuple[Group, Group]:
-    """The groups of a file that says nothing."""
+    """Return the groups of a file without rules."""
     return _groups((), (), rules_procedure(1, 1))
 
 
@@ -122,7 +122,7 @@ def _groups(
 
 
 class _Lowering:
-    """One file."""
+    """Lowers one file."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Lowering:
 
     def _guard(self, rule: WrittenRule) -> Guard | None:
         if rule.guard is None:
-            return None  # it always holds (CM-021)
+            return None  # the rule always matches (CM-021)
         return self._formulas.guard(rule.guard, has_call=rule.event.has_call)
 
     def constraint(self, written: WrittenConstraint) -> Rule:
@@ -239,7 +239,7 @@ def _limits(rule: WrittenRule) -> Limits:
     limits = Limits(
         once=rule.once, cooldown_turns=rule.cooldown_turns, cooldown_ms=rule.cooldown_ms
     )
-    return NO_LIMITS if limits == NO_LIMITS else limits  # the engine looks at nothing then
+    return NO_LIMITS if limits == NO_LIMITS else limits  # the engine compares by identity
 
 
 def _warns(constraint: Constraint) -> bool:

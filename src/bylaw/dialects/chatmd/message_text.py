@@ -14,7 +14,7 @@ INDENT = " \t"
 
 
 def message_text(reader: ElementReader) -> str:
-    """Without comments, common indentation, and blank lines around it; RAW is left as it is."""
+    """Return the text without comments, common indentation and outer blank lines. Keeps RAW."""
     children = reader.element.children
     if any(isinstance(node, Raw) for node in children):
         return text_of(reader.element, reader.source)
@@ -22,7 +22,7 @@ def message_text(reader: ElementReader) -> str:
 
 
 def dedented(text: str) -> str:
-    """The lines without what all of them begin with, and without blank ones around them."""
+    """Remove the common indentation of all lines, and blank lines before and after the text."""
     lines = text.split("\n")
     spoken = [number for number, line in enumerate(lines) if line.strip()]
     if not spoken:
@@ -30,7 +30,7 @@ def dedented(text: str) -> str:
     kept = lines[spoken[0] : spoken[-1] + 1]
     indent = _common_indent([line for line in kept if line.strip()])
     joined = "\n".join(_cut(line, indent) for line in kept)
-    # The line break behind it is gone: of one with two characters, so is the first.
+    # The line break after the last line was removed. If it was CRLF, remove its CR, too.
     return joined.removesuffix("\r") if spoken[-1] + 1 < len(lines) else joined
 
 

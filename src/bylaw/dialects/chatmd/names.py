@@ -1,4 +1,4 @@
-"""How the language and the groups of its rules are called."""
+"""The names of the language and of its two rule groups."""
 
 from __future__ import annotations
 

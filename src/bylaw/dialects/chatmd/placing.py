@@ -1,7 +1,7 @@
-"""What stands in imported files → the place in the file of the chat that brings it.
+"""A place in an imported file → the place of the import in the chat file.
 
-Rules belong to the file of the chat: their origin, and every error that keeps it from loading, is
-a place in it. Where it is an import, the headline names the imported file and line.
+Rules belong to the chat file: the origin of a rule, and every error that prevents loading, is a
+place in that file. If it is the place of an import, the headline names the imported file and line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Places:
-    """The imports of a file, by the paths of the files that they bring."""
+    """The imports of a file, by the paths of the imported files."""
 
     def __init__(self, document: Document, placed: Iterable[Placed]) -> None:
         self._source = document.source
@@ -37,18 +37,18 @@ class Places:
             self._through.setdefault(normpath(join(folder, one.value("src"))), one)
         through = self._first
         for _, source in placed:
-            # A file that is imported by an imported one comes with that.
+            # A file that an imported file imports belongs to the same import.
             through = self._through.get(source.path, through)
             if through is not None:
                 self._through.setdefault(source.path, through)
 
     def span(self, reader: ElementReader) -> Span:
-        """Where an element, or the import that brings it, stands."""
+        """Return the place of an element, or of the import that it comes from."""
         through = None if reader.source is self._source else self._import(reader.source.path)
         return (through or reader.element).span
 
     def relocated(self, finding: Diagnostic) -> Diagnostic:
-        """An error as one of this file; what is not wrong here, or no error, stays where it is."""
+        """Move an error of an imported file to this file. Other findings stay as they are."""
         through = self._import(finding.source.path)
         if finding.severity is not Severity.ERROR or finding.source is self._source or not through:
             return finding

@@ -1,4 +1,4 @@
-"""`<policy>` elements → the constraints as written, each with the tool that it is about."""
+"""`<policy>` elements → constraints as written, each with its tool."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def read_policies(blocks: Sequence[ElementReader]) -> Iterator[WrittenConstraint]:
-    """The constraints of all blocks, in source order; all of them apply (CM-A41)."""
+    """Yield the constraints of all blocks, in source order. All of them apply (CM-A41)."""
     names: Counter[str] = Counter()
     for block in blocks:
         block.close(())
@@ -47,7 +47,7 @@ def _tool(tool: ElementReader) -> str:
     tool.close(("name",))
     name = tool.tool_name("name")
     if name == ANY_TOOL:
-        headline = "a policy has no wildcard: `*` is no tool"
+        headline = "the wildcard `*` is not allowed in `<policy>`"
         help_ = 'name the tool, or write a rule on `event="pre_tool_call"`'
         tool.refuse(codes.WILDCARD_IN_POLICY, headline, tool.place("name"), help_)
     return name
@@ -55,8 +55,8 @@ def _tool(tool: ElementReader) -> str:
 
 def _warn_empty(reader: ElementReader, help_: str) -> None:
     holds_something = any(isinstance(node, Element) for node in reader.element.children)
-    if not holds_something:  # else what stands there was refused
-        headline = f"this `<{reader.name}>` limits nothing"
+    if not holds_something:  # otherwise its content was reported
+        headline = f"this `<{reader.name}>` has no effect"
         reader.doubt(codes.RULE_WITHOUT_EFFECT, headline, help_=help_)
 
 

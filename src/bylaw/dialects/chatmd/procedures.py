@@ -1,4 +1,4 @@
-"""How the two groups of a ChatMD file are read, with the built-in rules that tell of failures."""
+"""The procedures of the two groups of a ChatMD file, and built-in rules that report failures."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class GuardErrorReason(Struct, frozen=True):
-    """Why a call is denied whose rule could not be judged (CM-A20)."""
+    """The reason to deny a call if a guard could not be evaluated (CM-A20)."""
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - names of ReasonMaker
+        """Return the text."""
         return f"guard error in {match.values['rule']}"
 
 
 class FailureNote(Struct, frozen=True):
-    """A developer message about a guard or an action that failed."""
+    """Makes a developer message about a guard or an action that failed."""
 
     what: str
     op: Op = Op.MESSAGE_INSERT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The message, with the rule and what went wrong."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the message with the rule and the error."""
         text = f"{self.what.format(match.values['rule'])}: {match.values['error']}"
         return (MessageInsert(role=Role.DEVELOPER, text=text),)
 
@@ -54,7 +54,7 @@ def _telling(rule_id: str, what: str) -> Rule:
 
 _GUARD_ERROR = _telling("guard-error", "guard error in {}")
 _STEP_ERROR = _telling("step-error", "action of {} failed")
-# Requires, validate, quota, cooldown are the ranks 1 to 4 (CM-A36).
+# Ranks 1 to 4 are requires, validate, quota and cooldown (CM-A36).
 POLICY = Procedure(
     order=(SortKey.RANK, SortKey.SOURCE),
     flow=Flow.ALL,
@@ -65,7 +65,7 @@ POLICY = Procedure(
 
 
 def rules_procedure(budget: int, call_budget: int) -> Procedure:
-    """How the rules of a file are read that allows so many actions and calls for an event."""
+    """Return the procedure of the rules, with the limits of actions and calls per event."""
     return Procedure(
         order=(SortKey.PRIORITY_ASCENDING, SortKey.SOURCE),
         flow=Flow.UNTIL_LAST,

@@ -1,4 +1,4 @@
-"""A ChatMD file with what it imports → its rules and policies as written, and all that is wrong."""
+"""A ChatMD file with its imports → rules and policies as written, and all findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """What a file holds, what is wrong with it so far, and where its parts stand."""
+    """The content of a file, the findings so far, and the places of its parts."""
 
     written: WrittenFile
     declared: Declarations
@@ -31,7 +31,7 @@ class Reading(NamedTuple):
 
 
 def read_file(file: RuleFile) -> Reading:
-    """Everything but expressions, which are checked when rules are made of them."""
+    """Read everything except expressions, which are checked when rules are lowered."""
     document, found = parse_once(file.source)
     placed, wrong_imports = expanded(document, file.beside)
     declared, wrong_tools = read_declarations(placed)

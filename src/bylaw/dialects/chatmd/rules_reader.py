@@ -1,4 +1,4 @@
-"""`<rules>` elements → the rules as written, and what counts for all of them."""
+"""`<rules>` elements → rules as written, and the settings for all of them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ON_ATTRIBUTES = (
     *("id", "event", "tool", "if", "priority", "once", "cooldown_turns", "cooldown_ms"),
 )
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
-_SAME = "the other one"
+_SAME = "also set here"
 Value = TypeVar("Value")
 
 
 class RulesSettings(NamedTuple):
-    """What `<rules>` says for all rules of a file (CM-A11, CM-A12, CM-A48)."""
+    """The settings for all rules of a file (CM-A11, CM-A12, CM-A48)."""
 
     max_actions: int
     max_calls: int
@@ -38,7 +38,7 @@ class RulesSettings(NamedTuple):
 
 
 def read_settings(blocks: Sequence[ElementReader]) -> RulesSettings:
-    """The settings; two different values for one of them are refused."""
+    """Read the settings. Two different values for one setting are an error."""
     for block in blocks:
         block.close((MAX_ACTIONS, MAX_CALLS, TRACE))
 
@@ -69,7 +69,7 @@ def _written(value: object) -> str:
 
 
 def read_rules(blocks: Sequence[ElementReader]) -> Iterator[WrittenRule]:
-    """The rules of all blocks, in source order."""
+    """Yield the rules of all blocks, in source order."""
     ids: dict[str, ElementReader] = {}
     elements = [element for block in blocks for element in block.elements()]
     for number, element in enumerate(elements, 1):
@@ -78,7 +78,7 @@ def read_rules(blocks: Sequence[ElementReader]) -> Iterator[WrittenRule]:
 
 
 def _rule(on: ElementReader, rule_id: str) -> WrittenRule:
-    # An event that is wrong stands for the one in which everything is allowed.
+    # Instead of a wrong event, use the one that allows all actions and attributes.
     event = on.choice("event", EventName, EventName.PRE_TOOL_CALL, required=True)
     return WrittenRule(
         element=on,
@@ -99,16 +99,16 @@ def _actions(on: ElementReader, rule_id: str, event: EventName) -> tuple[Action,
     actions = tuple(read_action(one, rule_id, event) for one in on.elements())
     if not actions and len(on.findings.found) == before:
         help_ = "add an action, such as `<insert>` or `<deny>`"
-        on.doubt(codes.RULE_WITHOUT_EFFECT, "this rule does nothing", help_=help_)
+        on.doubt(codes.RULE_WITHOUT_EFFECT, "this rule has no action", help_=help_)
     return actions
 
 
 def _tool(on: ElementReader, event: EventName) -> str:
-    """The tool that the rule is about; empty for any."""
+    """Return the tool that the rule applies to; empty for any tool."""
     if on.element.attribute("tool") is None:
         return ""
     if not event.has_call:
-        headline = f"`{event}` has no tool, so the rule could never match one"
+        headline = f"`{event}` has no tool call, so `tool` never matches"
         help_ = "delete `tool`, or use `pre_tool_call` or `post_tool_response`"
         on.refuse(codes.TOOL_WITHOUT_CALL, headline, on.place("tool"), help_)
         return ""
@@ -117,15 +117,15 @@ def _tool(on: ElementReader, event: EventName) -> str:
 
 
 def _id(on: ElementReader, number: int, ids: dict[str, ElementReader]) -> str:
-    """CM-A01: a rule without an id is called by its place among all rules."""
+    """Return the id of a rule. The default is its number among all rules (CM-A01)."""
     rule_id = on.element.value("id") if on.has("id") else f"rule-{number}"
     if not _ID.fullmatch(rule_id):
-        headline = f"`{brief(rule_id)}` is no id" if rule_id.strip() else "the id is empty"
-        help_ = "begin with a letter or digit, then use letters, digits, `_`, `.` and `-`"
+        headline = f"invalid rule id `{brief(rule_id)}`" if rule_id.strip() else "`id` is empty"
+        help_ = "start with a letter or digit, then use letters, digits, `_`, `.` and `-`"
         on.refuse(codes.INVALID_RULE_ID, headline, on.place("id"), help_)
     first = ids.setdefault(rule_id, on)
     if first is not on:
-        headline = f"`{brief(rule_id)}` is the id of another rule of this file"
+        headline = f"duplicate rule id `{brief(rule_id)}` in this file"
         _refuse_second(on, codes.REPEATED_RULE_ID, headline, "id", first)
     return rule_id
 

@@ -1,7 +1,7 @@
-"""Values that expressions made → refused if they are too large, too deep or no JSON.
+"""Refuse computed values that are too large, nested too deeply or not JSON.
 
-An expression names a value as often as it likes, and a variable may be put into itself: what is
-small as it lies in memory may be endless when it is written down.
+An expression can use a value many times, and a variable can contain its own old value. So a value
+that is small in memory may be huge as JSON.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from bylaw.model.errors import RenderError
 if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
-# Characters, about as many as the value takes when it is written down.
+# Limits in characters, for the approximate length of a value as JSON.
 MAX_VARIABLE = 65_536
 MAX_ARGUMENTS = 1_000_000
-MAX_DEPTH = 100  # as in events
+MAX_DEPTH = 100  # same as for events
 
 
 def refuse_large(value: JSON, what: str, most: int) -> None:
-    """RenderError if a value cannot be kept."""
+    """Raise `RenderError` if a value cannot be stored."""
     left = most
     level: list[JSON] = [value]
     for _ in range(MAX_DEPTH):
@@ -48,5 +48,5 @@ def _size(part: JSON) -> int:
     if isinstance(part, dict):
         return 1 + len(part) + sum(map(len, part))
     if isinstance(part, int):
-        return 1 + part.bit_length() // 3  # about as many digits
+        return 1 + part.bit_length() // 3  # about its number of digits
     return 1 + len(part) if isinstance(part, str | list) else 1

@@ -1,4 +1,4 @@
-"""A book and its files → everything that it can start, for the person who must trust it."""
+"""A book and its files → everything that it can start. A person must trust it first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def starts(book: Book, files: Sequence[RuleFile]) -> list[Start]:
-    """What rules call and run, then what the files declare."""
+    """List what rules call and run, then the tools that the files declare."""
     called = [
         started
         for group in book.groups

@@ -1,4 +1,4 @@
-"""Messages at the top of a chat → those that could not be sent, because something is missing."""
+"""Messages at the top of a chat → findings about those that cannot be sent."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _OLD_CALLS = {"tool_call", "function_call"}
 
 
 def check_messages(placed: Iterable[Placed]) -> Iterator[Diagnostic]:
-    """What is wrong with each message."""
+    """Yield the findings about all messages."""
     for element, source in placed:
         role = element.value("role").lower()
         if element.name == "msg" and role not in ROLES:
-            headline = f"`{brief(role)}` is no role" if role else "`<msg>` needs a `role`"
+            headline = f"unknown role `{brief(role)}`" if role else "`<msg>` needs a `role`"
             span, help_ = element.start, did_you_mean(role, ROLES)
             yield error(CHATMD_BAD_MESSAGE, headline, source, span, help=help_)
         for name in _needed(element, role):
@@ -37,7 +37,7 @@ def check_messages(placed: Iterable[Placed]) -> Iterator[Diagnostic]:
 
 
 def _needed(element: Element, role: str) -> tuple[str, ...]:
-    """The attributes that say which call it is; old transcripts hold calls as messages."""
+    """Return the attributes that identify a call. Old transcripts store calls as `<msg>`."""
     if element.name != "msg":
         return _NEEDED.get(element.name, ())
     if role == Role.TOOL:

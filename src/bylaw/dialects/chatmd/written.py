@@ -1,6 +1,6 @@
-"""Rules and policies as their author wrote them, with the defaults filled in.
+"""Rules and policies as written, with defaults filled in.
 
-Expressions are still texts here: which names they may read is known when all rules are.
+Expressions are still texts: the names that they may use are known only after all rules are read.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class EventName(StrEnum):
 
     @property
     def has_call(self) -> bool:
-        """Whether it is about a call."""
+        """Whether the event is about a tool call."""
         return self in {EventName.PRE_TOOL_CALL, EventName.POST_TOOL_RESPONSE}
 
 
 class InsertRole(StrEnum):
-    """Whose message a rule may insert (CM-072)."""
+    """The roles of messages that a rule may insert (CM-072)."""
 
     USER = Role.USER.value
     ASSISTANT = Role.ASSISTANT.value
@@ -47,21 +47,21 @@ class InsertRole(StrEnum):
 
 
 class Mode(StrEnum):
-    """What a missing prerequisite means."""
+    """The effect of a missing prerequisite."""
 
     ENFORCE = "enforce"
     WARN = "warn"
 
 
 class Level(StrEnum):
-    """What a failing check means."""
+    """The effect of a failed check."""
 
     ERROR = "error"
     WARN = "warn"
 
 
 class Formula(Struct, frozen=True):
-    """The text of an expression, and where its characters stand in the file."""
+    """The text of an expression, and the places of its characters in the file."""
 
     source: SourceFile
     embedded: Embedded
@@ -75,13 +75,13 @@ class Insert(Struct, frozen=True):
 
 
 class Deny(Struct, frozen=True):
-    """Prevent the call."""
+    """Deny the call."""
 
     reason: str
 
 
 class Unreadable(Struct, frozen=True):
-    """A body that is neither JSON nor an object of expressions, and why not."""
+    """A body that is neither JSON nor an object of expressions, with the reason."""
 
     why: str
 
@@ -104,7 +104,7 @@ class RunAgent(Struct, frozen=True):
 
 
 class Compact(Struct, frozen=True):
-    """Compact the history; no threshold means always."""
+    """Compact the history; always if there is no threshold."""
 
     keep: str
     strategy: str
@@ -112,21 +112,21 @@ class Compact(Struct, frozen=True):
 
 
 class SetVariable(Struct, frozen=True):
-    """Give a variable a value."""
+    """Set a variable."""
 
     var: str
     value: Formula
 
 
 class Stop(Struct, frozen=True):
-    """End the rules of this event."""
+    """Run no more rules for this event."""
 
 
 Action: TypeAlias = Insert | Deny | CallTool | RunAgent | Compact | SetVariable | Stop
 
 
 class WrittenRule(Struct, frozen=True, kw_only=True):
-    """One `<on>`."""
+    """A rule: one `<on>` element."""
 
     element: ElementReader
     id: str
@@ -148,7 +148,7 @@ class Requires(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """What must be true of a call, and what to say if it is not."""
+    """An expression that must be true for a call, and the message if it is not."""
 
     formula: Formula
     message: str
@@ -162,14 +162,14 @@ class Validate(Struct, frozen=True):
 
 
 class Quota(Struct, frozen=True):
-    """How often a tool may be called; None is no limit."""
+    """How many times a tool may be called. None means no limit."""
 
     per_turn: int | None
     per_session: int | None
 
 
 class Cooldown(Struct, frozen=True):
-    """For how many turns a tool rests after a call."""
+    """The number of turns after a call in which the tool is denied."""
 
     turns: int
 
@@ -187,7 +187,7 @@ class WrittenConstraint(Struct, frozen=True):
 
 
 class WrittenFile(Struct, frozen=True, kw_only=True):
-    """All rules and constraints of a file in source order, and what counts for all of them."""
+    """All rules and constraints of a file in source order, and the settings for all rules."""
 
     rules: tuple[WrittenRule, ...]
     constraints: tuple[WrittenConstraint, ...]
@@ -197,7 +197,7 @@ class WrittenFile(Struct, frozen=True, kw_only=True):
 
     @property
     def variables(self) -> frozenset[str]:
-        """Every name that some `<set>` gives a value (CM-054)."""
+        """The names of all variables that a `<set>` assigns (CM-054)."""
         actions = (action for rule in self.rules for action in rule.actions)
         names = (action.var for action in actions if isinstance(action, SetVariable))
-        return frozenset(filter(None, names))  # one that cannot be a name was refused
+        return frozenset(filter(None, names))  # an invalid name is empty, and was reported

@@ -1,13 +1,13 @@
-"""What hooks of coding agents demand by themselves, as rules, so that nothing is hidden.
+"""Checks of the hooks themselves, as built-in rules, so that records and explanations show them.
 
-Nobody writes this language: its one text is empty, and it stands in no listing. The host puts its
-book beside the others and stamps the facts that these rules read.
+This language has no rule files: its only text is empty, and no listing shows the language. The
+host adds its book to the others and stamps the facts that these rules read.
 
-    protect    a call would change a file that is protected              deny
-    waits      a shell would wait for what is typed, which nobody sees    deny
-    changed    a protected file was changed during a call, or since      warn
-    unjudged   not all changes of files could be judged                  deny (of the stop)
-    output     the output of the turn should have been withheld          deny (of the stop)
+    protect    a call would change a protected file                          deny
+    waits      a shell would wait for typed input, which no hook can check   deny
+    changed    a protected file changed during a call or since the last one  warn
+    unjudged   not all file changes could be checked                         deny (of the stop)
+    output     the output of the turn should have been withheld              deny (of the stop)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _protected(view: View) -> str:
     event = view.event
     if not isinstance(event, ToolBefore) or not event.facts.protected:
         return ""
-    return f"protected from agents: {_named(event.facts.protected)}; a person can change it"
+    return f"protected from agents: {_named(event.facts.protected)}; only a person may change it"
 
 
 def _waits(view: View) -> str:
@@ -57,8 +57,8 @@ def _waits(view: View) -> str:
     if not isinstance(event, ToolBefore) or not event.facts.waits:
         return ""
     return (
-        f"`{visible(event.facts.waits)}` would wait for what is typed, and this client tells no "
-        "hook of that: give it what it is to run with the call, as in `bash -c '…'`, "
+        f"`{visible(event.facts.waits)}` would wait for typed input, which this client sends "
+        "without calling a hook; pass the input in the call itself, for example `bash -c '…'`, "
         "`python3 FILE` or `python3 - <<'END'`"
     )
 
@@ -70,7 +70,7 @@ def _changed(view: View) -> str:
     when = "since the last call"
     if isinstance(event, ToolAfter):
         when = f"while `{visible(event.tool)}` ran"
-    return f"changed {when}, though it is protected: {_named(event.facts.changed)}"
+    return f"protected file changed {when}: {_named(event.facts.changed)}"
 
 
 def _named(found: Sequence[Protected]) -> str:
@@ -118,31 +118,31 @@ _RULES = (
 )
 
 
-def load(files: Sequence[RuleFile]) -> Loaded:  # noqa: ARG001 - nothing is written
-    """The rules."""
+def load(files: Sequence[RuleFile]) -> Loaded:  # noqa: ARG001 - no rule files
+    """Return the built-in rules."""
     return Loaded(groups=(Group(GROUP, Visit.HOOKS, _PROCEDURE, _RULES),))
 
 
-def detect(source: SourceFile) -> bool:  # noqa: ARG001 - nothing is written
-    """No text is of this language."""
+def detect(source: SourceFile) -> bool:  # noqa: ARG001 - no rule files
+    """Return False: this language has no files."""
     return False
 
 
 def rule_text(source: SourceFile) -> str:
-    """All of it."""
+    """Return the complete text."""
     return source.text
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """There is nothing to find."""
+    """Return the finding unchanged."""
     return finding
 
 
-def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - nothing is written
-    """Never."""
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - no rule files
+    """Return False."""
     return False
 
 
-def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - nothing is written
-    """Nothing."""
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - starts none
+    """Return nothing: these rules start nothing."""
     return ()

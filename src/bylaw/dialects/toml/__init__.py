@@ -1,8 +1,8 @@
-"""TOML text → values with a place for every key and value.
+"""TOML text → values, with the place of every key and value.
 
-The standard library reads the values and says what is wrong; `scan` finds the places in a text
-that it has accepted; here the two are put together. Places are found when they are asked for:
-most documents are in order, and nobody asks.
+The standard library reads the values and reports syntax errors. `scan` finds the places in a text
+that the standard library accepted, and this module combines both. Places are computed only when
+they are needed: most documents are valid and need none.
 """
 
 from __future__ import annotations
@@ -30,49 +30,49 @@ if TYPE_CHECKING:
 
 __all__ = ["Array", "Document", "Entry", "Node", "Table", "Value", "load_toml", "read_toml"]
 
-# Far more than anyone writes. The standard reader needs time that grows with the square of the
+# Far above real files. The time of the standard library grows with the square of the number of
 # parts of a dotted key.
 MAX_CHARS = 256 * 1024
 MAX_KEY_PARTS = 100
-MAX_DEPTH = 100  # as of events, which carry what rules say
+MAX_DEPTH = 100  # same as for events, which carry values of rules
 _ERROR_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-# Common slips in our words, by how the standard reader begins to tell of them, and what to do.
-_TWICE = ("a key is written twice", "delete one of them")
+# Start of a message of the standard library → our headline and help, for common mistakes.
+_TWICE = ("duplicate key", "delete one of the two keys")
 _COMMON = {
     "Invalid value": (
-        "this is no value",
-        "write texts in quotes, `true` and `false` in lower case",
+        "invalid value",
+        "put texts in quotes; write `true` and `false` in lower case",
     ),
     "Cannot overwrite a value": _TWICE,
     "Duplicate inline table key": _TWICE,
-    "Cannot declare": ("a section is written twice", "join the two"),
+    "Cannot declare": ("duplicate section", "merge the two sections"),
 }
 
 
 class Document(Struct, frozen=True, dict=True):
-    """A TOML text and its plain values."""
+    """A TOML text and its values."""
 
     source: SourceFile
     values: dict[str, Any]
 
     @cached_property
     def table(self) -> Table:
-        """The values with their places."""
+        """The values with their places, as a tree."""
         start = len(BOM) if self.source.text.startswith(BOM) else 0
         table = _joined(scan(self.source, start), self.values)
         assert isinstance(table, Table)
         return table
 
     def key_span(self, *path: str) -> Span:
-        """Where a key is written first."""
+        """Return the place where a key is first written."""
         return self._entry(path).key
 
     def value_span(self, *path: str) -> Span:
-        """Where a value is written; of a table its header."""
+        """Return the place of a value; for a table, its header."""
         return self._entry(path).node.span
 
     def string(self, *path: str | int) -> Embedded:
-        """Where the characters of a string value stand."""
+        """Return the places of the characters of a string."""
         node: Node = self.table
         for step in path:
             node = _inside(node, step)
@@ -95,12 +95,12 @@ def _inside(node: Node, step: str | int) -> Node:
 
 
 def load_toml(source: SourceFile) -> Table:
-    """The document as a table, or LoadError."""
+    """Read a document as a table. Raises `LoadError`."""
     return read_toml(source).table
 
 
 def read_toml(source: SourceFile) -> Document:
-    """The document, or LoadError."""
+    """Read a document. Raises `LoadError`."""
     if len(source.text) > MAX_CHARS:
         headline = f"the text is longer than {MAX_CHARS:,} characters"
         raise load_error(TOML_TOO_LARGE, headline, source, Span(0, 1), help="split the file")
@@ -115,7 +115,7 @@ def read_toml(source: SourceFile) -> Document:
 
 
 def _refuse_long_keys(source: SourceFile) -> None:
-    # Counting dots takes a hundredth of the search, and few texts have that many.
+    # Counting dots is a hundred times faster than the search, and few texts have that many dots.
     many = source.text.count(".") >= MAX_KEY_PARTS
     at = long_key(source.text, MAX_KEY_PARTS) if many else None
     if at is not None:
@@ -126,7 +126,7 @@ def _refuse_long_keys(source: SourceFile) -> None:
 
 
 def _refuse_depth(source: SourceFile, values: dict[str, Any]) -> None:
-    # Whatever is nested was opened by one of these, and few texts have that many.
+    # Only these characters start a nested value, and few texts have that many of them.
     if sum(map(source.text.count, "[{.")) < MAX_DEPTH:
         return
     level: list[Any] = [values]
@@ -145,14 +145,14 @@ def _inner(value: Any) -> Iterable[Any]:
 
 
 def _syntax_error(source: SourceFile, message: str) -> LoadError:
-    """What the standard reader says, at the character that it is about."""
+    """Turn an error of the standard library into a finding at the right character."""
     found = _ERROR_PLACE.search(message)
-    said = message[: found.start()] if found else "this cannot be read as TOML"
+    said = message[: found.start()] if found else "the text cannot be parsed"
     said = said[:1].lower() + said[1:]
     known = (ours for theirs, ours in _COMMON.items() if message.startswith(theirs))
     said, help_ = next(known, (said, ""))
     span = _error_place(source, found)
-    return load_error(TOML_SYNTAX, f"this is not TOML: {said}", source, span, help=help_)
+    return load_error(TOML_SYNTAX, f"invalid TOML: {said}", source, span, help=help_)
 
 
 def _error_place(source: SourceFile, found: re.Match[str] | None) -> Span:
@@ -164,7 +164,7 @@ def _error_place(source: SourceFile, found: re.Match[str] | None) -> Span:
 
 
 def _joined(place: Place, value: Any) -> Node:
-    """Places and values have the same form: both were read from the same text."""
+    """Combine places and values. Both have the same structure: they come from the same text."""
     if isinstance(value, dict) and place.entries is not None:
         entries = {
             key: Entry(place.key_spans[key], _joined(inner, value[key]))

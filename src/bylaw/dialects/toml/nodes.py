@@ -17,7 +17,7 @@ class Value(Struct, frozen=True):
     span: Span
 
     def to_python(self) -> Any:
-        """The plain value."""
+        """Return the value without places."""
         return self.value
 
 
@@ -28,30 +28,30 @@ class Array(Struct, frozen=True):
     span: Span
 
     def to_python(self) -> list[Any]:
-        """The plain value."""
+        """Return the values without places."""
         return [item.to_python() for item in self.items]
 
 
 class Entry(Struct, frozen=True):
-    """A key as it was first written, and what it stands for."""
+    """The place where a key is first written, and the node of its value."""
 
     key: Span
     node: Node
 
 
 class Table(Struct, frozen=True):
-    """Keys in the order of the text; the span is its header, or the whole inline table."""
+    """Keys in the order of the text. The span is its header, or the complete inline table."""
 
     entries: dict[str, Entry]
     span: Span
 
     def get(self, key: str) -> Node | None:
-        """What a key stands for."""
+        """Return the node of a value; None if the key is missing."""
         entry = self.entries.get(key)
         return None if entry is None else entry.node
 
     def to_python(self) -> dict[str, Any]:
-        """The plain value."""
+        """Return the keys and values without places."""
         return {key: entry.node.to_python() for key, entry in self.entries.items()}
 
 

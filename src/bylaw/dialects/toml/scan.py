@@ -1,7 +1,7 @@
-"""A TOML text that is known to be valid → where its keys and values stand.
+"""Valid TOML text → the places of its keys and values.
 
-Because the text is valid, nothing is checked here: each construct is recognised by its first
-character and passed over to its end.
+The standard library accepted the text, so nothing is checked here: the first character of a part
+determines its kind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONG_BASIC = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL)
 _LONG_LITERAL = re.compile(r"'''(?:[^']|'(?!''))*'{3,5}", re.DOTALL)
 _BASIC = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LITERAL = re.compile(r"'[^']*'")
-# A date and a time may be parted by a single space.
+# A single space may separate a date from its time.
 _PLAIN = re.compile(r"\d{4}-\d\d-\d\d \d\d:[^\s,\]}#]*|[^\s,\]}#]+")
 _KEY_PIECES = (_BASIC, _LITERAL, _BARE_KEY)
 _TOKEN = re.compile(
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 
 class Place(Struct):
-    """Where something stands; of a table also its keys, of an array also its items."""
+    """The place of a value, with the places of the keys of a table or the items of an array."""
 
     span: Span
     entries: dict[str, Place] | None = None
@@ -39,7 +39,7 @@ class Place(Struct):
     key_spans: dict[str, Span] = field(default_factory=dict)
 
     def enter(self, key: str, span: Span) -> Place:
-        """The table below a key, made if it is not there; of an array its last table."""
+        """Return the table of a key, or the last table of an array. Creates a missing table."""
         assert self.entries is not None
         found = self.entries.get(key)
         if found is None:
@@ -48,16 +48,16 @@ class Place(Struct):
         return found.items[-1] if found.items else found
 
     def put(self, key: str, span: Span, place: Place) -> None:
-        """A key with its value."""
+        """Add a key and the place of its value."""
         assert self.entries is not None
         self.key_spans[key] = span
         self.entries[key] = place
 
 
 def long_key(text: str, most: int) -> int | None:
-    """Where a key begins that has more parts than allowed; the text may be anything.
+    """Return where a key with at least `most` dots starts. The text may be invalid.
 
-    It ends at a text without a closing quote: there the reader of the standard library ends too.
+    The search ends at a string without a closing quote: the standard library stops there, too.
     """
     at = begin = dots = 0
     while token := _TOKEN.match(text, at):
@@ -71,7 +71,7 @@ def long_key(text: str, most: int) -> int | None:
 
 
 def scan(source: SourceFile, start: int) -> Place:
-    """The places of a document that begins at `start`."""
+    """Return the places of a document that starts at `start`."""
     return _Scanner(source.text, start).document()
 
 
@@ -82,7 +82,7 @@ class _Scanner:
 
     def take(self, pattern: re.Pattern[str]) -> Span:
         match = pattern.match(self.text, self.at)
-        assert match is not None, "the text was accepted by the reader of the standard library"
+        assert match is not None, "the standard library accepted the text"
         self.at = match.end()
         return Span(*match.span())
 

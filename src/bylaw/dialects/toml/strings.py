@@ -1,4 +1,4 @@
-"""A string as it is written → where each character of its value stands."""
+"""A string as it is written → the place of each character of its value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from bylaw.model.source import SourceFile, Span
 
-# A backslash at the end of a line takes all blanks up to the next text with it.
+# A backslash at the end of a line removes all blanks up to the next text.
 _BASIC = re.compile(
     r"\\(?P<gap>[ \t]*\r?\n[ \t\r\n]*)|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\.|\r\n|.", re.DOTALL
 )
@@ -18,12 +18,12 @@ _LITERAL = re.compile(r"\r\n|.", re.DOTALL)
 
 
 def character_places(source: SourceFile, span: Span) -> list[int]:
-    """The offset of each character of the value, and behind the last one that of its end."""
+    """Return the offset of each character of the value, and then the offset of its end."""
     written = source.slice(span)
     quotes = 3 if written.startswith(('"""', "'''")) else 1
     body = written[quotes:-quotes]
     begin = span.start + quotes
-    if quotes > 1:  # a line break behind the opening quotes does not belong to the value
+    if quotes > 1:  # a line break after the opening quotes is not part of the value
         skipped = re.match(r"\r?\n", body)
         begin += skipped.end() if skipped else 0
         body = body[skipped.end() :] if skipped else body

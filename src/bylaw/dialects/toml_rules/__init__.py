@@ -1,10 +1,10 @@
-"""TOML rules: one file a rule with `[rule]`, `[condition]`, `[action]` → rules that observe.
+"""TOML rules: one rule per file, with the tables `[rule]`, `[condition]` and `[action]`.
 
-    text → read (reader.py) → the rule as written (written.py) → lowered (lowering.py)
+    text → reader.py → the rule as written (written.py) → lowering.py → the rule of the engine
 
-loading.py does this for all files, with their scripts.
+`loading.py` does this for all files, and loads their scripts.
 
-They never block (TR-A21): they notify, log, set state and emit events.
+TOML rules never block (TR-A21): they notify, log, set state and emit events.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ spec = "TOML Rule Format (rule, condition, action)"
 suffixes = (SUFFIX,)
 common_ending = False
 one_book_per_file = False
-# Its author learns of it with the next thing that happens, whatever that is.
+# The first event of any of these kinds reports the broken file.
 when_broken = WhenBroken(
     group=GROUP,
     kinds=(
@@ -42,32 +42,32 @@ when_broken = WhenBroken(
     verdict=Verdict.WARN,
     once=True,
 )
-# In a text that is no TOML; `True` instead of `true` may be what is wrong with it.
+# `core = true` in invalid TOML. It also matches `True`, because that may be the error.
 _CORE = re.compile(
     r"""^[^#\n]*?(?<![\w-])core["']?[ \t]*=[ \t]*["']?true\b""", re.MULTILINE | re.IGNORECASE
 )
 
 
 def detect(source: SourceFile) -> bool:
-    """Whether it has the section that every rule has."""
+    """Return whether the file has the table `[rule]`."""
     try:
         return "rule" in read_toml(source).values
     except LoadError:
-        return True  # to be told what is wrong with it
+        return True  # load it, so that its errors are reported
 
 
 def rule_text(source: SourceFile) -> str:
-    """All of it."""
+    """Return the complete text."""
     return source.text
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """The codes of the reader are as good as any."""
+    """Return the finding unchanged."""
     return finding
 
 
 def refuses_set(source: SourceFile) -> bool:
-    """Whether the file wants to be core (TR-A12), however it writes `true`."""
+    """Return whether the broken file asks to be core (TR-A12), with any spelling of `true`."""
     try:
         rule = read_toml(source).values.get("rule")
     except LoadError:
@@ -77,13 +77,13 @@ def refuses_set(source: SourceFile) -> bool:
     return str(rule.get("core")).lower() == "true"
 
 
-def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - see below
-    """Nothing: scripts run in the worker of Bylaw itself."""
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - starts none
+    """Return nothing: scripts run in a worker process of Bylaw."""
     return ()
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The rules of all files."""
-    from bylaw.dialects.toml_rules.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
+    """Load the rules of all files."""
+    from bylaw.dialects.toml_rules.loading import load as loaded  # noqa: PLC0415 - slow import
 
     return loaded(files)

@@ -1,4 +1,4 @@
-"""The `[action]` of a rule file → the action as written, and findings about it."""
+"""The `[action]` table of a rule file → the action as written, and the findings about it."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ FIELDS = {name: action.__struct_fields__ for name, action in ACTIONS.items()}
 _REQUIRED = {name: required_fields(action) for name, action in ACTIONS.items()}
 _ALL_FIELDS = tuple(dict.fromkeys(field for fields in FIELDS.values() for field in fields))
 _KEYS = (TYPE, *_ALL_FIELDS)
-# What stands for a field that is not written.
+# The defaults of missing fields.
 _NOTICE, _LOG = NotifySelf(message=""), WriteLog()
 _MAX_INT = 2**63
 MAX_TEMPLATES = 100
 
 
 def read_action(section: Section) -> Action:
-    """The action; what is wrong with it is noted."""
+    """Read the action. Errors are added to the findings of the section."""
     findings = section.findings
     findings.close(_KEYS, section.name)
     section.require(TYPE)
     kind = section.text(TYPE, type_of(WriteLog))
     if kind not in ACTIONS:
         listed = ", ".join(f"`{one}`" for one in ACTIONS)
-        headline = f"`{brief(kind)}` is no type of action"
+        headline = f"unknown action type `{brief(kind)}`"
         findings.refuse(codes.NOT_A_CHOICE, headline, section.place(TYPE), f"use one of {listed}")
         return _LOG
-    if isinstance(section.values.get(TYPE), str):  # else nothing says which fields belong to it
+    if isinstance(section.values.get(TYPE), str):  # otherwise the allowed fields are not known
         _check_fields(section, kind)
     return _READERS[ACTIONS[kind]](section)
 
@@ -71,7 +71,7 @@ def _refuse_blank(section: Section, kind: str, field: str) -> None:
     is_empty = field in section.values
     headline = f"an action of type `{kind}` has {'an empty' if is_empty else 'no'} `{field}`"
     span = section.place(field) if is_empty else section.span
-    help_ = "write something between the quotes" if is_empty else f"add `{field}`"
+    help_ = "write a value between the quotes" if is_empty else f"add `{field}`"
     section.findings.refuse(codes.MISSING_ACTION_FIELD, headline, span, help_)
 
 
@@ -137,7 +137,7 @@ def _template(section: Section, key: str, default: str) -> str:
 
 
 def _templates(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every template of a payload, at any depth; keys are no templates."""
+    """Yield every template of a payload, at any depth. Keys are not templates."""
     if isinstance(value, str) and is_template(value):
         yield path, value
     elif isinstance(value, dict):
@@ -149,7 +149,7 @@ def _templates(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _plain(section: Section, value: Any, path: tuple[str, ...]) -> Any:
-    """The value as JSON has it: a date or time is the text that TOML writes for it."""
+    """Return the value as JSON can store it. A date or time becomes its ISO text."""
     if isinstance(value, dict):
         return {key: _plain(section, item, path) for key, item in value.items()}
     if isinstance(value, list):

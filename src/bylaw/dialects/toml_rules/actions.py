@@ -1,4 +1,4 @@
-"""The action of a rule → the maker of its one step."""
+"""The action of a rule as written → the maker of its step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def step_maker(action: Action, space: str) -> StepMaker:
-    """What the rule does when it fires; its state lies in a space of variables."""
+    """Return the maker of the step of an action. Its state is in the variable space `space`."""
     match action:
         case NotifySelf():
             return Notifies(action, TextForm(action.message, space))
@@ -44,7 +44,7 @@ def step_maker(action: Action, space: str) -> StepMaker:
 
 
 class Notifies(Struct, frozen=True):
-    """A notice."""
+    """Makes a notice."""
 
     action: NotifySelf
     text: TextForm
@@ -52,11 +52,11 @@ class Notifies(Struct, frozen=True):
 
     @property
     def deliver_at(self) -> DeliverAt:
-        """When it will be due."""
+        """When the notice is delivered."""
         return self.action.deliver_at
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The notice with its text; one without would be inserted as an empty message."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the notice. Fails without a text, which would be inserted as an empty message."""
         action, text = self.action, self.text.make(view)
         if not text.strip():
             raise RenderError(EMPTY_NOTICE.name, "the notice would have no text")
@@ -71,40 +71,40 @@ class Notifies(Struct, frozen=True):
 
 
 class Logs(Struct, frozen=True):
-    """A line of the log."""
+    """Makes a log line."""
 
     action: WriteLog
     text: TextForm
     op: Op = Op.LOG
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The line with its text."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the log line."""
         return (Log(text=self.text.make(view), level=self.action.level),)
 
 
 class Sets(Struct, frozen=True):
-    """A value for a key of the state; only a text is a template (TR-A04)."""
+    """Sets a key of the state. Only a text value can be a template (TR-A04)."""
 
     space: str
     key: str
     value: Any
     op: Op = Op.STATE_SET
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The key with its value."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the key with its value."""
         value = self.value.make(view) if isinstance(self.value, TextForm) else self.value
         return (StateSet(space=self.space, name=self.key, value=value),)
 
 
 class Emits(Struct, frozen=True):
-    """An event; every text in its payload is a template, at any depth (TR-A30)."""
+    """Emits an event. Every text in its payload is a template, at any depth (TR-A30)."""
 
     type: str
     payload: dict[str, Any]
     op: Op = Op.EVENT_EMIT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The event with its payload."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - names of StepMaker
+        """Return the event with its payload."""
         return (EventEmit(type=self.type, payload=_Filling(view).filled(self.payload)),)
 
 
@@ -121,7 +121,7 @@ def _prepared_all(value: Any, space: str) -> Any:
 
 
 class _Filling(Struct):
-    """One payload: all its texts together take as many steps, and grow as long, as one may."""
+    """Renders one payload. The limits of one template apply to all its texts together."""
 
     view: View
     budget: Budget = field(default_factory=lambda: Budget(0))

@@ -1,4 +1,4 @@
-"""Files of TOML rules → the rules in them, their scripts, and what is wrong with either."""
+"""TOML rule files → rules, with their scripts, and findings about both."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAX_OTHERS_SHOWN = 3
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The rules of all files."""
+    """Load the rules of all files."""
     read = _read_all(files)
     for one in read:
         _check_surroundings(one)
@@ -51,7 +51,7 @@ def load(files: Sequence[RuleFile]) -> Loaded:
 
 
 class _ReadFile(Struct):
-    """A file, the rule in it, and what is wrong; `note` if nothing is wrong with its text."""
+    """A file with its rule and its findings. `note` is empty if the text has findings."""
 
     file: RuleFile
     written: WrittenRule | None
@@ -61,17 +61,17 @@ class _ReadFile(Struct):
 
     @property
     def rule(self) -> WrittenRule | None:
-        """The rule, unless something is wrong."""
+        """The rule; None if the file has errors."""
         return None if has_errors(self.findings) else self.written
 
     def refuse(self, code: Code, headline: str, *path: str, help_: str = "") -> None:
-        """Note an error about the value that stands at a path."""
+        """Add an error about the value at a path of keys."""
         span = read_toml(self.file.source).value_span(*path)
         self.findings.append(error(code, headline, self.file.source, span, help=help_))
 
 
 def _read_all(files: Sequence[RuleFile]) -> list[_ReadFile]:
-    """Each file, from what was noted of it or else from its text."""
+    """Read each file, from its note if there is one, otherwise from its text."""
     known = [from_note(file.known) if file.known else None for file in files]
     new = [file.source for file, rule in zip(files, known, strict=True) if rule is None]
     results = iter(read_rules(new))
@@ -86,7 +86,7 @@ def _read_anew(file: RuleFile, rule: WrittenRule | None, findings: list[Diagnost
 
 
 def _check_surroundings(one: _ReadFile) -> None:
-    """Check what the text alone cannot tell: the name of its file, and its script."""
+    """Check the name of the file and its script, which do not depend on the text alone."""
     if one.written is not None:
         _check_file_name(one, one.written.id)
         if one.written.script:
@@ -99,7 +99,7 @@ def _check_file_name(one: _ReadFile, rule_id: str) -> None:
     if file_name == wanted or has_errors(one.findings):
         return
     headline = (
-        f"the file is called `{file_name}`, its rule `{rule_id}`"
+        f"the file name `{file_name}` does not match the rule id `{rule_id}`"
         if ID.fullmatch(file_name.removesuffix(SUFFIX))
         else f"the file name `{file_name}` is not in kebab-case with the ending `{SUFFIX}`"
     )
@@ -118,7 +118,7 @@ def _take_script(one: _ReadFile, path: str) -> None:
     try:
         one.script = one.file.beside.read(path)
     except BesideError as problem:
-        help_ = "the path counts from the folder of this file, and must stay below it"
+        help_ = "the path is relative to the folder of this file and must not leave it"
         one.refuse(BAD_SCRIPT, str(problem), *at, help_=help_)
         return
     if not lua_available():
@@ -126,7 +126,7 @@ def _take_script(one: _ReadFile, path: str) -> None:
         one.refuse(NO_LUA, "this rule needs Lua, which is not installed", *at, help_=help_)
     elif problem_found := lua_problem(one.script):
         headline = f"`{path}`, line {problem_found.line}: {problem_found.message}"
-        one.refuse(LUA_SYNTAX, headline, *at, help_="mend the script")
+        one.refuse(LUA_SYNTAX, headline, *at, help_="fix the script")
 
 
 def _others(same: Sequence[_ReadFile], one: _ReadFile) -> str:
@@ -136,12 +136,12 @@ def _others(same: Sequence[_ReadFile], one: _ReadFile) -> str:
 
 
 def _refuse_duplicates(read: Sequence[_ReadFile]) -> None:
-    """Two rules of one id: none of them is in force, and each names the other (TR-A13)."""
+    """Report rules with the same id. None of them is used, and each names the others (TR-A13)."""
     by_id: dict[str, list[_ReadFile]] = {}
     for one in read:
         if rule := one.rule:
             by_id.setdefault(rule.id, []).append(one)
     for rule_id, same in by_id.items():
         for one in same if len(same) > 1 else ():
-            headline = f"the id `{rule_id}` is also that of {_others(same, one)}"
-            one.refuse(DUPLICATE_RULE_ID, headline, "rule", "id", help_="give each its own id")
+            headline = f"duplicate rule id `{rule_id}`, also in {_others(same, one)}"
+            one.refuse(DUPLICATE_RULE_ID, headline, "rule", "id", help_="change one of the ids")

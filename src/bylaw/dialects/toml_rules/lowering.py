@@ -1,4 +1,4 @@
-"""A rule as written → a rule of the common form."""
+"""A TOML rule as written → the rule that the engine runs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ TRIGGERS = {
     Hook.TOOL_FAILURE: Trigger.once(Kind.TOOL_AFTER, CallStatus.ERROR, CallStatus.TIMEOUT),
     Hook.SESSION_END: Trigger.of_main_agent(Kind.SESSION_END),
 }
-# A session that is closed twice has ended once (TR-035).
+# A session may be closed twice, but it ends only once (TR-035).
 _ONCE = Limits(once=True)
 _reader = lru_cache(maxsize=64)(condition_reader)
 
 
 def lowered(written: WrittenRule, file: RuleFile, dialect: str, script: str) -> Rule:
-    """The rule; `script` is the text of its script, if it has one."""
+    """Lower a rule. `script` is the text of its script, if it has one."""
     space = variable_space(dialect, written.plugin_id)
     return Rule(
         uid=uid_of(dialect, file.path, written.id),

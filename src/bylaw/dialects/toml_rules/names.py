@@ -1,4 +1,4 @@
-"""How the language, its files and the group of its rules are called."""
+"""The name of the language, the suffix of its files and the name of its rule group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of rule files → the rules as written, and everything that is wrong with them."""
+"""Texts of rule files → rules as written, and the findings about them."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _HEADER = re.compile(r"^([ \t]*)\[[ \t]*rule[ \t]*\]", re.MULTILINE)
 def read_rules(
     sources: Sequence[SourceFile],
 ) -> list[tuple[WrittenRule | None, list[Diagnostic]]]:
-    """The rule of each file, if it can be made out, and the findings.
+    """Read the rule of each file and the findings. The rule is None if it cannot be read.
 
-    All files take a step before any takes the next: the readers of TOML, of conditions and of
-    templates are so large that in turns they would drive each other from the processor's caches.
+    All files finish a step before the next step starts. The readers of TOML, conditions and
+    templates are so large that, run in turns, they would evict each other from the CPU caches.
     """
     readings = [_Reading(_findings(source)) for source in sources]
     for step in (_Reading.read, _Reading.check_expression, _Reading.check_templates):
@@ -59,7 +59,7 @@ def read_rules(
 
 
 def _findings(source: SourceFile) -> Findings:
-    """The document, if it is one, and what is wrong with it so far."""
+    """Read a document, with its findings. Invalid TOML gives an empty document."""
     try:
         return Findings(read_toml(source))
     except LoadError as refused:
@@ -69,7 +69,7 @@ def _findings(source: SourceFile) -> Findings:
 
 
 class _Reading:
-    """One file."""
+    """Reads one file, step by step."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
@@ -78,7 +78,7 @@ class _Reading:
         self.written: WrittenRule | None = None
 
     def read(self) -> None:
-        """Read everything but expression and templates, which are noted."""
+        """Read the rule. Later steps check its expression and its templates."""
         if not self.findings.found:
             self.written = self.rule()
 
@@ -116,18 +116,18 @@ class _Reading:
     def _check_sections(self, sections: dict[str, Section | None]) -> None:
         values = self.document.values
         if "rule" not in values:
-            self._miss(codes.MISSING_KEY, "there is no `[rule]`", "add it")
+            self._miss(codes.MISSING_KEY, "missing `[rule]`", "add it")
         if "condition" not in values:
-            headline = "there is no `[condition]`: a rule has exactly one of `expression`, `script`"
+            headline = "missing `[condition]`: a rule needs an `expression` or a `script`"
             self._miss(codes.CONDITION_COUNT, headline, "add one of them")
         if "action" not in values:
-            self._miss(codes.MISSING_ACTION, "there is no `[action]`", "add it, with a `type`")
+            self._miss(codes.MISSING_ACTION, "missing `[action]`", "add it, with a `type`")
         for name, keys in (("rule", RULE_KEYS), ("condition", CONDITION_KEYS)):
             if sections[name]:
                 self.findings.close(keys, name)
 
     def _miss(self, code: Code, headline: str, help_: str) -> None:
-        # Only now, since it takes longer than reading the text.
+        # Find the place only when it is needed: that is slower than reading the text.
         begin = self.document.value_span("rule") if "rule" in self.document.values else Span(0, 0)
         self.findings.refuse(code, headline, begin, help_)
 
@@ -135,14 +135,14 @@ class _Reading:
         text = rule.text("id", "-")
         if not ID.fullmatch(text):
             help_ = "use lower case letters, digits and `-`"
-            headline = "the id is not in kebab-case"
+            headline = "`id` is not in kebab-case"
             self.findings.refuse(codes.BAD_RULE_ID, headline, rule.place("id"), help_)
         return text
 
     def _name(self, rule: Section, rule_id: str) -> str:
         name = rule.text("name", rule_id)
         if not name and "name" in rule.values:
-            headline = "an empty name counts as none"
+            headline = "empty `name` is ignored"
             help_ = "write a name, or delete the key"
             self.findings.doubt(codes.EMPTY_NAME, headline, rule.place("name"), help_)
         return name or rule_id
@@ -151,15 +151,15 @@ class _Reading:
         version = rule.text("version", DEFAULT_VERSION)
         if not _VERSION.fullmatch(version):
             help_ = "write three numbers, such as `1.0.0`"
-            headline = "this is not a semantic version"
+            headline = "`version` is not a semantic version"
             self.findings.refuse(codes.BAD_VERSION, headline, rule.place("version"), help_)
         return version
 
     def _priority(self, rule: Section) -> int:
         priority = rule.integer("priority", DEFAULT_PRIORITY)
         if not FIRST_PRIORITY <= priority <= LAST_PRIORITY:
-            headline = f"the priority is not between {FIRST_PRIORITY} and {LAST_PRIORITY}"
-            help_ = "the higher one is evaluated first"
+            headline = f"`priority` is not between {FIRST_PRIORITY} and {LAST_PRIORITY}"
+            help_ = "use a number in this range; the rule with the higher one is evaluated first"
             self.findings.refuse(codes.PRIORITY_RANGE, headline, rule.place("priority"), help_)
         return priority
 
@@ -167,7 +167,7 @@ class _Reading:
         enabled = rule.boolean("enabled", default=True)
         if enabled or rule.values.get("core") is not True:
             return enabled
-        headline = "a core rule cannot be disabled, so it is on"
+        headline = "a core rule cannot be disabled: `enabled = false` is ignored"
         help_ = "delete `enabled = false` or `core = true`"
         self.findings.doubt(codes.CORE_STAYS_ON, headline, rule.place("enabled"), help_)
         return True
@@ -193,7 +193,7 @@ class _Reading:
         if isinstance(condition.values.get("expression"), str):
             self.expression = texts[0]
         if condition.values.get("script") == "":
-            headline, help_ = "the path of the script is empty", "write a path, or an `expression`"
+            headline, help_ = "`script` is empty", "write the path of a script, or an `expression`"
             self.findings.refuse(codes.BAD_SCRIPT, headline, condition.place("script"), help_)
         return texts
 
@@ -211,7 +211,7 @@ class _Reading:
         check_templates(self.findings)
 
     def _header_place(self) -> tuple[int, int]:
-        """Line and column of `[rule]`, found without looking for every place of the text."""
+        """Return line and column of `[rule]`. Avoids finding all places of the text."""
         source = self.document.source
         found = _HEADER.search(source.text)
         if found is None or _may_be_in_a_string(source.text[: found.start()]):

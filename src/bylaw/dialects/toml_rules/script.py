@@ -1,7 +1,7 @@
-"""A Lua script → a guard that asks for its result.
+"""A Lua script → a guard that needs the result of the script.
 
-The script is not run here: the guard names what it would read, and whoever decides has it run in
-a process of its own and puts the result on the event.
+The guard does not run the script. It asks for the result and names the values that the script
+reads. The host runs the script in a separate process and puts the result on the event.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
 
 _MATCHED = Match()
-_NOT_RUN = "the script was not run: that takes Lua and a process of its own"
+_NOT_RUN = "the script was not run: it needs Lua and a separate process"
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _NAME = rf"\b{CONTEXT}\b"
-# How Lua says where it failed.
+# The place in an error message of Lua.
 _LINE = re.compile(r"\Ascript:([0-9]+): ")
 _READ = re.compile(rf"{_NAME}\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?")
 
 
 class ScriptGuard(Struct, frozen=True, dict=True):
-    """Holds when the script, which lies at a path from its rule file, returned true.
+    """Matches if the script returned true.
 
-    The state that it reads lies in a space of variables.
+    `path` is the path of the script from its rule file. `space` is the variable space that the
+    script reads.
     """
 
     path: str
@@ -47,7 +48,7 @@ class ScriptGuard(Struct, frozen=True, dict=True):
     space: str
 
     def test(self, view: View) -> Match | None:
-        """A match if the script said so; the question, if nobody ran it yet."""
+        """Return a match if the script returned true. Raises if there is no result yet."""
         written = _ENCODER.encode(self._values.read(view))
         digest = sha256(self._digest + written).hexdigest()
         need = Need(NeedName.SCRIPTS, digest, ScriptCall(self.script, written))
@@ -70,7 +71,7 @@ class ScriptGuard(Struct, frozen=True, dict=True):
         if result.error is not UNSET:
             raise self._error(SCRIPT_FAILED, _LINE.sub(r"line \1: ", result.error, count=1))
         if result.value is not None and not isinstance(result.value, bool):
-            problem = "the script returned something else than true, false or nil"
+            problem = "the script did not return true, false or nil"
             raise self._error(SCRIPT_FAILED, problem)
         return result.value is True
 
@@ -87,9 +88,10 @@ class ScriptGuard(Struct, frozen=True, dict=True):
 
 
 def paths_in(script: str) -> list[Path]:
-    """What a script may read of the context: all of it, unless every use is written out.
+    """Return the parts of the context that a script may read; all of it if that is unclear.
 
-    Words in comments and texts only add to it. `_ENV` reaches the context by any name.
+    It is clear if every use of `context` is followed by a name. Words in comments and strings
+    only add parts. A script with `_ENV` may reach the context by any name.
     """
     found = list(_READ.finditer(script))
     if "_ENV" in script or len(found) != len(re.findall(_NAME, script)):

@@ -1,6 +1,7 @@
-"""One table of a rule file → its values, typed, and findings about those that are wrong.
+"""One table of a rule file → typed values, and findings about wrong ones.
 
-What is wrong is noted and a stand-in is returned, so that one run finds every problem of a file.
+For a wrong value the reader adds a finding and returns a default, so that one run reports every
+problem of a file.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import Span
 
-# What a value must be, and how it is written.
+# What a value must be, and an example.
 TEXT = ("a text", '"…"')
 BOOLEAN = ("`true` or `false`", "true")
 INTEGER = ("a whole number", "100")
@@ -31,7 +32,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Findings(FindingList):
-    """What is wrong with one document; `templates` are still to be checked."""
+    """The findings about one document, and its templates, which are checked later."""
 
     def __init__(self, document: Document) -> None:
         super().__init__()
@@ -39,38 +40,38 @@ class Findings(FindingList):
         self.templates: list[tuple[Path, str]] = []
 
     def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        """Note a reason to refuse the file."""
+        """Add an error: the file will not load."""
         self.add(error(code, headline, self.document.source, span, help=help_))
 
     def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        """Note what is allowed and probably not meant."""
+        """Add a warning: the file loads, but probably contains a mistake."""
         self.add(warning(code, headline, self.document.source, span, help=help_))
 
     def relocate(self, found: Sequence[Diagnostic], path: Path) -> None:
-        """Note what was found about a text, at its place in the document."""
+        """Add findings about a string, moved to their places in the document."""
         if found:
             place = self.document.string(*path)
             self.add(*(place.relocated(one) for one in found))
 
     def section(self, name: str) -> Section | None:
-        """A table of the document; None if it is not there or is no table."""
+        """Return a table of the document; None if it is missing or not a table."""
         values = self.document.values.get(name)
         if isinstance(values, dict):
             return Section(self, name, values)
         if values is not None:
             headline = f"`{name}` must be a table"
             span = self.document.value_span(name)
-            self.refuse(WRONG_VALUE, headline, span, f"write `[{name}]`, once")
+            self.refuse(WRONG_VALUE, headline, span, f"write `[{name}]` once")
         return None
 
     def close(self, known: Collection[str], *path: str) -> None:
-        """Refuse every key of a table that is not known."""
+        """Report every unknown key of a table."""
         table = self.document.values
         for step in path:
             table = table[step]
         for key in [key for key in table if key not in known][:MAX_ERRORS]:
             where = f" in `[{'.'.join(path)}]`" if path else ""
-            headline = f"`{brief(key)}` means nothing{where}"
+            headline = f"unknown key `{brief(key)}`{where}"
             span = self.document.key_span(*path, key)
             self.refuse(UNKNOWN_KEY, headline, span, did_you_mean(key, known))
 
@@ -85,30 +86,30 @@ class Section:
 
     @property
     def span(self) -> Span:
-        """Its header."""
+        """The place of the table header."""
         return self.findings.document.value_span(self.name)
 
     def place(self, key: str) -> Span:
-        """Where the value of a key stands."""
+        """Return the place of the value of a key."""
         return self.findings.document.value_span(self.name, key)
 
     def require(self, key: str, code: Code = MISSING_KEY) -> None:
-        """Note that a key is missing, if it is."""
+        """Report a key that is missing."""
         if key not in self.values:
             self.findings.refuse(code, f"`[{self.name}]` has no `{key}`", self.span, "add it")
 
     def text(self, key: str, default: str = "") -> str:
-        """A text."""
+        """Return a text."""
         value = self.values.get(key, default)
         return value if isinstance(value, str) else self._wrong(key, TEXT, default)
 
     def boolean(self, key: str, *, default: bool) -> bool:
-        """A switch."""
+        """Return true or false."""
         value = self.values.get(key, default)
         return value if isinstance(value, bool) else self._wrong(key, BOOLEAN, default)
 
     def integer(self, key: str, default: int) -> int:
-        """A whole number; a boolean is none here, whatever Python thinks."""
+        """Return a whole number. A boolean is not a number here."""
         value = self.values.get(key, default)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
@@ -116,7 +117,7 @@ class Section:
         return wrong
 
     def choice(self, key: str, choices: type[Choice], default: Choice) -> Choice:
-        """One of a closed list."""
+        """Return one of the members of an enum."""
         text = self.text(key, default.value)
         try:
             return choices(text)
@@ -125,12 +126,14 @@ class Section:
             return default
 
     def fill_in(self, text: str, path: Path) -> None:
-        """Note a template below this table."""
+        """Collect a template of this table, to be checked later."""
         self.findings.templates.append(((self.name, *path), text))
 
     def _refuse_choice(self, key: str, text: str, choices: type[StrEnum]) -> None:
         listed = ", ".join(f"`{one.value}`" for one in choices)
-        headline = f"`{brief(text)}` is no `{key}`" if text.strip() else f"`{key}` is empty"
+        headline = (
+            f"invalid value `{brief(text)}` for `{key}`" if text.strip() else f"`{key}` is empty"
+        )
         self.findings.refuse(NOT_A_CHOICE, headline, self.place(key), f"use one of {listed}")
 
     def _wrong(self, key: str, wanted: tuple[str, str], default: Any) -> Any:

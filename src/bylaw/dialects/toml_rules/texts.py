@@ -1,4 +1,4 @@
-"""Texts of actions: templates over the context of the rule, or plain texts."""
+"""Texts of actions: plain texts, or templates that read the context of the rule."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _TAG = re.compile(r"\{[{%#]")
 
 
 def is_template(text: str) -> bool:
-    """Whether there is something to fill in."""
+    """Return whether the text contains a tag of a template."""
     return _TAG.search(text) is not None
 
 
 def check_templates(findings: Findings) -> None:
-    """Note what is wrong with the templates of a document."""
+    """Add findings about the templates of a document."""
     for path, text in findings.templates:
         try:
             findings.relocate(_load(findings.document.source.path, text).warnings, path)
@@ -46,7 +46,7 @@ def check_templates(findings: Findings) -> None:
 
 
 def _load(path: str, text: str) -> Template:
-    # Jinja takes a while to import, and many rules have no template.
+    # Importing Jinja is slow, and many rules have no template.
     from bylaw.expr.template import TemplateNames, load_template  # noqa: PLC0415 - see above
 
     names = TemplateNames(_NAMES, _NULL_BELOW)
@@ -54,13 +54,13 @@ def _load(path: str, text: str) -> Template:
 
 
 class TextForm(Struct, frozen=True, dict=True):
-    """A text that is filled in when its rule fires, with the state of a space of variables."""
+    """A text that is rendered when its rule fires. It reads the state in `space`."""
 
     text: str
     space: str
 
     def make(self, view: View, budget: Budget | None = None) -> str:
-        """The text for this event; RenderError if it cannot be made."""
+        """Return the text for this event. Raises `RenderError` if the template fails."""
         if not is_template(self.text):
             return self.text
         return self._template.render({"context": self._context(view)}, budget)
@@ -71,12 +71,12 @@ class TextForm(Struct, frozen=True, dict=True):
 
     @cached_property
     def _values(self) -> ContextValues:
-        from bylaw.expr.context_values import context_values  # noqa: PLC0415 - with the template
+        from bylaw.expr.context_values import context_values  # noqa: PLC0415 - for templates only
 
         return context_values(self.space, self._template.reads)
 
     def _context(self, view: View) -> dict[str, Any]:
-        """What the template reads; nobody's id is not there, so that nobody prints it (TR-066)."""
+        """Return what the template reads, without null ids, so that none is printed (TR-066)."""
         context = self._values.read(view)
         for party in ("user", "project"):
             if party in context and context[party]["id"] is None:

@@ -1,4 +1,4 @@
-"""A TOML rule as its author wrote it, with the defaults filled in: plain data that can be kept.
+"""A TOML rule as written, with defaults filled in: plain data that can be stored.
 
 The keys of `[rule]` and of every action are the fields of these classes.
 """
@@ -18,7 +18,7 @@ DEFAULT_VERSION = "1.0.0"
 
 
 class Hook(StrEnum):
-    """The triggers."""
+    """The values of `trigger`."""
 
     QUERY_START = "on_query_start"
     TURN_START = "on_turn_start"
@@ -34,7 +34,7 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=Fa
 
 
 class NotifySelf(_Part, frozen=True, kw_only=True, tag="notify_self"):
-    """Tell the agent something."""
+    """Send a notice to the agent."""
 
     message: str
     category: Category = Category.INFO
@@ -50,7 +50,7 @@ class WriteLog(_Part, frozen=True, kw_only=True, tag="log"):
 
 
 class SetState(_Part, frozen=True, kw_only=True, tag="set_state"):
-    """Give a key of the state a value."""
+    """Set a key of the state."""
 
     key: str
     value: Any = None
@@ -67,12 +67,12 @@ Action: TypeAlias = NotifySelf | WriteLog | SetState | EmitEvent
 
 
 def type_of(action: type[Action]) -> str:
-    """How rules call it."""
+    """Return the name of an action in rule files."""
     return str(action.__struct_config__.tag)
 
 
 def required_fields(action: type[Action]) -> tuple[str, ...]:
-    """The fields that have no default."""
+    """Return the fields without a default."""
     fields, defaults = action.__struct_fields__, action.__struct_defaults__
     without = (NODEFAULT,) * (len(fields) - len(defaults))
     given = zip(fields, without + defaults, strict=True)
@@ -80,7 +80,7 @@ def required_fields(action: type[Action]) -> tuple[str, ...]:
 
 
 class RulePart(_Part, frozen=True, kw_only=True):
-    """What stands in `[rule]`."""
+    """The keys of `[rule]`."""
 
     id: str
     name: str
@@ -94,12 +94,12 @@ class RulePart(_Part, frozen=True, kw_only=True):
 
 
 class WrittenRule(RulePart, frozen=True, kw_only=True):
-    """One file. Of `expression` and `script` exactly one is there."""
+    """The rule of one file. One of `expression` and `script` is empty."""
 
     expression: str
     script: str
     action: Action
-    # Of the `[rule]` header.
+    # The place of the `[rule]` header.
     line: int
     column: int
 
@@ -109,12 +109,12 @@ _DECODER = msgspec.msgpack.Decoder(WrittenRule)
 
 
 def to_note(rule: WrittenRule) -> bytes:
-    """The rule as bytes, for the next time that its file is loaded."""
+    """Return the rule as bytes, for the next load of the same text."""
     return _ENCODER.encode(rule)
 
 
 def from_note(note: bytes) -> WrittenRule | None:
-    """The rule that `to_note` wrote; None for anything else."""
+    """Return the rule that `to_note` encoded; None for any other bytes."""
     try:
         return _DECODER.decode(note)
     except msgspec.MsgspecError:

@@ -1,6 +1,6 @@
-"""YAML 1.2 text with positions → nodes with spans; shared by the dialects that are written in YAML.
+"""YAML 1.2 text → nodes with spans. Shared by the languages that are written in YAML.
 
-Only plain values exist here: no tags, anchors, aliases, merge keys or directives.
+Only plain values are allowed: no tags, anchors, aliases, merge keys or directives.
 """
 
 from bylaw.dialects.yaml.compose import MAX_CHARS, MAX_DEPTH, load_yaml

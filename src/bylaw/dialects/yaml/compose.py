@@ -1,8 +1,8 @@
-"""Events of libyaml → nodes with spans, or diagnostics; with a stack of our own, never recursion.
+"""libyaml events → nodes with spans, or diagnostics. Uses a stack instead of recursion.
 
-libyaml counts characters when it is given text, and does not count a byte order mark at the
-beginning. The ends that it gives for block collections run on to the next token, and those of
-block scalars over blank lines; both are cut back to the last character that is seen.
+For a text, libyaml counts offsets in characters, without a byte order mark at the start. The end
+that it reports for a block collection is the start of the next token, and the end of a block scalar
+is after its blank lines. Both are moved back to the last visible character.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_CHARS = 1_000_000
 MAX_DEPTH = 64
 MAX_DIAGNOSTICS = 100
 
-# YAML 1.2 takes U+0085, U+2028, U+2029 as text, libyaml as line breaks: nobody may rely on either.
+# U+0085, U+2028 and U+2029 are text in YAML 1.2, but line breaks in libyaml, so they are invalid.
 _UNPRINTABLE = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BLANKS = " \t\r\n"
 _TAG = re.compile(r"!(?:<[^>\n]*>|[^\s,\[\]{}]*)")
@@ -39,7 +39,10 @@ _ANCHOR = re.compile(r"&[^\s,\[\]{}]*")
 
 
 def load_yaml(source: SourceFile, span: Span | None = None) -> Node:
-    """Read one YAML document: the whole source, or the piece of it that a span names."""
+    """Read one YAML document: the complete source, or the part of it that `span` selects.
+
+    Raises `LoadError`.
+    """
     composer = _Composer(source, span or Span(0, len(source.text)))
     try:
         root = composer.read()
@@ -50,12 +53,12 @@ def load_yaml(source: SourceFile, span: Span | None = None) -> Node:
     return root
 
 
-class _StopReading(Exception):  # noqa: N818 - ends the reading; the reason is a diagnostic
+class _StopReading(Exception):  # noqa: N818 - stops the reader; a diagnostic says why
     pass
 
 
 class _Open(Struct):
-    """A collection whose end has not been read; `seen` is None for a list."""
+    """A list or mapping whose end was not read yet. `seen` is None for a list."""
 
     start: int
     seen: dict[Value, Span] | None
@@ -107,11 +110,11 @@ class _Composer:
     def check_text(self) -> None:
         size = len(self.text)
         if size > MAX_CHARS:
-            headline = f"{size:,} characters are too many for one YAML text"
+            headline = f"the YAML text is too long: {size:,} characters"
             start = Span(self.base, rest_of_line(self.text, 0) + self.base)
             self.refuse(codes.YAML_TOO_LARGE, headline, start, f"write at most {MAX_CHARS:,}")
         if bad := _UNPRINTABLE.search(self.text):
-            headline = f"the character U+{ord(bad[0]):04X} cannot stand in YAML"
+            headline = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
             escape = "delete it, or write it as an escape in double quotes"
             self.refuse(codes.YAML_CHARACTER, headline, Span(*bad.span()).shift(self.base), escape)
 
@@ -148,18 +151,18 @@ class _Composer:
                 self.begin(event)
             case events.StreamEndEvent() if not self.begun:
                 line = Span(self.base, self.base + len(self.text.partition("\n")[0].rstrip()))
-                help_ = "write the keys that belong here"
-                self.refuse(codes.YAML_EMPTY, "there is no YAML document here", line, help_)
+                help_ = "add the keys of this file or block"
+                self.refuse(codes.YAML_EMPTY, "missing YAML document", line, help_)
 
     def begin(self, event: events.DocumentStartEvent) -> None:
         span = self.span_of(event)
         if self.begun:
-            headline = "a second YAML document begins here"
+            headline = "unexpected second YAML document"
             self.refuse(codes.YAML_SEVERAL_DOCUMENTS, headline, span, "keep one document")
         self.begun = True
         if event.version or event.tags:
             line = Span(span.start, rest_of_line(self.text, span.start - self.base) + self.base)
-            headline = f"`{brief(self.source.slice(line))}` is a directive"
+            headline = f"directive `{brief(self.source.slice(line))}` is not allowed"
             self.report(codes.YAML_DIRECTIVE, headline, line, "delete the line")
 
     def scalar(self, event: events.ScalarEvent) -> Scalar:
@@ -183,35 +186,34 @@ class _Composer:
             return Scalar(event.value, span, plain=True)
 
     def after_last_sign(self, at: int) -> Span:
-        """Where a value that was left out would stand: before the blanks that follow its key."""
+        """Return the place of a missing value: before the blanks that follow its key."""
         while at > self.base and self.source.text[at - 1] in _BLANKS:
             at -= 1
         return Span(at, at)
 
     def check_properties(self, event: events.ScalarEvent | events.CollectionStartEvent) -> None:
         if event.anchor is not None:
-            self.report_property(codes.YAML_ANCHOR, "an anchor", _ANCHOR, self.span_of(event))
+            self.report_property(codes.YAML_ANCHOR, "anchor", _ANCHOR, self.span_of(event))
         if event.tag is not None:
-            self.report_property(codes.YAML_TAG, "a tag", _TAG, self.span_of(event))
+            self.report_property(codes.YAML_TAG, "tag", _TAG, self.span_of(event))
 
     def report_property(self, code: Code, noun: str, pattern: re.Pattern[str], at: Span) -> None:
         found = pattern.search(self.source.text, at.start)
-        assert found is not None, "libyaml saw it here"
-        help_ = "delete it, or put the value in quotes if this belongs to it"
-        self.report(code, f"`{brief(found[0])}` is {noun}", Span(*found.span()), help_)
+        assert found is not None, "libyaml found it here"
+        help_ = "delete it, or put the value in quotes if it is part of the value"
+        self.report(code, f"{noun} `{brief(found[0])}` is not allowed", Span(*found.span()), help_)
 
     def alias(self, event: events.AliasEvent) -> None:
         span = self.span_of(event)
-        help_ = "write the value out, or put it in quotes if `*` belongs to it"
-        self.report(
-            codes.YAML_ALIAS, f"`{brief(self.source.slice(span))}` is an alias", span, help_
-        )
+        help_ = "write the value itself, or put it in quotes if `*` is part of it"
+        headline = f"alias `{brief(self.source.slice(span))}` is not allowed"
+        self.report(codes.YAML_ALIAS, headline, span, help_)
         self.add(Scalar(None, span, plain=True))
 
     def open(self, event: events.CollectionStartEvent) -> None:
         span = self.span_of(event)
         if len(self.stack) == MAX_DEPTH:
-            headline = f"lists and mappings are nested more than {MAX_DEPTH} deep"
+            headline = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
             start = Span(span.start, max(span.end, span.start + 1))
             self.refuse(codes.YAML_TOO_DEEP, headline, start, "make the structure flatter")
         is_mapping = isinstance(event, events.MappingStartEvent)
@@ -220,7 +222,7 @@ class _Composer:
     def close(self, event: events.CollectionEndEvent) -> None:
         opened = self.stack.pop()
         span = self.span_of(event)
-        # Only a bracket has a width; the end of a block is that of its last value.
+        # The end event of a block has no width: its end is the end of its last value.
         ends_with = opened.last if span.start == span.end else None
         self.add(opened.close(ends_with.span.end if ends_with else span.end))
 
@@ -239,19 +241,18 @@ class _Composer:
 
     def key(self, node: Node, seen: dict[Value, Span]) -> Scalar:
         if not isinstance(node, Scalar):
-            help_ = "use a plain name, or put it in quotes"
-            self.report(codes.YAML_COMPLEX_KEY, "a collection cannot be a key", node.span, help_)
+            help_ = "use a name as the key, or put the key in quotes"
+            self.report(codes.YAML_COMPLEX_KEY, "a key cannot be a collection", node.span, help_)
             return Scalar(None, node.span, plain=True)
         if node.plain and node.value == "<<":
-            help_ = "write the keys out, or quote `<<` if it is a name"
-            self.report(codes.YAML_MERGE_KEY, "`<<` is a merge key", node.span, help_)
+            help_ = "write the keys themselves, or quote `<<` if it is a name"
+            self.report(codes.YAML_MERGE_KEY, "merge key `<<` is not allowed", node.span, help_)
         elif node.value in seen:
             first, name = seen[node.value], brief(self.source.slice(node.span))
             known = brief(self.source.slice(first))
-            headline = f"the key `{name}` is " + (
-                "given twice" if name == known else f"`{known}` again"
-            )
-            help_, labels = "delete or rename one of the two", (Label(first, "first here"),)
+            headline = f"duplicate key `{name}`"
+            headline += "" if name == known else f": it is equal to `{known}`"
+            help_, labels = "delete or rename one of the two", (Label(first, "first used here"),)
             self.report(codes.YAML_DUPLICATE_KEY, headline, node.span, help_, labels)
         seen.setdefault(node.value, node.span)
         return node

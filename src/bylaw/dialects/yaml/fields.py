@@ -1,7 +1,7 @@
-"""The keys of a mapping → values of the wanted kind; what is wrong is noted, nothing is guessed.
+"""Read the keys of a YAML mapping as values of the expected types, and collect findings.
 
-Whoever reads a mapping says which keys it may have; the codes are those of the language. A value
-that is missing or wrong is None, and was noted if it had to be there.
+The caller says which keys are allowed; the language defines the codes of the findings. A missing
+or wrong value is None. A finding reports a wrong value, and a missing one if it is required.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class FieldCodes(Struct, frozen=True):
-    """What a language calls a key that means nothing, one that is missing, and bad values."""
+    """The diagnostic codes of a language for bad keys and values."""
 
     unknown_key: Code
     missing_key: Code
@@ -38,7 +38,7 @@ class FieldCodes(Struct, frozen=True):
 
 
 class Findings(FindingList):
-    """What is wrong with one text, and the codes for it."""
+    """The findings about one text, and the codes that they use."""
 
     def __init__(self, source: SourceFile, codes: FieldCodes) -> None:
         super().__init__()
@@ -46,20 +46,20 @@ class Findings(FindingList):
         self.codes = codes
 
     def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        """Note a reason to refuse the text."""
+        """Add an error: the text will not load."""
         self.add(error(code, headline, self.source, span, help=help_))
 
     def doubt(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        """Note what is allowed and probably not meant."""
+        """Add a warning: the text loads, but probably contains a mistake."""
         self.add(warning(code, headline, self.source, span, help=help_))
 
     def place(self, node: Scalar, inside: Span) -> Span:
-        """Where a piece of a text stands; all of it, if it is not written as it reads."""
+        """Return the place of a part of a scalar; the complete scalar if it contains escapes."""
         at = self._start(node)
         return node.span if at is None else inside.shift(at)
 
     def relocate(self, found: Collection[Diagnostic], node: Scalar) -> None:
-        """Note what was found about the text of a scalar, at its place in the source."""
+        """Add findings about the text of a scalar, moved to their places in the source."""
         self.add(*(self._relocated(one, node) for one in found))
 
     def _relocated(self, one: Diagnostic, node: Scalar) -> Diagnostic:
@@ -74,18 +74,18 @@ class Findings(FindingList):
         )
 
     def _start(self, node: Scalar) -> int | None:
-        """Where the first character of a text stands, if the others follow as they are."""
+        """Return where the text of a scalar starts; None if it is written with escapes."""
         quote = 0 if node.plain else 1
         written = self.source.text[node.span.start + quote : node.span.end - quote]
         return node.span.start + quote if written == node.value else None
 
     def told(self) -> list[Diagnostic]:
-        """All findings in order; of very many errors the first."""
+        """Return all findings in order; only the first errors if there are too many."""
         return in_order(super().told())
 
 
 class Fields:
-    """One mapping; messages call it `what`, such as `the rule`, and underline `start`."""
+    """One mapping. Messages call it `what`, for example `the rule`, and underline `start`."""
 
     def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
         self.node = node
@@ -100,13 +100,13 @@ class Fields:
         optional: Collection[str] = (),
         former: dict[str, str] | None = None,
     ) -> Fields:
-        """Note unknown and missing keys; for `former` ones, what to write instead."""
+        """Report unknown and missing keys. `former` maps old keys to help texts. Returns self."""
         known = (*required, *optional)
         codes = self.findings.codes
         for pair in self.node.pairs[: MAX_ERRORS + len(known)]:
             if pair.key.value not in known:
                 written = self.findings.source.slice(pair.key.span)
-                headline = f"`{brief(written)}` means nothing in {self.what}"
+                headline = f"unknown key `{brief(written)}` in {self.what}"
                 name = str(pair.key.value)
                 help_ = (former or {}).get(name) or did_you_mean(name, known)
                 self.findings.refuse(codes.unknown_key, headline, pair.key.span, help_)
@@ -117,28 +117,28 @@ class Fields:
         return self
 
     def has(self, key: str) -> bool:
-        """Whether the key is there."""
+        """Return whether the mapping has the key."""
         return key in self._pairs
 
     def node_of(self, key: str) -> Node | None:
-        """The value of a key as it is written."""
+        """Return the node of a value; None if the key is missing."""
         pair = self._pairs.get(key)
         return None if pair is None else pair.value
 
     def key_span(self, key: str) -> Span:
-        """Where a key stands; the beginning of the mapping, if it is not there."""
+        """Return the place of a key; the start of the mapping if the key is missing."""
         pair = self._pairs.get(key)
         return self.start if pair is None else pair.key.span
 
     def span(self, key: str) -> Span:
-        """Where the value of a key stands; the key itself, if it has none."""
+        """Return the place of a value; the place of the key if the value is empty."""
         pair = self._pairs.get(key)
         if pair is None:
             return self.start
         return pair.value.span if pair.value.span.start < pair.value.span.end else pair.key.span
 
     def scalar(self, key: str) -> Scalar | None:
-        """A text as it is written."""
+        """Return the scalar of a key that must hold a text."""
         node = self.node_of(key)
         if node is None or (isinstance(node, Scalar) and isinstance(node.value, str)):
             return node
@@ -147,12 +147,12 @@ class Fields:
         return None
 
     def text(self, key: str) -> str | None:
-        """A text."""
+        """Return a text."""
         node = self.scalar(key)
         return None if node is None else str(node.value)
 
     def flag(self, key: str) -> bool | None:
-        """A switch."""
+        """Return true or false."""
         node = self.node_of(key)
         if node is None or (isinstance(node, Scalar) and isinstance(node.value, bool)):
             return None if node is None else bool(node.value)
@@ -160,7 +160,7 @@ class Fields:
         return None
 
     def integer(self, key: str, least: int, most: int) -> int | None:
-        """A whole number within bounds; a boolean is none here, whatever Python thinks."""
+        """Return a whole number within bounds. A boolean is not a number here."""
         node = self.node_of(key)
         if node is None:
             return None
@@ -173,12 +173,12 @@ class Fields:
         return number
 
     def choice(self, key: str, choices: type[Choice]) -> Choice | None:
-        """One of a closed list."""
+        """Return one of the members of an enum."""
         node = self.scalar(key)
         return None if node is None else self._chosen(key, node, choices)
 
     def items(self, key: str) -> tuple[Node, ...]:
-        """The items of a list."""
+        """Return the items of a list."""
         node = self.node_of(key)
         if node is None or isinstance(node, Sequence):
             return () if node is None else node.items
@@ -186,7 +186,7 @@ class Fields:
         return ()
 
     def texts(self, key: str) -> Iterator[Scalar]:
-        """The items of a list of texts."""
+        """Yield the items of a list of texts."""
         for item in self.items(key):
             if isinstance(item, Scalar) and isinstance(item.value, str):
                 yield item
@@ -194,12 +194,12 @@ class Fields:
                 self._wrong_item(key, item, "texts only")
 
     def choices(self, key: str, choices: type[Choice]) -> tuple[Choice, ...]:
-        """A list of some of a closed list, each once."""
+        """Return the members of an enum that a list names, without duplicates."""
         found = (self._chosen(key, item, choices) for item in self.texts(key))
         return tuple(dict.fromkeys(one for one in found if one is not None))
 
     def integers(self, key: str, least: int, most: int) -> tuple[int, ...]:
-        """A list of whole numbers within bounds, each once."""
+        """Return a list of whole numbers within bounds, without duplicates."""
         found: dict[int, None] = {}
         for item in self.items(key):
             number = _integer(item)
@@ -210,7 +210,7 @@ class Fields:
         return tuple(found)
 
     def mapping(self, key: str, what: str) -> Fields | None:
-        """The mapping of a key."""
+        """Return the fields of a nested mapping."""
         node = self.node_of(key)
         if node is None or isinstance(node, Mapping):
             return None if node is None else Fields(node, what, self.findings)
@@ -218,7 +218,7 @@ class Fields:
         return None
 
     def mappings(self, key: str, what: str) -> Iterator[Fields]:
-        """The items of a list of mappings."""
+        """Yield the fields of each mapping in a list."""
         for item in self.items(key):
             if isinstance(item, Mapping):
                 yield Fields(item, what, self.findings)
@@ -226,7 +226,7 @@ class Fields:
                 self._wrong_item(key, item, "keys and values only")
 
     def wrong(self, key: str, wanted: str, help_: str = "") -> None:
-        """Note that the value of a key is not what it must be."""
+        """Report that the value of a key is wrong."""
         headline = f"`{key}` must be {wanted}"
         self.findings.refuse(self.findings.codes.wrong_value, headline, self.span(key), help_)
 
@@ -243,7 +243,7 @@ class Fields:
         near = nearest(text, names)
         listed = "use one of " + ", ".join(f"`{name}`" for name in names)
         help_ = f"did you mean `{near}`? {listed}" if near else listed
-        headline = f"`{brief(text)}` is not possible for `{key}`"
+        headline = f"invalid value `{brief(text)}` for `{key}`"
         self.findings.refuse(self.findings.codes.not_a_choice, headline, node.span, help_)
         return None
 

@@ -1,6 +1,7 @@
-"""What a YAML text is made of: scalars, sequences, mappings, each with its span in the source.
+"""The nodes of a YAML text: scalars, sequences and mappings, each with its span in the source.
 
-A text may have a hundred thousand of them. They form a tree, so nobody has to look for cycles.
+A text may have a hundred thousand nodes. They form a tree, so the garbage collector does not need
+to track them (`gc=False`).
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ Plain: TypeAlias = "Value | list[Plain] | dict[Value, Plain]"
 
 
 class Scalar(Struct, frozen=True, gc=False):
-    """One value; `plain` says that it stands without quotes and is no block of text."""
+    """One value. `plain` is true if it is written without quotes and not as a block."""
 
     value: Value
     span: Span
     plain: bool
 
     def to_python(self) -> Plain:
-        """The value alone."""
+        """Return the value without spans."""
         return self.value
 
 
 class Sequence(Struct, frozen=True, gc=False):
-    """A list; the span ends with its last item or bracket."""
+    """A list. The span ends after its last item or its bracket."""
 
     items: tuple[Node, ...]
     span: Span
 
     def to_python(self) -> Plain:
-        """The values alone."""
+        """Return the values without spans."""
         return [item.to_python() for item in self.items]
 
 
@@ -47,13 +48,13 @@ class Pair(Struct, frozen=True, gc=False):
 
 
 class Mapping(Struct, frozen=True, gc=False):
-    """Keys with values in the order of the text; no two keys are equal."""
+    """Keys with values in the order of the text. All keys are different."""
 
     pairs: tuple[Pair, ...]
     span: Span
 
     def to_python(self) -> Plain:
-        """The keys and values alone."""
+        """Return the keys and values without spans."""
         return {pair.key.value: pair.value.to_python() for pair in self.pairs}
 
 

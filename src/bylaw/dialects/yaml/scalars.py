@@ -1,4 +1,4 @@
-"""The text of a plain scalar → its value, by the core schema of YAML 1.2 and nothing else."""
+"""The text of a plain scalar → its value, by the core schema of YAML 1.2."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _BASES = {"decimal": 10, "octal": 8, "hex": 16}
 
 
 class NumberTooLargeError(ValueError):
-    """A number past the limit of length, or a float that would become infinite."""
+    """A number with too many characters, or a float that would become infinite."""
 
 
 def plain_value(text: str) -> Value:
-    """What a scalar without quotes means."""
+    """Return the value of a scalar without quotes."""
     if text in _WORDS:
         return _WORDS[text]
     match = _NUMBER.fullmatch(text)

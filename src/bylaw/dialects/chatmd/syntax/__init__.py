@@ -1,1 +1,1 @@
-"""ChatMD as text: scanned without loss into a tree with exact spans, and written back."""
+"""The syntax of ChatMD: text → tree with exact spans, without loss, and tree → text."""

@@ -1,7 +1,7 @@
-"""The start tag of a block whose content is elements → the element.
+"""Read a block that contains elements.
 
-In `<rules>` and `<policy>` every tag is an element, known or not: their language knows which
-there are. So it is in `<tool>` and `<shell_access>`, which are read as ochat reads tags.
+In `<rules>` and `<policy>` every tag is an element, even an unknown one: later code reports it. The
+same is true in `<tool>` and `<shell_access>`, whose tags are read in the way of ochat.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NAME_ENDS = re.compile(NAME_ENDS)
 
 
 def read_block(scan: Scan, tag: Tag) -> Element:
-    """The block that begins with this tag."""
+    """Read the block that starts with this tag."""
     return element(tag, Children(tag.span.end)) if tag.closed else _Block(scan, tag).read()
 
 
 class _Block(ElementReading):
-    """One block while it is read."""
+    """Reads one block."""
 
     MARKS = _ANY_MARK
 
@@ -69,6 +69,6 @@ class _Block(ElementReading):
 
     def _broken(self, mark: Mark) -> int:
         headline = f"`{self._scan.text[mark.start : mark.end]}` is not a complete tag"
-        help_ = "a name ends at a blank, at `>` or at `/>`; write `&lt;` for a `<` in a value"
+        help_ = "end the name with a blank, `>` or `/>`; write `&lt;` for a `<` in a value"
         self._scan.refuse(CHATMD_BROKEN_TAG, headline, Span(mark.start, mark.end), help_)
         return mark.end

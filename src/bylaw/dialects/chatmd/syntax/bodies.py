@@ -1,7 +1,7 @@
-"""The start tag of an element that holds text → the element: only its end tag ends it.
+"""Read an element that contains text: only its end tag ends it.
 
-`<insert>` and `<agent>` in rules hold the text of a message, `<call>` holds JSON, `<script>`
-a program.
+`<insert>` and `<agent>` in rules contain the text of a message, `<call>` contains JSON, `<script>`
+contains a program.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 _NAMED_TAG = re.compile(rf"<(?:!--|(/?)({NAME}){NAME_ENDS})")
 _END_TAG = re.compile(rf"</({NAME})[{BLANKS}]*>")
 END_TAG_ENDS = re.compile(rf"[{BLANKS}]*>")
-MAX_REREAD = 1024 * 1024  # characters of calls that turn out to be no JSON
+MAX_REREAD = 1024 * 1024  # characters of calls that are not JSON
 
-# A text in JSON stands in one line; a quote without its partner there matches alone.
+# A JSON string is on one line. A quote without a closing quote on its line matches alone.
 _JSON_MARK = re.compile(
     r'"(?:[^"\\\r\n]|\\[^\r\n])*"|"|<!--|[\[{(]|[\]})]|</call(?=[ \t\r\n\f\v>])'
 )
 
 
 def read_script(scan: Scan, tag: Tag) -> Element:
-    """A program: everything up to the first end tag."""
+    """Read a program: everything up to the first end tag."""
     children = Children(tag.span.end)
     if tag.closed:
         return element(tag, children)
@@ -44,22 +44,22 @@ def read_script(scan: Scan, tag: Tag) -> Element:
 
 
 def read_body(scan: Scan, tag: Tag, outer: tuple[str, ...]) -> Element:
-    """An element of rules that holds text; `outer` are the names of what it stands in."""
+    """Read an element of rules that contains text. `outer` has the names of its ancestors."""
     if tag.name == "call":
         return _call(scan, tag, outer)
     if not scan.lost:
         found = _Body(scan, tag, ()).read()
         if found is not None:
             return found
-    # It has no end tag, or one before it had none: this file is refused, and for what else is
-    # wrong with it no body goes beyond what it stands in. So a search in vain is done only once.
+    # This body or an earlier one has no end tag, so the file is refused. To report its other
+    # errors, each body now ends at the latest with an ancestor. So only one search goes too far.
     scan.lost = True
     bounded = _Body(scan, tag, outer)
     return bounded.read() or _cut(scan, tag, bounded.children, bounded.at)
 
 
 class _Body:
-    """The text of one element; tags of the same name nest, all others are text."""
+    """Reads the text of one element. Tags of the same name nest; all other tags are text."""
 
     def __init__(self, scan: Scan, tag: Tag, outer: tuple[str, ...]) -> None:
         self._scan = scan
@@ -70,7 +70,7 @@ class _Body:
         self.at = tag.span.end
 
     def read(self) -> Element | None:
-        """The element; None if there is no end tag before the end of what it stands in."""
+        """Return the element; None if an ancestor or the file ends before its end tag."""
         while (mark := self._scan.marks.next(_NAMED_TAG, self.at)) is not None:
             self.at = mark.end
             if not mark.name:
@@ -110,7 +110,7 @@ def _call(scan: Scan, tag: Tag, outer: tuple[str, ...]) -> Element:
 
 
 def _end_behind_json(scan: Scan, start: int) -> Span | None:
-    """The end tag behind a value whose brackets match, so none inside a text or a comment."""
+    """Return the end tag after a value with matching brackets. Skips texts and comments."""
     if scan.reread > MAX_REREAD:
         return None
     at = _behind_json(scan.text, start)
@@ -122,7 +122,7 @@ def _end_behind_json(scan: Scan, start: int) -> Span | None:
 
 
 def _behind_json(text: str, start: int) -> int:
-    """Where the first end tag stands that can be one, or where it is clear that none can."""
+    """Return the place of the first possible end tag, or where it is clear that none follows."""
     depth, at = 0, start
     while (mark := _JSON_MARK.search(text, at)) is not None:
         at, found = mark.end(), mark[0]
@@ -141,7 +141,7 @@ def _behind_json(text: str, start: int) -> int:
 
 
 def _first_end(scan: Scan, names: tuple[str, ...], at: int) -> Span | None:
-    # Where one was looked for in vain, none is behind it.
+    # If an earlier search found nothing, there is nothing to find after it.
     for found in _END_TAG.finditer(scan.text, at) if names not in scan.endless else ():
         if found[1] in names:
             return Span(*found.span())
@@ -150,7 +150,7 @@ def _first_end(scan: Scan, names: tuple[str, ...], at: int) -> Span | None:
 
 
 def _cut(scan: Scan, tag: Tag, children: Children, at: int) -> Element:
-    """An element without its end tag."""
+    """Return an element without an end tag, and report it."""
     scan.unclosed(tag)
     children.text_until(at)
     return element(tag, children)

@@ -1,7 +1,7 @@
-"""What a message holds → its text as it is meant, without what is only layout.
+"""The content of a message → its text, without layout.
 
-Outer white space is layout. If there is RAW, the line breaks directly inside the first `RAW|` and
-the last `|RAW` are layout, too, and everything else inside is meant.
+White space around the text is layout. With RAW, the line breaks directly after the first `RAW|` and
+before the last `|RAW` are layout, too. Everything else inside RAW is text.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.syntax.nodes import Node
     from bylaw.model.source import SourceFile
 
-# How the command line of ochat indents: before `RAW|`, before each line, before `|RAW`.
+# Indentation of ochat's command line: before `RAW|`, before each line, before `|RAW`.
 _BEFORE_RAW, _BEFORE_LINE, _BEFORE_END = "\n\t", "\n\t\t", "\n\t"
-# How old transcripts wrote a text.
+# The tags around a text in old transcripts.
 _OLD_RAW, _OLD_RAW_END = "<raw>", "</raw>"
 
 
 def text_of(element: Element, source: SourceFile) -> str:
-    """The text of a message; inline elements contribute nothing."""
+    """Return the text of a message, without inline elements."""
     return "".join(one for one in pieces(element, source) if isinstance(one, str))
 
 
 def pieces(element: Element, source: SourceFile) -> tuple[str | Element, ...]:
-    """The texts and the inline elements of a message, in their order; no text is empty."""
+    """Return the texts and inline elements of a message in their order. No text is empty."""
     nodes = [node for node in element.children if not isinstance(node, Comment)]
     texts = [_text(node, source) for node in nodes]
     raws = [at for at, node in enumerate(nodes) if isinstance(node, Raw)]
@@ -68,7 +68,7 @@ def _is_indented(inner: str) -> bool:
 
 
 def _drop_breaks(texts: list[str], first: int, last: int) -> None:
-    # A payload that ends in a carriage return keeps it: both line breaks are of one kind.
+    # CRLF is removed only if both breaks are CRLF: the text may end in a carriage return.
     windows = texts[first].startswith("\r\n") and texts[last].endswith("\r\n")
     line_break = "\r\n" if windows else "\n"
     texts[first] = texts[first].removeprefix(line_break)
@@ -78,7 +78,7 @@ def _drop_breaks(texts: list[str], first: int, last: int) -> None:
 def _strip(
     nodes: Sequence[Node], texts: list[str], order: Iterable[int], strip: Callable[[str, str], str]
 ) -> None:
-    """Drop white space from one side, up to whatever else comes there first."""
+    """Remove white space from one side, up to the first text or element."""
     for at in order:
         if isinstance(nodes[at], Text):
             texts[at] = strip(texts[at], BLANKS)
@@ -87,7 +87,7 @@ def _strip(
 
 
 def _drop_old_raw(texts: list[str]) -> None:
-    """Unwrap `<raw>…</raw>`, if that is all there is."""
+    """Remove `<raw>` and `</raw>` if they enclose the complete text."""
     whole = "".join(texts)
     if whole.startswith(_OLD_RAW) and whole.endswith(_OLD_RAW_END):
         inner = whole.removeprefix(_OLD_RAW).removesuffix(_OLD_RAW_END)

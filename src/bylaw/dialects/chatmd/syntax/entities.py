@@ -1,4 +1,4 @@
-"""Quoted values of attributes: the five entities, decoded and written."""
+"""Decode and encode the five entities in quoted attribute values."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _WRITTEN = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def decoded(raw: str) -> str:
-    """What stands between quotes → the value."""
+    """Return the value of the text between quotes."""
     if "&" not in raw:
         return raw
     return _ENTITY.sub(lambda found: _CHARACTERS[found[0]], raw)
 
 
 def encoded(value: str) -> str:
-    """A value → what stands between double quotes."""
+    """Return a value as it is written between double quotes."""
     return value.translate(_WRITTEN)
 
 
 def places(raw: str, start: int, *, decoded: bool) -> tuple[int, ...]:
-    """Where each character of a value stands that is written at `start`, and its end."""
+    """Return the places of the characters of a value written at `start`, and of its end."""
     found: list[int] = []
     at = 0
     for entity in _ENTITY.finditer(raw) if decoded else ():

@@ -1,7 +1,7 @@
-"""A text → the next place where something begins: RAW, a comment or a tag.
+"""Find the next mark in a text: the start of RAW, of a comment or of a tag.
 
-Most of a text is words, so the two searches go over long runs at once; what one of them found
-beyond the other is kept, and no character is searched twice.
+Most of a text is words, so two searches, one for RAW and one for the rest, each pass long runs at
+once. The result of the search that went further is kept, so no character is searched twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COMMENT, COMMENT_END = "<!--", "-->"
 
 
 class Mark(NamedTuple):
-    """Where something begins, up to where that is clear; RAW and comments have no name."""
+    """The first characters of RAW, a comment or a tag. RAW and comments have no name."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class Mark(NamedTuple):
 
 
 class Marks:
-    """The marks of one text, asked for from its beginning to its end."""
+    """Finds the marks of one text, from its start to its end."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -35,7 +35,7 @@ class Marks:
         self._pattern: re.Pattern[str] | None = None
 
     def next(self, tags: re.Pattern[str], at: int) -> Mark | None:
-        """The first one from there on; `tags` finds comments, and tags as (`/`, name)."""
+        """Return the first mark from `at` on. `tags` matches comments, and tags as (`/`, name)."""
         tag, raw = self._next_tag(tags, at), self.next_raw(at)
         if raw >= 0 and (tag is None or raw < tag.start()):
             return Mark(raw, raw + len(RAW), "", closing=False)
@@ -44,7 +44,7 @@ class Marks:
         return Mark(tag.start(), tag.end(), tag[2] or "", closing=bool(tag[1]))
 
     def next_raw(self, at: int) -> int:
-        """Where the first RAW begins from there on, or -1."""
+        """Return where the first RAW from `at` on starts, or -1."""
         known = self._raw_from <= at and (self._raw >= at or self._raw < 0)
         if not known:
             self._raw, self._raw_from = self._text.find(RAW, at), at

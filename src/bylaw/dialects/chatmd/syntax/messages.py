@@ -1,7 +1,7 @@
-"""The start tag of a message → the element: text, and the few elements that text may hold.
+"""Read a message: text with a few inline elements.
 
-Every other tag is text. A message ends at its own end tag; a tag of the same name inside it
-belongs to the text with its end tag, so that an example of a message can be shown in one.
+Every other tag is text. A message ends at its own end tag. A tag of the same name inside it is
+text together with its end tag, so that a message can contain an example of a message.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from bylaw.dialects.chatmd.syntax.scan import Scan
     from bylaw.dialects.chatmd.syntax.tags import Tag
 
-# Written as the model thought them, with whatever tags: a lone one is likelier than a pair.
+# The model writes these without escapes, so a start tag in them rarely has an end tag.
 _NEVER_NEST = frozenset(("reasoning", "summary"))
 _WHOLE_TAG = re.compile(r"[^<>]*>")
 
 
 def read_message(scan: Scan, tag: Tag) -> Element:
-    """The message that begins with this tag."""
+    """Read the message that starts with this tag."""
     return scan.flat(tag) or _Message(scan, tag).read()
 
 
 class _Message(ElementReading):
-    """One message while it is read."""
+    """Reads one message."""
 
     MARKS = KNOWN_TAGS
 
     def __init__(self, scan: Scan, tag: Tag) -> None:
         super().__init__(scan, tag, scan.warnings)
         self._name = tag.name
-        # Start tags of the same name are text, and so are as many end tags.
+        # The number of open start tags of the same name. They and their end tags are text.
         self._nested = 0
         self._warned = False
 
@@ -75,7 +75,7 @@ class _Message(ElementReading):
         return name in INLINE
 
     def _text_tag(self, mark: Mark) -> int:
-        """A tag that is known elsewhere."""
+        """Read a tag that is text here, but an element in other places."""
         if not self._warned and (whole := _WHOLE_TAG.match(self._scan.text, mark.end)):
             self._warn(Span(mark.start, whole.end()), mark.name)
         if mark.name != self._name or mark.name in _NEVER_NEST:
@@ -91,5 +91,5 @@ class _Message(ElementReading):
     def _warn(self, place: Span, name: str) -> None:
         self._warned = True
         headline = f"`<{name}>` inside `<{self._name}>` is kept as text"
-        help_ = "put text that holds tags in `RAW|…|RAW`; other readers may drop it"
+        help_ = "put text with tags in `RAW|…|RAW`; other readers may drop it"
         self._scan.warn(CHATMD_KEPT_AS_TEXT, headline, place, help_)

@@ -1,6 +1,6 @@
-"""The tree of a ChatMD text: every character of the file belongs to exactly one leaf of it.
+"""The tree of a ChatMD text. Every character of the file belongs to exactly one leaf.
 
-`write` of a tree gives the very text back. What an element means is not decided here.
+`write` returns the exact text of a tree. The tree does not know what elements mean.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from bylaw.dialects.chatmd.syntax.entities import places
 if TYPE_CHECKING:
     from bylaw.model.source import SourceFile, Span
 
-# A tree cannot hold itself, so the collector of garbage need not walk it.
+# A tree has no cycles, so the garbage collector need not track its nodes (`gc=False`).
 
 
 class Attribute(Struct, frozen=True, gc=False):
-    """One attribute of a tag; a flag has no value.
+    """One attribute of a tag. A flag has no value.
 
-    `value` is decoded, `value_span` what stands between the quotes. `places` is where each
-    character of the value stands in the file, and behind the last one its end.
+    `value` is decoded. `value_span` is the place of the text between the quotes.
     """
 
     name: str
@@ -31,18 +30,18 @@ class Attribute(Struct, frozen=True, gc=False):
     quoted: bool
 
     def places(self, source: SourceFile) -> tuple[int, ...]:
-        """For findings inside the value, see `model.embedded`."""
+        """Return the places of the characters of the value and of its end, for `Embedded`."""
         return places(source.slice(self.value_span), self.value_span.start, decoded=self.quoted)
 
 
 class Text(Struct, frozen=True, gc=False):
-    """Characters that stand for themselves; entities are not decoded."""
+    """Plain text. Entities in it are not decoded."""
 
     span: Span
 
 
 class Raw(Struct, frozen=True, gc=False):
-    """`RAW|…|RAW`; `inner` is what stands between the marks."""
+    """`RAW|…|RAW`. `inner` is the place of the text between the marks."""
 
     span: Span
     inner: Span
@@ -55,10 +54,11 @@ class Comment(Struct, frozen=True, gc=False):
 
 
 class Element(Struct, frozen=True, gc=False):
-    """A tag that is known where it stands, with what it holds.
+    """An element with its attributes and its content.
 
-    `start` is its start tag, `end` its end tag: empty, behind everything else, when it closes
-    itself, when it is an old `<doc … local>` that was never closed, or after an error.
+    `start` is the place of its start tag, `end` that of its end tag. `end` is empty and after the
+    content if the tag closes itself, for an old `<doc … local>` without an end tag, or after an
+    error.
     """
 
     name: str
@@ -69,12 +69,12 @@ class Element(Struct, frozen=True, gc=False):
     end: Span
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute of that name; of several the last one counts."""
+        """Return the attribute with this name. If there are several, the last one is used."""
         found = [one for one in self.attributes if one.name == name]
         return found[-1] if found else None
 
     def value(self, name: str, default: str = "") -> str:
-        """The value of an attribute; a flag, or none, has the default."""
+        """Return the value of an attribute. A flag or a missing attribute has the default."""
         found = self.attribute(name)
         return default if found is None or found.value is None else found.value
 
@@ -83,12 +83,12 @@ Node: TypeAlias = Text | Raw | Comment | Element
 
 
 class Document(Struct, frozen=True, gc=False):
-    """A whole file."""
+    """A complete file."""
 
     source: SourceFile
     children: tuple[Node, ...]
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """What stands at the top."""
+        """The elements at the top of the file."""
         return tuple(node for node in self.children if isinstance(node, Element))

@@ -1,4 +1,4 @@
-"""The text of a chat → its tree, read once: its rules, tools and messages are asked for in turn."""
+"""Parse a chat once: several callers read the rules, tools and messages of the same text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parse_once(source: SourceFile) -> tuple[Document, list[Diagnostic]]:
-    """As `parse`; the last text is not read a second time."""
+    """Same as `parse`, but the last text is not parsed again."""
     document, findings = _parsed(source)
     return document, list(findings)
 

@@ -1,4 +1,4 @@
-"""The elements that are open at a place of the text, from the outermost to the innermost."""
+"""The stack of open elements, from the outermost to the innermost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Opened:
-    """Opened with one tag; `done` is its element once it is closed."""
+    """A stack that starts with one tag. `done` is the element of that tag after its end."""
 
     def __init__(self, scan: Scan, tag: Tag) -> None:
         self._scan = scan
@@ -25,21 +25,21 @@ class Opened:
 
     @property
     def tag(self) -> Tag:
-        """The innermost."""
+        """The innermost open tag."""
         return self._tags[-1]
 
     @property
     def depth(self) -> int:
-        """How many are open."""
+        """The number of open elements."""
         return len(self._tags)
 
     @property
     def children(self) -> Children:
-        """What the innermost holds so far."""
+        """The content of the innermost element so far."""
         return self._children[-1]
 
     def open(self, tag: Tag) -> None:
-        """Begin an element; one that closes itself is complete. Too deep, its tag is text."""
+        """Add an element, and open it unless its tag closes itself. If too deep, it is text."""
         if self.depth >= MAX_DEPTH:
             self._scan.refuse_depth(tag)
             return
@@ -50,22 +50,22 @@ class Opened:
             self._close(None)
 
     def knows(self, name: str) -> bool:
-        """Whether an element of that name is open."""
+        """Return whether an element with this name is open."""
         return any(tag.name == name for tag in self._tags)
 
     def end(self, name: str, end: Span) -> None:
-        """An end tag: closes the element of that name and, as errors, what is open inside it."""
+        """Close the element with this name. Elements that are still open in it are errors."""
         self.children.text_until(end.start)
-        found = (Label(end, "this comes before it"),) if end.end > end.start else ()
+        found = (Label(end, "this end tag comes first"),) if end.end > end.start else ()
         while self.tag.name != name:
             self._scan.unclosed(self.tag, *found)
             self._close(None)
         self._close(end)
 
     def end_of_file(self, nested: Span | None = None) -> None:
-        """What is still open has no end tag; `nested` may have taken the one of the outermost."""
+        """Close all open elements as errors. `nested` may have taken the outermost end tag."""
         self.children.text_until(len(self._scan.text))
-        labels = (Label(nested, "an end tag belongs to this"),) if nested else ()
+        labels = (Label(nested, "the end tag closes this tag"),) if nested else ()
         while self.done is None:
             self._scan.unclosed(self.tag, *(labels if self.depth == 1 else ()))
             self._close(None)

@@ -1,4 +1,4 @@
-"""Text that stands in no element → a warning for each run of it."""
+"""Text outside of elements → one warning for each run of it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _SHOWN_LINE = re.compile(rf"[^\s{BOM}][^\r\n]*")
 _ANY_TAG = re.compile(rf"</?({NAME})")
-MAX_TAGS = 20  # of a run, that are compared with the known ones
+MAX_TAGS = 20  # tags of a run that are compared with known names
 
 
 def warn_of_text(scan: Scan, children: Iterable[Node]) -> None:
-    """Warn of text at the top and in archives, once for each run."""
+    """Warn about text at the top and in archives, once for each run."""
     warned = False
     for node in children:
         if isinstance(node, Element):
@@ -46,11 +46,11 @@ def _warn(scan: Scan, run: Span) -> bool:
         return shown is not None
     for tag in islice(_ANY_TAG.finditer(scan.text, run.start, run.end), MAX_TAGS):
         if tag[1] not in KNOWN and (near := nearest(tag[1], KNOWN)):
-            headline = f"`{tag[0]}` is no element: it is kept as text, and no model sees it"
+            headline = f"`{tag[0]}` is not an element: it is kept as text, but no model sees it"
             help_ = f"did you mean `{near}`?"
             scan.warn(CHATMD_TEXT_OUTSIDE, headline, Span(*tag.span()), help_)
             return True
-    headline = "text outside of every element is kept, and no model sees it"
-    help_ = "put it in a message, such as `<user>`, or in a comment"
+    headline = "text outside of elements is kept, but no model sees it"
+    help_ = "move it into a message, such as `<user>`, or into a comment"
     scan.warn(CHATMD_TEXT_OUTSIDE, headline, Span(*shown.span()), help_)
     return True

@@ -1,4 +1,4 @@
-"""The text of a ChatMD file → its tree, which has every character, and what is wrong with it."""
+"""The text of a ChatMD file → its tree, with every character, and findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WHOLE_FILE = Tag("", (), Span(0, 0), closed=False)
 
 
 def parse(source: SourceFile) -> tuple[Document, list[Diagnostic]]:
-    """The tree of a text, also of one with errors, and the findings in the order of the text."""
+    """Parse a text, even one with errors. The findings are in the order of the text."""
     scan = Scan(source)
     opened = Opened(scan, _WHOLE_FILE)
     at = 0
@@ -42,7 +42,7 @@ def parse(source: SourceFile) -> tuple[Document, list[Diagnostic]]:
 
 
 def _take(scan: Scan, opened: Opened, mark: Mark) -> int:
-    """Take in what begins at a mark, and say where it ends."""
+    """Read what starts at a mark, and return where it ends."""
     if not mark.name:
         return scan.add_plain(opened.children, mark)
     if mark.closing:

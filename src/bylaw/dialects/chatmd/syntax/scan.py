@@ -1,4 +1,4 @@
-"""What every part of the reader needs of one text: marks, tags, nodes, findings."""
+"""The scanner that all readers of one text share: marks, tags, nodes and findings."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 
 # A comment, or a tag of a known element.
 KNOWN_TAGS = re.compile(rf"<(?:!--|(/?)({'|'.join(sorted(KNOWN, reverse=True))}){NAME_ENDS})")
-MAX_FINDINGS = 100  # errors, and as many warnings
-MAX_DEPTH = 64  # elements in elements
+MAX_FINDINGS = 100  # errors, and the same number of warnings
+MAX_DEPTH = 64  # levels of nested elements
 
 
 class Children:
-    """The nodes inside an element, or at the top; what is between them is text."""
+    """The nodes in an element or at the top. Characters between them become text nodes."""
 
     def __init__(self, start: int) -> None:
         self.nodes: list[Node] = []
         self.end = start
 
     def add(self, node: Node) -> None:
-        """A node, and the text before it."""
+        """Add a node, and the text before it."""
         self.text_until(node.span.start)
         self.nodes.append(node)
         self.end = node.span.end
 
     def text_until(self, end: int) -> None:
-        """Everything up to there is text."""
+        """Add everything up to `end` as text."""
         if end > self.end:
             self.nodes.append(Text(Span(self.end, end)))
             self.end = end
 
 
 class Scan:
-    """One text while it is read."""
+    """One text while it is read, with its findings."""
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
@@ -61,30 +61,30 @@ class Scan:
         self.marks = Marks(self.text)
         self._tags = Tags(self.text, ours=False)
         self._our_tags = Tags(self.text, ours=True)
-        # The start tags of these are not in the tree.
+        # Names of refused start tags, which are not in the tree.
         self._refused: set[str] = set()
         self._too_deep = False
-        # Of which marks and end tags none is left.
+        # Marks and end tags that do not occur in the rest of the text.
         self.endless: set[str | tuple[str, ...]] = set()
-        # Whether a body had no end tag, and how much was read again, see `bodies`.
+        # Whether a body had no end tag, and how many characters were read again: see `read_body`.
         self.lost = False
         self.reread = 0
 
     def refuse(
         self, code: Code, headline: str, span: Span, help_: str, labels: tuple[Label, ...] = ()
     ) -> None:
-        """Note an error; of very many the first."""
+        """Add an error, up to a limit."""
         if len(self.errors) < MAX_FINDINGS:
             found = error(code, headline, self.source, span, help=help_, labels=labels)
             self.errors.append(found)
 
     def refuse_tag(self, name: str, broken: BrokenTag) -> None:
-        """Note that a tag is none."""
+        """Report an invalid tag."""
         self._refused.add(name)
         self.refuse(broken.code, broken.headline, broken.span, broken.help)
 
     def refuse_depth(self, tag: Tag) -> None:
-        """Note that an element stands too deep, once."""
+        """Report once that elements are nested too deeply."""
         self._refused.add(tag.name)
         if not self._too_deep:
             self._too_deep = True
@@ -92,27 +92,27 @@ class Scan:
             self.refuse(CHATMD_TOO_DEEP, headline, tag.span, "nest less deeply")
 
     def refuse_end(self, name: str, place: Span) -> None:
-        """Note an end tag that closes nothing, unless its start tag is what is wrong."""
+        """Report an end tag without a start tag, unless its start tag was refused."""
         if name not in self._refused:
             help_ = f"delete it, or write `<{name}>` before it"
-            self.refuse(CHATMD_STRAY_END, f"`</{name}>` closes nothing", place, help_)
+            self.refuse(CHATMD_STRAY_END, f"`</{name}>` has no start tag", place, help_)
 
     @property
     def warns(self) -> bool:
-        """Whether there is room for a warning."""
+        """Whether more warnings can be added."""
         return len(self.warnings) < MAX_FINDINGS
 
     def warn(self, code: Code, headline: str, span: Span, help_: str) -> None:
-        """Note a warning; of very many the first."""
+        """Add a warning, up to a limit."""
         if self.warns:
             self.warnings.append(warning(code, headline, self.source, span, help=help_))
 
     def tag(self, start: int, name: str, *, ours: bool = False) -> Tag | BrokenTag:
-        """The start tag at a place, of which the name is known."""
+        """Read the start tag at a place. The caller knows its name."""
         return (self._our_tags if ours else self._tags).read(start, name)
 
     def add_plain(self, children: Children, mark: Mark) -> int:
-        """Add the RAW or the comment at a mark, and say where it ends; endless, it is text."""
+        """Add the RAW or comment at a mark, and return where it ends. Without an end it is text."""
         node = self._raw_or_comment(mark.start)
         if node is None:
             return mark.end
@@ -129,7 +129,7 @@ class Scan:
         return None if end < 0 else Comment(Span(at, end))
 
     def _end_of(self, begin: str, end: str, at: int) -> int:
-        # Where one has no end, none behind it has.
+        # If one has no end, later ones have none, either.
         found = -1 if begin in self.endless else self.text.find(end, at + len(begin))
         if found >= 0:
             return found + len(end)
@@ -137,11 +137,11 @@ class Scan:
             self.endless.add(begin)
             help_ = f"write `{end}` where it ends"
             place = Span(at, at + len(begin))
-            self.refuse(CHATMD_UNTERMINATED, f"`{begin}` never ends", place, help_)
+            self.refuse(CHATMD_UNTERMINATED, f"`{begin}` is not closed", place, help_)
         return -1
 
     def flat(self, tag: Tag) -> Element | None:
-        """The element, if there is nothing but text up to its end tag."""
+        """Return the element if it contains only text; otherwise None."""
         children = Children(tag.span.end)
         if tag.closed:
             return element(tag, children)
@@ -155,7 +155,7 @@ class Scan:
         return element(tag, children, Span(at, at + len(end)))
 
     def leaf(self, tag: Tag) -> Element:
-        """An element that holds nothing; not closed, it ends with its start tag."""
+        """Read an element that should have no content. Without an end tag, it is its start tag."""
         flat = self.flat(tag)
         if flat is not None:
             return flat
@@ -166,12 +166,12 @@ class Scan:
         if tag.name not in MAY_STAY_OPEN:
             self.unclosed(tag)
             return
-        headline = f"`<{tag.name}>` is not closed: it is taken to hold nothing"
+        headline = f"`<{tag.name}>` is not closed: it is read as empty"
         self.warn(CHATMD_OPEN_LEAF, headline, tag.span, "write `/>` instead of `>`")
 
     def unclosed(self, tag: Tag, *labels: Label) -> None:
-        """Note that an element has no end tag."""
-        empty = "" if tag.name in MESSAGES else ", or `/>` if it holds nothing"
+        """Report an element without an end tag."""
+        empty = "" if tag.name in MESSAGES else ", or `/>` if it is empty"
         help_ = f"write `</{tag.name}>` where it ends{empty}"
         self.refuse(
             CHATMD_UNCLOSED, f"`<{tag.name}>` has no end tag", tag.span, help_, labels=labels
@@ -179,7 +179,7 @@ class Scan:
 
 
 def element(tag: Tag, children: Children, end: Span | None = None) -> Element:
-    """A tag with what it holds, and its end tag if it has one."""
+    """Build an element from its tag, its content and the place of its end tag, if any."""
     if end is None:
         end = Span(children.end, children.end)
     span = Span(tag.span.start, end.end)

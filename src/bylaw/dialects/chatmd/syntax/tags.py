@@ -1,8 +1,8 @@
-"""A place where a start tag begins → the tag with its attributes, or why it is none.
+"""Read a start tag with its attributes, or report why it is not valid.
 
-A quoted value may hold `<` and `>`. In ochat's elements a backslash keeps a quoted value open,
-and what is no attribute is skipped, as ochat does it; in ours a value runs to its closing quote,
-and there is nothing but attributes.
+A quoted value may contain `<` and `>`. In ochat's elements, as in ochat, a backslash keeps a quoted
+value open, and everything that is not an attribute is skipped. In our elements (`OURS`) a value
+ends at its closing quote, and only attributes are allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
 
 BLANKS = " \t\r\n\f\v"
-# The name of a tag, and what stands behind it.
+# The name of a tag, and what must follow it.
 NAME = "[A-Za-z_][A-Za-z0-9_-]*"
 NAME_ENDS = rf"(?=[{BLANKS}>]|/>|\Z)"
 MAX_ATTRIBUTES = 1_000
@@ -32,7 +32,7 @@ _ITEM = re.compile(
 
 
 class Tag(NamedTuple):
-    """A complete start tag; `closed` if it ends in `/>`."""
+    """A complete start tag. `closed` is true if it ends in `/>`."""
 
     name: str
     attributes: tuple[Attribute, ...]
@@ -41,7 +41,7 @@ class Tag(NamedTuple):
 
 
 class BrokenTag(NamedTuple):
-    """Something that only begins like a tag."""
+    """Text that starts like a tag but is not a valid one, with the error."""
 
     code: Code
     headline: str
@@ -50,20 +50,20 @@ class BrokenTag(NamedTuple):
 
 
 class Tags:
-    """The start tags of one text, read with the rules of ochat's elements or of ours."""
+    """Reads the start tags of one text, by the rules of ochat's elements or of ours."""
 
     def __init__(self, text: str, *, ours: bool) -> None:
         self._text = text
         self._ours = ours
-        # Inside the values of a broken tag further ones may begin. Where one came to nothing
-        # none that comes by comes to anything, so no text is read again and again.
+        # Offsets that a broken tag reached. More tags may start in its values. A tag that reaches
+        # one of these offsets is broken, too, so the same text is not read many times.
         self._dead: set[int] = set()
         self._dead_until = -1
-        # From where on there is no such quote any more.
+        # For each kind of quote, the offset from which on there are none.
         self._no_quote: dict[str, int] = {}
 
     def read(self, start: int, name: str) -> Tag | BrokenTag:
-        """The tag at `start`, which has this name."""
+        """Read the tag at `start`, which has this name."""
         inside = start + 1 + len(name)
         if self._text.startswith(">", inside):
             return Tag(name, (), Span(start, inside + 1), closed=False)
@@ -82,7 +82,7 @@ class Tags:
         while at not in self._dead and len(seen) < MAX_ATTRIBUTES:
             seen.append(at)
             item = _ITEM.match(self._text, at)
-            assert item is not None, "it matches nothing, too"
+            assert item is not None, "the pattern also matches an empty text"
             if self._ours and item[1].strip(BLANKS) and not self._ends(item):
                 return _skipped(item.start(), item[1])
             if item[2] is None:
@@ -93,11 +93,11 @@ class Tags:
             attributes.append(attribute)
             at = attribute.span.end
         many = len(seen) >= MAX_ATTRIBUTES
-        why = f"it has {MAX_ATTRIBUTES:,} attributes" if many else "nor is one before it"
+        why = f"it has {MAX_ATTRIBUTES:,} attributes" if many else "an earlier tag is incomplete"
         return _incomplete(begin, why)
 
     def _ends(self, item: re.Match[str]) -> bool:
-        """Whether this is `/>`."""
+        """Return whether the item is `/>`."""
         return item[1].lstrip(BLANKS) == "/" and self._text.startswith(">", item.end())
 
     def _end(self, begin: Span, at: int, attributes: list[Attribute]) -> Tag | BrokenTag:
@@ -138,18 +138,18 @@ class Tags:
 
 
 def _incomplete(begin: Span, why: str) -> BrokenTag:
-    help_ = "write `>` behind the attributes"
+    help_ = "write `>` after the attributes"
     return BrokenTag(CHATMD_BROKEN_TAG, f"the tag is not complete: {why}", begin, help_)
 
 
 def _skipped(start: int, skipped: str) -> BrokenTag:
     start += len(skipped) - len(skipped.lstrip(BLANKS))
     shown = skipped.strip(BLANKS)
-    help_ = "an attribute is a name, `=` and a value in quotes"
+    help_ = 'write attributes as `name="value"`'
     place = Span(start, start + len(shown))
-    return BrokenTag(CHATMD_BROKEN_TAG, f"`{brief(shown)}` is no attribute", place, help_)
+    return BrokenTag(CHATMD_BROKEN_TAG, f"`{brief(shown)}` is not an attribute", place, help_)
 
 
 def _endless(name: str, place: Span, quote: str) -> BrokenTag:
-    headline = f"the value of `{brief(name)}` never ends"
-    return BrokenTag(CHATMD_UNTERMINATED, headline, place, f"write the closing `{quote}`")
+    headline = f"the value of `{brief(name)}` has no closing quote"
+    return BrokenTag(CHATMD_UNTERMINATED, headline, place, f"add the closing `{quote}`")
