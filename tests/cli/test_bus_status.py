@@ -145,7 +145,7 @@ class TestNothing:
         done = status(folder, "--root", ".")
         assert done.returncode == 0
         assert done.stdout == (
-            f"there is no bus `runtime/bus` in `{folder}`; `bylaw bus run` makes one\n"
+            f"no bus `runtime/bus` in `{folder}`; `bylaw bus run` creates it\n"
         )
         assert data(folder, "--root", ".")["exists"] is False
         assert files_in(folder) == {}
@@ -158,7 +158,7 @@ class TestNothing:
     def test_an_empty_bus(self, root):
         assert table(root) == (
             "runtime/bus  phase 2  0 done, 0 failed, 0 refused, 0 withdrawn\n\n"
-            "nothing waits, and nothing runs\n"
+            "no messages are waiting or running\n"
         )
         assert not (root / ".bylaw").exists()
 
@@ -314,7 +314,7 @@ class TestHeld:
         tokens.mkdir()
         (tokens / f"{ID}.human").write_text(f"Approved\ndigest: {'0' * 64}\n")
         time.sleep(0.2)
-        assert table(root).count("    human approved another text of this message") == 2
+        assert table(root).count("    human approved another version of this message") == 2
         for kind in ("held", "requests"):
             ((one,),) = (one["said"] for one in data(root)[kind])
             assert (one["authority"], one["state"], one["other_text"]) == ("human", "granted", True)
@@ -401,7 +401,7 @@ class TestRunning:
         subprocess.run([sys.executable, "-c", code, put(root)], check=True, timeout=PATIENCE_S)
         (one,) = data(root)["running"]
         assert (one["msg_id"], one["dead"]) == (ID, True)
-        assert "its process is dead; the next `bylaw bus run` settles it" in table(root)
+        assert "its process is dead; the next `bylaw bus run` recovers it" in table(root)
 
     def test_one_whose_file_is_gone(self, root):
         begin(root, owner="old-boot/1/12/34")
@@ -518,7 +518,7 @@ class TestHostile:
     def test_a_ledger_that_is_just_being_made(self, root):
         (root / ".bylaw/state").mkdir(parents=True)
         (root / ".bylaw/state/bus.db").touch()
-        assert "nothing waits" in table(root)
+        assert "no messages are waiting" in table(root)
 
     def test_while_somebody_writes_to_the_ledger(self, root):
         put(root)
@@ -540,7 +540,7 @@ def on_screen(root, *words, environment=ON_SCREEN):
 class TestLive:
     def test_it_is_redrawn_until_it_is_interrupted(self, root):
         with on_screen(root) as terminal:
-            at = terminal.wait_for("nothing waits")
+            at = terminal.wait_for("no messages are waiting")
             assert "\x1b[?1049h" in terminal.shown
             put(root)
             at = terminal.wait_for("Fix lint (cursor)", at)
@@ -554,18 +554,18 @@ class TestLive:
         assert terminal.process.returncode == 130
         last = shown.rpartition("\x1b[?1049l")[2]
         assert "1 done" in last
-        assert "nothing waits" in last
+        assert "no messages are waiting" in last
 
     def test_nothing_is_written_while_nothing_changes(self, root):
         with on_screen(root) as terminal:
-            terminal.wait_for("nothing waits")
+            terminal.wait_for("no messages are waiting")
             time.sleep(1.5)
             terminal.type(b"\x03")
             assert terminal.rest().count("\x1b[H") == 1
 
     def test_a_signal_gives_the_screen_back(self, root):
         with on_screen(root) as terminal:
-            terminal.wait_for("nothing waits")
+            terminal.wait_for("no messages are waiting")
             terminal.process.send_signal(signal.SIGTERM)
             shown = terminal.rest()
         assert terminal.process.returncode == 128 + signal.SIGTERM
@@ -593,9 +593,9 @@ class TestLive:
     def test_a_bus_that_comes_later(self, tmp_path):
         (tmp_path / "bylaw.toml").touch()
         with on_screen(tmp_path) as terminal:
-            at = terminal.wait_for("there is no bus")
+            at = terminal.wait_for("no bus `")
             with BusFolders(str(tmp_path), BUS):
-                terminal.wait_for("nothing waits", at)
+                terminal.wait_for("no messages are waiting", at)
             terminal.type(b"\x03")
             terminal.rest()
 

@@ -52,11 +52,11 @@ class TestVerify:
         assert (done.returncode, done.stderr) == (0, "")
         assert lines[:3] == [
             ".bylaw/state/journal.db: 5 records of 2 sessions",
-            "folded anew: 2 of 2 sessions",
-            "decided again: 5 came out the same",
+            "sessions rebuilt: 2 of 2",
+            "decisions replayed: 5 identical",
         ]
         assert lines[3].startswith("head: 5 ")
-        assert lines[4:] == ["anchor: fits, at record 5", "nothing is wrong"]
+        assert lines[4:] == ["anchor: matches record 5", "no problems found"]
 
     def test_for_programs(self, recorded):
         done = call(recorded, "verify", "--decisions", "--format", "json")
@@ -76,15 +76,15 @@ class TestVerify:
 
         assert done.returncode == 1
         assert done.stdout.splitlines()[-2:] == [
-            "wrong: record 4 of session `two`: its payload does not have the digest of the record",
-            "1 thing wrong",
+            "problem: record 4 of session `two`: its payload does not match the digest of the record",
+            "1 problem found",
         ]
         finding = as_json(call(recorded, "verify", "--format", "json"))["findings"][0]
         assert finding == {
             "what": "payload",
             "record": 4,
             "session": "two",
-            "text": "its payload does not have the digest of the record",
+            "text": "its payload does not match the digest of the record",
         }
 
     def test_a_cut_end(self, recorded):
@@ -100,15 +100,15 @@ class TestVerify:
         done = call(recorded, "verify", "--decisions")
 
         assert done.returncode == 1
-        assert "wrong: the text that is stored as " in done.stdout
-        assert "not decided again, its rules are not stored: 5 records (1 to 5)" in done.stdout
+        assert "problem: the text stored as " in done.stdout
+        assert "not replayed, its rules are not stored: 5 records (1 to 5)" in done.stdout
 
     def test_a_file_that_is_no_journal(self, recorded):
         (recorded / "no.db").write_text("this is no journal, it is a text that is long enough")
         done = call(recorded, "verify", "--journal", "no.db")
 
         assert done.returncode == 1
-        assert "wrong: the journal `no.db` is damaged" in done.stdout
+        assert "problem: the journal `no.db` is damaged" in done.stdout
 
     def test_no_journal(self, root):
         done = call(root, "verify")

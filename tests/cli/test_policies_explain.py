@@ -118,18 +118,18 @@ class TestText:
             "    only\n"
             "  readme\n"
             "    trigger src/**/*.py\n"
-            "    it changed since its branch began: the policy tells the agent\n"
+            "    it changed since its branch began: the policy notifies the agent\n"
             "  tests (Source/Test Pairing)\n"
             "    set src/{path}.py  with path = auth/login\n"
             "    expects tests/auth/login_test.py, which did not change\n"
-            "    it changed since its branch began: the policy tells the agent\n"
-            "  not looked at by:\n"
+            "    it changed since its branch began: the policy notifies the agent\n"
+            "  not matched by:\n"
             "    docs: no pattern matches: `api/{path}.py`, `docs/api/*.md`\n"
             "    format: no pattern matches: `**/*.c`\n"
         )
 
     def test_nothing_looks_at_it(self, repository):
-        assert "no policy looks at it" in repository.bylaw("explain", "x.txt").stdout
+        assert "no policy matches it" in repository.bylaw("explain", "x.txt").stdout
 
     def test_no_policies(self, tmp_path):
         done = Repository(tmp_path).bylaw("explain", "x.txt")

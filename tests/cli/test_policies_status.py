@@ -57,7 +57,7 @@ class TestStatus:
             "    missing: tests/a_test.py\n"
             "\npassed\n"
             f"  readme  {done}  just now\n"
-            "    a\n    b\n    c\n    and 2 more; name the policy to see them\n"
+            "    a\n    b\n    c\n    and 2 more; name the policy to see all\n"
         )
 
     def test_json_is_as_in_the_files(self, repository):
@@ -79,7 +79,7 @@ class TestStatus:
             assert f"    src/{number:02}.py\n" in shown
             assert f"  src/{number:02}.py → tests/{number:02}_test.py\n" in shown
         assert "\n  Look.\n" in shown
-        assert "more" not in shown.partition("what it says now")[0]
+        assert "more" not in shown.partition("current message")[0]
 
     def test_files_in_instructions_are_all_named(self, repository):
         repository.policy("tests", SET, "{trigger_files} without {expected_files}; {trigger_file}")

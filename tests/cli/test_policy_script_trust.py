@@ -31,7 +31,7 @@ def put_script(repository, line):
 def test_it_is_shown_and_a_change_of_it_is_not_trusted(repository):
     shown = call(repository.root, "trust", "--yes").stdout
     assert "  program  policies:.deepwork/policies/tidy.md#tidy  scripts/tidy.sh {file}\n" in shown
-    assert "scripts of the repository, trusted as they are now, but not what they start" in shown
+    assert "scripts of the repository, in their present version, without what they start" in shown
     assert repository.bylaw("run").returncode == 0
     assert (repository.root / "log").read_text() == "tidy\n"
 
@@ -61,7 +61,7 @@ def test_what_lies_behind_a_link_counts(repository):
 def test_one_that_appears_later_is_not_trusted(repository):
     (repository.root / "scripts/tidy.sh").unlink()
     shown = call(repository.root, "trust", "--yes").stdout
-    assert "  scripts/tidy.sh  is not there\n" in shown
+    assert "  scripts/tidy.sh  missing\n" in shown
     put_script(repository, "exit 0")
 
     assert not json.loads(call(repository.root, "trust", "--format", "json").stdout)["trusted"]

@@ -99,7 +99,7 @@ def test_the_rule_and_the_loop(shell, rule, folder):
     assert "shell {" in logged
     assert "verdict allow" in shell("bylaw explain 1 --journal journal.db")
     verified = shell("bylaw verify --journal journal.db --decisions")
-    assert verified.endswith("nothing is wrong\n")
+    assert verified.endswith("no problems found\n")
 
 
 def test_the_mistake(shell, rule):

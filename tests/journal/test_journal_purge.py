@@ -143,7 +143,7 @@ class TestWhat:
         (finding,) = verify("j.db", decisions=False, tell=lambda _: None).findings
         assert (finding.session, finding.text) == (
             "b",
-            "its payload is gone, and no purge tells of it",
+            "its payload is gone, but no purge covers it",
         )
 
 

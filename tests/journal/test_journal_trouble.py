@@ -328,7 +328,7 @@ class TestDamage:
         place = whole.index(b"prompt 7prompt 7")
         Path(path).write_bytes(whole[:place] + b"P" + whole[place + 1 :])
 
-        assert "its payload does not have the digest of the record" in wrong_with(path)
+        assert "its payload does not match the digest of the record" in wrong_with(path)
 
     def test_the_log_of_another_journal(self, path, tmp_path):
         """SQLite takes it for its own; what comes of it must show."""
@@ -379,30 +379,30 @@ class TestChanges:
     @pytest.mark.parametrize(
         ("statement", "found"),
         [
-            ("UPDATE records SET verdict = 'deny' WHERE seq = 7", "it does not fit the chain"),
-            ("UPDATE records SET at = at + 1 WHERE seq = 7", "it does not fit the chain"),
-            ("DELETE FROM records WHERE seq = 7", "before it, 7 is missing"),
-            ("DELETE FROM records WHERE seq < 4", "before it, 1 to 3 is missing"),
+            ("UPDATE records SET verdict = 'deny' WHERE seq = 7", "it does not match the hash chain"),
+            ("UPDATE records SET at = at + 1 WHERE seq = 7", "it does not match the hash chain"),
+            ("DELETE FROM records WHERE seq = 7", "missing before it: 7"),
+            ("DELETE FROM records WHERE seq < 4", "missing before it: 1 to 3"),
             (
                 "DELETE FROM payloads WHERE seq = 7",
-                "its payload is gone, and no purge tells of it",
+                "its payload is gone, but no purge covers it",
             ),
             (
                 "UPDATE payloads SET decision = x'7b7d' WHERE seq = 7",
-                "its payload does not have the digest of the record",
+                "its payload does not match the digest of the record",
             ),
             (
                 "INSERT INTO payloads VALUES (999, x'00', x'00')",
-                "there is a payload without a record",
+                "payload without a record",
             ),
             (
                 "UPDATE sessions SET core = x'00' WHERE id = 'other'",
-                "what is stored of it cannot be read",
+                "its stored state cannot be read",
             ),
             ("DELETE FROM sessions WHERE id = 'other'", "it is not stored"),
-            ("INSERT INTO sessions VALUES ('new', 1, x'00')", "it is stored, but has no record"),
+            ("INSERT INTO sessions VALUES ('new', 1, x'00')", "it is stored, but has no records"),
             ("DROP TABLE payloads", "no such table"),
-            ("UPDATE texts SET text = 'y'", "is another one"),
+            ("UPDATE texts SET text = 'y'", "does not match its digest"),
         ],
     )
     def test_a_change_is_found(self, written, statement, found):
@@ -419,7 +419,7 @@ class TestChanges:
 
         (found,) = wrong_with(written)
         assert re.fullmatch(
-            "it is not what its records up to [0-9]+ give: `history` differs", found
+            "it does not match its records up to [0-9]+: `history` differs", found
         )
 
     def test_a_chain_that_was_written_anew_shows_against_the_anchor(
@@ -436,7 +436,7 @@ class TestChanges:
             runtime(journal, quota(5)).submit(NO_GATE)
         Path(written).write_bytes(copy)
         (text,) = wrong_with(written)
-        assert "its end was cut off, or lost when the power failed" in text
+        assert "its end was cut off, or lost in a power failure" in text
 
         # Whoever goes on writes no new note over it.
         with Journal(written, anchor=anchor) as journal:

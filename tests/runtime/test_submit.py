@@ -273,4 +273,4 @@ def test_verify_notices_that_rules_are_gone(root):
 
     report = verify("journal.db", decisions=False, tell=lambda _: None)
     flaws = [found.text for found in report.findings]
-    assert flaws == ["those of record 1 are not stored any more"]
+    assert flaws == ["the rules of record 1 are no longer stored"]

@@ -132,12 +132,12 @@ class TestRecord:
             '  tool.before shell {"command": "ls"}\n'
             "\n"
             "verdict allow\n"
-            "  no rule fired, failed or was held back\n"
+            "  no rule fired, failed, or was stopped by a limit or gate\n"
         )
 
     def test_an_effect_leads_to_its_record(self, monkeypatch):
         record(monkeypatch, [{"kind": "prompt"}])
-        assert "this is how step 1 of record 1 ended" in shown(2)
+        assert "outcome of step 1 of record 1" in shown(2)
 
 
 class TestRules:
@@ -191,8 +191,8 @@ class TestRules:
     def test_a_rule_that_was_not_asked(self, monkeypatch):
         record(monkeypatch, [SHELL])
         (rule,) = explained(1, "line-3").rules
-        assert (rule.result, rule.detail) == (None, "it looks at prompt, and this is tool.before")
-        assert "was not asked: it looks at prompt" in shown(1, "line-3")
+        assert (rule.result, rule.detail) == (None, "it fires on prompt, and this event is tool.before")
+        assert "was not evaluated: it fires on prompt" in shown(1, "line-3")
 
     def test_a_rule_that_was_switched_off(self, monkeypatch):
         with bylaw.Engine(bylaw.load(), journal=JOURNAL) as engine:
@@ -200,7 +200,7 @@ class TestRules:
             engine.submit({"kind": "prompt"})
             number = engine._loop().journal.query("SELECT max(seq) FROM records")[0][0]
         (rule,) = explained(number, "line-3").rules
-        assert (rule.result, rule.detail) == (TraceResult.NOT_LIVE, "it is switched off")
+        assert (rule.result, rule.detail) == (TraceResult.NOT_LIVE, "it is disabled")
 
     def test_an_unknown_rule(self, monkeypatch):
         record(monkeypatch, [SHELL])
@@ -210,10 +210,10 @@ class TestRules:
     def test_a_limit_with_its_counter(self, monkeypatch, root):
         write_rules(root, a_toml=TOML)
         record(monkeypatch, [{"kind": "session.end"}, {"kind": "session.end"}])
-        assert "once a session, fired 0 times: free" in shown(1)
+        assert "once a session, fired 0 times: does not apply" in shown(1)
         text = shown()
-        assert "held back by a limit: once" in text
-        assert "once a session, fired 1 time, last at 2026-09-21 14:13:20: held back" in text
+        assert "did not fire because of a limit: once" in text
+        assert "once a session, fired 1 time, last at 2026-09-21 14:13:20: applies" in text
 
     def test_a_script_with_its_input_and_result(self, monkeypatch, root):
         write_rules(root, s_toml=SCRIPTED, watch_lua=SCRIPT)
@@ -285,7 +285,7 @@ class TestDoubts:
             journal.query("DELETE FROM payloads WHERE seq = 2")
         text = " ".join(shown(3).split())
         assert "payloads of earlier records of the session are gone (1)" in text
-        assert "decided again, `lines:rules/a.lines#line-2` is guard_false" in text
+        assert "replay gives guard_false for `lines:rules/a.lines#line-2`" in text
         assert "the record says fired" in text
 
     def test_a_rule_that_would_fire_only_now(self, monkeypatch, root):
@@ -295,7 +295,8 @@ class TestDoubts:
             journal.query("DELETE FROM payloads WHERE seq = 1")
         found = explained(2, "line-1")
         assert found.rules[0].result is TraceResult.GUARD_FALSE
-        assert any("is fired; the record says guard_false" in note for note in found.notes)
+        replayed = "replay gives fired for `lines:rules/a.lines#line-1`; the record says guard_false"
+        assert replayed in found.notes
 
     def test_a_redacted_record(self, monkeypatch):
         redactor = Redactor([re.compile("token=[a-z]{1,20}")])
@@ -415,10 +416,10 @@ class TestCircumstances:
         text = render(replace(found, rules=(rule,)), limit=100)
         assert (
             "  cool-down of 5 turns, 3 of them have passed, fired 2 times,"
-            " last at 2026-09-21 14:13:20: held back\n"
-            "  cool-down of 1,500 ms, fired 0 times: free\n"
+            " last at 2026-09-21 14:13:20: applies\n"
+            "  cool-down of 1,500 ms, fired 0 times: does not apply\n"
             "\n"
-            "  gate phase: wants 1, 3, found 2: closed\n"
+            "  gate phase: needs 1, 3, found 2: closed\n"
         ) in text
 
     def test_a_cool_down_ends_where_the_engine_says(self):
@@ -452,14 +453,14 @@ class TestCircumstances:
 
     def test_why_a_rule_is_not_live(self):
         assert "in its file" in why_not_live(self.rule(enabled=False), TurnStart())
-        assert "once more" in why_not_live(self.rule(), TurnStart())
+        assert "another round" in why_not_live(self.rule(), TurnStart())
 
     @pytest.mark.parametrize(
         ("more", "event", "words"),
         [
-            ({}, ToolBefore(tool="x"), "it looks at turn.start, and this is tool.before"),
+            ({}, ToolBefore(tool="x"), "it fires on turn.start, and this event is tool.before"),
             ({"status": (CallStatus.OK,)}, ToolAfter(tool="x", status=CallStatus.ERROR), "with ok"),
-            ({}, ToolAfter(tool="x", status=CallStatus.DENIED), "never happened"),
+            ({}, ToolAfter(tool="x", status=CallStatus.DENIED), "did not run"),
             (
                 {"rounds": Rounds.FIRST},
                 ToolAfter(tool="x", status=CallStatus.OK, round=2),

@@ -33,12 +33,12 @@ def test_the_key_at_its_depth_is_underlined():
     [
         ("[]", "the facts must be a map, not a list", "["),
         ('{"calls": {"Y": [3, "4"]}}', "`calls.Y[1]` must be a whole number, not a text", '"'),
-        ('{"event": {"tool": {"nme": 1}}}', "there is no `nme` in `event.tool`", '"nme"'),
-        ('{"now": 1, "tun_index": 1}', "there is no `tun_index` in the facts", '"tun_index"'),
-        ('{"now": 99999999999999999999}', "`now` is too large a number", '"now"'),
+        ('{"event": {"tool": {"nme": 1}}}', "unknown name `nme` in `event.tool`", '"nme"'),
+        ('{"now": 1, "tun_index": 1}', "unknown name `tun_index` in the facts", '"tun_index"'),
+        ('{"now": 99999999999999999999}', "`now` is too large", '"now"'),
         (
             '{"last": {"user": "now"}, "vars": {"x": 1, "now": 2}}',
-            "`now` is a name of the language and no variable",
+            "`now` is a reserved name",
             '"now"',
         ),
         ('{"now": 1, "\\u006eow": 2}', "the key `now` is there twice", '"\\u006eow"'),
@@ -62,7 +62,7 @@ def test_the_last_of_equal_keys_in_different_places_is_found():
     text = '{"context": {"state": {"turn": 1}, "turn": {"turn": 2}}}'
 
     assert refused(text, condition_view) == (
-        "there is no `turn` in `context.turn`",
+        "unknown name `turn` in `context.turn`",
         '"turn"',
         text.rindex('"turn"'),
     )

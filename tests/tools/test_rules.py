@@ -172,7 +172,7 @@ class TestShow:
     def test_what_does_not_load_may_hold_what_is_sought(self, root, name, text):
         put(root, name, text)
 
-        with pytest.raises(RuleError, match=r"there are no rules; .* `bylaw check` tells why"):
+        with pytest.raises(RuleError, match=r"there are no rules; some files do not load, run `"):
             show_rule("line-2")
 
 
@@ -198,10 +198,10 @@ class TestSwitch:
         switched(root, NO)
         off = switch_rule("line-2", on=False)
 
-        assert (off.changed, printer.render_switched(off)) == (False, "`line-2` is off already\n")
+        assert (off.changed, printer.render_switched(off)) == (False, "`line-2` is already disabled\n")
         switch_rule("line-2", on=True)
         on = switch_rule("line-2", on=True)
-        assert (on.changed, printer.render_switched(on)) == (False, "`line-2` is on already\n")
+        assert (on.changed, printer.render_switched(on)) == (False, "`line-2` is already enabled\n")
 
     def test_to_enable_what_is_on_writes_nothing(self, root):
         switch_rule("line-2", on=True)
@@ -220,7 +220,7 @@ class TestSwitch:
         switched(root, NEVER)
         done = switch_rule("line-4", on=True)
 
-        assert printer.render_switched(done) == "`line-4` is core: it is always on\n"
+        assert printer.render_switched(done) == "`line-4` is a core rule: it is always enabled\n"
         assert read_switches(str(root)).disabled == {}
 
     def test_a_rule_that_is_off_in_its_file(self, root):
@@ -228,14 +228,14 @@ class TestSwitch:
         with pytest.raises(RuleError, match=r"set `enabled = true` there, a\.lines:5"):
             switch_rule("line-5", on=True)
         done = switch_rule("line-5", on=False)
-        assert printer.render_switched(done) == "`line-5` is off already, in its own file\n"
+        assert printer.render_switched(done) == "`line-5` is already disabled in its file\n"
         assert not (root / ".bylaw").exists()
 
     def test_a_switch_whose_rule_is_gone_is_removed_by_its_uid(self, root):
         switched(root, NO, "lines:old.lines#line-1")
         done = switch_rule("lines:old.lines#line-1", on=True)
 
-        assert "there is no such rule" in printer.render_switched(done)
+        assert "no rule has this name" in printer.render_switched(done)
         assert list(read_switches(str(root)).disabled) == [NO]
 
     def test_other_switches_are_kept(self, root):

@@ -151,7 +151,7 @@ def test_a_file_as_standard_input(tmp_path):
     [done] = run_case(page.source, page.cases[0], tmp_path, process=process, **rest)
     assert (done.failure, given) == ("", [(("bylaw", "decide", "<", "in.txt"), "hello\n")])
     [done] = run_case(page.source, page.cases[0], tmp_path, **rest)
-    assert done.failure == "no process can be started here"
+    assert done.failure == "cannot start a process here"
 
 
 def test_an_empty_block_is_something_else_than_none():
@@ -328,7 +328,7 @@ def test_what_no_block_can_hold_is_not_written_into_the_page(tmp_path, real):
 
 @pytest.mark.parametrize(
     ("real", "told"),
-    [(None, "cannot be read: No such file or directory"), (b"\xff\n", "is no UTF-8 text")],
+    [(None, "cannot be read: No such file or directory"), (b"\xff\n", "is not UTF-8 text")],
 )
 def test_a_file_that_is_not_there_fails_the_case(tmp_path, real, told):
     page = page_of("## A\n" + RUN + "```after x\n```\n")
@@ -523,7 +523,7 @@ def test_commands_of_git_are_run_in_the_folder_of_the_case(tmp_path):
 
 def test_a_git_that_nobody_can_run(tmp_path):
     (outcome,) = run(page_of(GIT_PAGE), 0, tmp_path)
-    assert outcome.failure == "no process can be started here"
+    assert outcome.failure == "cannot start a process here"
 
 
 def test_a_journal_that_nobody_can_make(tmp_path):
@@ -536,4 +536,4 @@ def test_a_journal_that_nobody_can_make(tmp_path):
         decider=Decider(lambda *_: Decided([], ()), ()),
         main=main,
     )
-    assert outcome.failure == "no journal can be made here"
+    assert outcome.failure == "cannot create a journal here"

@@ -138,7 +138,7 @@ def test_the_last_state_is_compared_and_rewritten_in_its_layout(written, rewritt
 def test_without_any_decision_there_is_no_state(tmp_path):
     failures, _ = tried('```state\n{"turn": 1}\n```\n', tmp_path, [BROKEN])
 
-    assert failures == ["there is no state: no event was decided"]
+    assert failures == ["no state: no event was decided"]
 
 
 def test_diagnostics_are_compared_in_the_order_of_their_places(tmp_path):
@@ -172,7 +172,7 @@ def test_a_refused_rule_file_must_be_said(tmp_path):
     failures, _ = tried(body, tmp_path, diagnostics=[MISSPELT])
 
     assert len(failures) == 1
-    assert failures[0].startswith("a rule file was refused, and no `diagnostics` block says so\n")
+    assert failures[0].startswith("a rule file has errors, but no `diagnostics` block expects them\n")
     assert "error[empty-case]: wrong" in failures[0]
     assert tried(body, tmp_path, diagnostics=[ODD])[0] == []
 
@@ -181,7 +181,7 @@ def test_a_case_without_a_rule_file_fails_with_the_word_that_was_meant(tmp_path)
     head = HEAD.replace("```rules", "```ruels")
 
     assert tried(expect("{}"), tmp_path, head=head)[0] == [
-        "this case has no rule file, whose first word names its language; did you mean `rules`?"
+        "this case has no rule file: the first word of a file block names its language; did you mean `rules`?"
     ]
 
 

@@ -29,7 +29,7 @@ def test_a_number_that_json_cannot_say_is_an_error(text):
     error = answer(text)["error"]
 
     assert error["code"] == "guard-value"
-    assert error["message"].endswith("which JSON cannot say")
+    assert error["message"].endswith("which JSON cannot represent")
 
 
 def test_a_refused_expression_says_so_in_its_code_and_keeps_its_diagnostics():

@@ -1,1 +1,1 @@
-"""Read-only programs that return data."""
+"""Answers to questions of people, as data. Nothing here changes a file."""

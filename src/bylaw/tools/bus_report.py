@@ -1,7 +1,7 @@
-"""How it stands with a bus, as plain values: what waits, is held, asks, runs, and has ended.
+"""The state of a bus as plain values: waiting, held, running and finished messages, requests.
 
-Texts are foreign: printers make them visible, but for reasons, which may be so already. Times are
-milliseconds, 0 if unknown.
+Texts come from messages and are not escaped: printers make them visible. Reasons may be escaped
+already. Times are in milliseconds, 0 if unknown.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Arrival(StrEnum):
-    """What a file of `input` is that nobody has handled yet."""
+    """State of a file in `input` that is not handled yet."""
 
     NEW = "new"
-    UNFINISHED = "unfinished"  # somebody may be writing it
-    REFUSED = "refused"  # it will be
+    UNFINISHED = "unfinished"  # a process may still be writing it
+    REFUSED = "refused"  # will be refused
 
 
 class Letter(Struct, frozen=True, kw_only=True):
-    """What a file says of itself; without a valid id, `msg_id` is empty."""
+    """The fields of a message file. `msg_id` is empty if the id is not valid."""
 
     file: str
     msg_id: str = ""
@@ -34,7 +34,7 @@ class Letter(Struct, frozen=True, kw_only=True):
 
 
 class Waiting(Struct, frozen=True):
-    """A message that nobody has handled yet; `why` it is not ready, or will be refused."""
+    """A message that is not handled yet. `why` says why it is not ready or will be refused."""
 
     letter: Letter
     state: Arrival
@@ -42,9 +42,9 @@ class Waiting(Struct, frozen=True):
 
 
 class Vote(Struct, frozen=True):
-    """What an authority says of a message now, and where it says so.
+    """The current statement of an authority about a message, and its place.
 
-    `other_text` tells that it does not count: it is for what the message was before.
+    `other_text`: the statement is for an earlier text of the message and does not apply.
     """
 
     authority: str
@@ -54,7 +54,7 @@ class Vote(Struct, frozen=True):
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """A message that lacks an approval; `note` is what has changed since it was tried."""
+    """A message that lacks an approval. `note` says what changed since the last attempt."""
 
     letter: Letter
     since: int
@@ -64,7 +64,7 @@ class Held(Struct, frozen=True, kw_only=True):
 
 
 class Asking(Struct, frozen=True, kw_only=True):
-    """A request that waits for its addressees; `about` is the id that they decide about."""
+    """An approval request that waits for its addressees. `about` is the id of its subject."""
 
     letter: Letter
     about: str
@@ -75,7 +75,7 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 
 class Running(Struct, frozen=True, kw_only=True):
-    """A message that a process has claimed; `dead` is None where that cannot be told."""
+    """A message that a process has claimed. `dead` is None if that is unknown."""
 
     letter: Letter
     pid: int
@@ -84,7 +84,7 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """A message that is through, and how that ended."""
+    """A finished message and its result."""
 
     name: str
     state: str
@@ -93,7 +93,7 @@ class Ended(Struct, frozen=True, kw_only=True):
 
 
 class BusReport(Struct, frozen=True, kw_only=True):
-    """Everything; `left_out` says how many more there are of waiting, held and requests."""
+    """The complete report. `left_out` counts the waiting, held and requests that it omits."""
 
     root: str
     bus: str

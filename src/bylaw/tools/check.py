@@ -1,4 +1,4 @@
-"""Rule files, given or found → what `bylaw check` reports: the books and their diagnostics."""
+"""Load rule files, given or found, and report their books and diagnostics for `bylaw check`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 class BookReport(Struct, frozen=True):
-    """A book as people see it. `trusted` is true also of one that can start nothing.
+    """A book as `bylaw check` shows it.
 
-    `name` is its path for people: one that is only the first of its files says so.
+    `name` is the path, with the number of further files if the book has several. `trusted` is also
+    true for a book that cannot start anything. `why` says how its files were found.
     """
 
     path: str
@@ -43,7 +44,7 @@ class BookReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """All books below a root, all that is wrong, and where the convention looked."""
+    """All books of a root, their diagnostics, and the places that were searched for rule files."""
 
     root: str
     books: tuple[BookReport, ...]
@@ -52,42 +53,42 @@ class Report(Struct, frozen=True):
 
     @property
     def has_errors(self) -> bool:
-        """Whether a rule file was refused."""
+        """Whether a rule file has errors."""
         return has_errors(self.diagnostics)
 
 
 def check(
     paths: Sequence[str], tell: Callable[[str], None] | None = None, host: str = ""
 ) -> Report:
-    """Load the given files, or else those of the root; nothing is started or written.
+    """Load the given files, or else those of the root. Start and write nothing.
 
-    With a host it is also told what that cannot do with their rules.
+    With a host, also report what that host cannot do for the rules.
     """
     library = load_paths(paths, tell) if paths else load_root(find_root(), tell)
     report = report_on(library)
     findings = [] if paths else overlooked_chats(library)
     if host:
-        # A switch is about the rules of the root, not about files that somebody names.
+        # Disabled rules are rules of the root. They do not affect files given by path.
         disabled = () if paths else read_switches(library.search.root).disabled
         findings += check_host(library, host, disabled)
     return replace(report, diagnostics=(*report.diagnostics, *findings)) if findings else report
 
 
 def report_on(library: Library) -> Report:
-    """What a library holds."""
+    """Report the books of a library."""
     trusted = _is_trusted(library)
     books = tuple(_report(book, trusted=trusted) for book in library.books)
     return Report(library.search.root, books, library.diagnostics, library.search.places)
 
 
 def languages() -> list[tuple[str, str]]:
-    """The languages that are installed, and which texts define them."""
+    """Return name and specification of each installed language."""
     found = [dialect for name in dialect_names() if (dialect := dialect_named(name)) is not None]
     return [(dialect.name, dialect.spec) for dialect in found]
 
 
 def _is_trusted(library: Library) -> bool:
-    """Whether the books may start what they can; settings that do not load are not trusted."""
+    """Check the trust of the root. Settings that do not load are not trusted."""
     root = library.search.root
     try:
         return trust_of(root, library, read_configuration(root)).suffices

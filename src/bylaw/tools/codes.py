@@ -1,4 +1,4 @@
-"""The modules of `bylaw.model.codes` → every code by its name."""
+"""Collect all diagnostic codes of `bylaw.model.codes` by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bylaw.model.codes import Code
 
 @cache
 def all_codes() -> dict[str, Code]:
-    """Every code that Bylaw can report, sorted by name."""
+    """Return every code that Bylaw can report, sorted by name."""
     found = [
         value
         for module in iter_modules(codes.__path__, f"{codes.__name__}.")

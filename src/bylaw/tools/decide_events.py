@@ -1,14 +1,14 @@
-"""Events, as values or as lines of JSON → what `bylaw decide` prints for each, as plain values.
+"""Decide events, given as values or JSON lines, and return what `bylaw decide` prints.
 
 A line of output is
 
     {"seq", "kind", "session", "verdict", "reasons", "effects", "trace", "caused", "state"}
 
-`state` is there when it is asked for. An entry of `caused` has the same shape without `seq` and
-`state`; since nobody sent that event, it also has the event's own fields and its `cause`. An
-effect is `{"op", "rule", "uid", …parameters}`, numbered by its place from 1 as `effect` events
-say it. An effect that Bylaw itself refuses has `"status": "refused"`; those that its plan drops
-for that reason have `"dropped": true`, and `on_error` steps that become due follow at the end.
+`state` is optional. An entry of `caused` has the same fields without `seq` and `state`. It also has
+the fields of its event and the `cause`, because that event was not in the input. An effect is
+`{"op", "rule", "uid", …parameters}`. Its position, counted from 1, is its number in `effect`
+events. An effect that Bylaw itself refuses has `"status": "refused"`. Effects that its plan drops
+for that reason have `"dropped": true`. Due `on_error` steps follow at the end.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from bylaw.runtime.rehearsal import Rehearsed
     from bylaw.tools.event_lines import Line
 
-# What a caused event does not show: it has no number, its session is that of its line, and its
-# facts were handed on to it.
+# Fields of a caused event that are not printed: it has no number, its session is printed already,
+# and its facts are those of the event that caused it.
 _NOT_SHOWN = ("seq", "at", "session", "kind", "facts", "agent")
 
 
 class EventDecider:
-    """Decides events one by one; sessions live in memory, nothing is performed."""
+    """Decides events in order. Sessions are kept in memory, and no effect is performed."""
 
     def __init__(
         self, rules: RuleSet, *, with_state: bool = False, gatherers: Gatherers = NO_GATHERERS
@@ -58,7 +58,7 @@ class EventDecider:
         self._with_state = with_state
 
     def decide(self, event: Event) -> dict[str, JSON]:
-        """The line for an event; EventError if it cannot be decided."""
+        """Return the output line for an event. Raise EventError if it cannot be decided."""
         rehearsed = self._rehearsal.submit(event)
         line = {"seq": rehearsed.event.seq, **_shown(rehearsed)}
         if self._with_state:
@@ -66,23 +66,23 @@ class EventDecider:
         return line
 
     def decide_line(self, line: Line) -> dict[str, JSON]:
-        """The line for a line; what is no event gives `{"error": …}` in its place."""
+        """Return the output for an input line: `{"error": …}` if it is not a valid event."""
         try:
             if line.data is None:
                 message = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
-                raise EventError(EVENT_TOO_LONG.name, message)  # noqa: TRY301 - told like the others
+                raise EventError(EVENT_TOO_LONG.name, message)  # noqa: TRY301 - reported like any other
             return self.decide(decode_event(line.data))
         except EventError as wrong:
             return {"error": {"code": wrong.code, "message": wrong.message, "line": line.number}}
 
     def decide_stream(self, stream: BinaryIO) -> Iterator[dict[str, JSON]]:
-        """An answer for each line that is not blank, as soon as the line is there."""
+        """Yield an output line for each input line that is not blank, as soon as it is read."""
         for line in event_lines(stream):
             yield self.decide_line(line)
 
 
 def no_other_entry(event: Event, need: Need) -> WorkFacts | None:
-    """An event that brings entries brings all that there are, whatever their hashes."""
+    """Gather entries: if an event has entries, treat every other entry as absent."""
     facts = event.facts
     if not isinstance(facts, WorkFacts) or facts.entries is UNSET:
         return None
@@ -149,7 +149,7 @@ def _fields(value: Struct) -> dict[str, JSON]:
 
 
 def _listed(value: JSON | tuple[JSON, ...]) -> JSON:
-    """JSON has lists for every sequence, and no number that is not finite."""
+    """Convert tuples to lists, and numbers that are not finite to text, as JSON needs."""
     if isinstance(value, list | tuple):
         return [_listed(item) for item in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A stream of bytes → its lines one after another, none of them longer than an event can be."""
+"""Read a byte stream line by line, with a limit for the length of a line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Room for the longest result of a tool that anyone should judge.
+# Enough for the longest tool result that a rule should check.
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
@@ -15,14 +15,14 @@ _SKIPPED_AT_ONCE = 64 * 1024
 
 
 class Line(NamedTuple):
-    """A line that is not blank, its number from 1, no line break; None if it is too long."""
+    """A line that is not blank, without line break, numbered from 1. None: it is too long."""
 
     number: int
     data: bytes | None
 
 
 def event_lines(stream: BinaryIO) -> Iterator[Line]:
-    """Each line as soon as it is there; only one is held at a time."""
+    """Yield each line as soon as it is read. Only one line is in memory at a time."""
     number = 0
     while data := stream.readline(MAX_LINE_BYTES + 1):
         number += 1

@@ -1,4 +1,4 @@
-"""Facts written as JSON → the view that an expression reads, with what is left out filled in."""
+"""Build the view that an expression reads from facts in JSON. Missing facts get defaults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bylaw.model.visible import brief
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-MAX_FACT_BITS = 64  # what compiled expressions rely on where they expect a whole number
+MAX_FACT_BITS = 64  # limit that compiled expressions assume for integers
 
 _Path = tuple["str | int", ...]
 
@@ -62,15 +62,15 @@ _EMPTY: dict[str, Callable[[], Any]] = {
 
 
 def guard_view(source: SourceFile) -> GuardView:
-    """The view of a ChatMD guard from its facts, all of them optional."""
+    """Build the view of a ChatMD guard. All facts are optional."""
     given, reader = _read(source), _Facts(source)
     if isinstance(given, dict):
         given = {**_GUARD_DEFAULTS, **given}
     facts = reader.conform(given, _GUARD_FACTS)
     for name in facts["vars"]:
         if name in reserved_names():
-            headline = f"`{name}` is a name of the language and no variable"
-            reader.refuse(headline, ("vars", name), "give the variable another name")
+            headline = f"`{name}` is a reserved name"
+            reader.refuse(headline, ("vars", name), "rename the variable")
     tool, last = facts["event"]["tool"] or reader.empty(_TOOL_FACTS), facts["last"]
     return GuardView(
         turn_index=facts["turn_index"],
@@ -92,7 +92,7 @@ def guard_view(source: SourceFile) -> GuardView:
 
 
 def condition_view(source: SourceFile) -> ConditionView:
-    """The view of a TOML condition from its facts, missing parts empty."""
+    """Build the view of a TOML condition. Missing parts are empty."""
     context = _Facts(source).conform(_read(source), _CONDITION_FACTS)["context"]
     completed: dict[str, int] = {}
     for tool in context["history"]["tools"]:
@@ -122,11 +122,11 @@ class _Facts(Struct, frozen=True):
     source: SourceFile
 
     def conform(self, value: Any, type_: Type, path: _Path = ()) -> Any:
-        """The value with every field of its type, or LoadError naming where it differs."""
+        """Return the value with all fields of its type. Raise LoadError where it does not fit."""
         kind = kind_of(value)
         if kind == "int" and type_.kinds <= _NUMERIC and value.bit_length() > MAX_FACT_BITS:
-            headline = f"{_subject(path)} is too large a number"
-            self.refuse(headline, path, f"counters and times have at most {MAX_FACT_BITS} bits")
+            headline = f"{_subject(path)} is too large"
+            self.refuse(headline, path, f"use a number with at most {MAX_FACT_BITS} bits")
         if kind == "int" and "float" in type_.kinds and "int" not in type_.kinds:
             return float(value)
         if kind not in type_.kinds:
@@ -145,7 +145,7 @@ class _Facts(Struct, frozen=True):
     def fields(self, value: dict[str, Any], known: Mapping[str, Type], path: _Path) -> Any:
         for name in value:
             if name not in known:
-                headline = f"there is no `{brief(name)}` in {_subject(path)}"
+                headline = f"unknown name `{brief(name)}` in {_subject(path)}"
                 self.refuse(headline, (*path, name), did_you_mean(name, known))
         return {
             name: self.conform(value[name], field, (*path, name))
@@ -160,7 +160,7 @@ class _Facts(Struct, frozen=True):
         return {name: self.empty(field) for name, field in (type_.fields or {}).items()}
 
     def refuse(self, headline: str, path: _Path, help_: str = "") -> NoReturn:
-        """Underline the key or the element that a path leads to; the beginning for no path."""
+        """Raise LoadError. Underline the key or element at the path, else the start."""
         span = (place_of(_text_of(self.source), path) if path else None) or Span(0, 1)
         span = _in_source(self.source, span)
         raise LoadError([error(BAD_FACTS, headline, self.source, span, help=help_)])

@@ -1,8 +1,8 @@
-"""Rules in force and a host → what each of them cannot have there, as warnings.
+"""Warn about active rules that a host cannot support completely.
 
-    rule → its moments in the host → events, effects, verdict, texts → diagnostics
+    rule → its hook points in the host → events, effects, verdict, texts → diagnostics
 
-All of it follows from the tables of `runtime/effects`.
+The tables in `runtime/effects` say what each host supports.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
     from bylaw.runtime.loading import Library, LoadedBook
     from bylaw.runtime.named_rules import NamedRule
 
-# The session, or the queue of events, takes these over in any host.
+# Every host supports these: they change only the session or the queue of events.
 _ANYWHERE = frozenset(step.op for step in (*SESSION_STEPS, EventEmit))
 _OUTPUT = (Kind.TURN_END,)
 _STOPS = frozenset({Moment.STOP, Moment.SUBAGENT_STOP})
 _GATES = frozenset({Kind.PROMPT, Kind.TURN_START, Kind.TOOL_BEFORE, Kind.TURN_END, Kind.AGENT_STOP})
 
 _WORDS = {
-    Moment.SESSION_START: "the start of a session",
+    Moment.SESSION_START: "a session start",
     Moment.PROMPT: "a prompt",
-    Moment.BEFORE_TOOL: "the call of a tool",
-    Moment.AFTER_TOOL: "the end of a call",
+    Moment.BEFORE_TOOL: "a tool call",
+    Moment.AFTER_TOOL: "the end of a tool call",
     Moment.STOP: "a stop",
-    Moment.SUBAGENT_STOP: "the stop of a subagent",
-    Moment.SESSION_END: "the end of a session",
+    Moment.SUBAGENT_STOP: "a subagent stop",
+    Moment.SESSION_END: "a session end",
 }
 
 
 def check_host(library: Library, host: str, disabled: Container[str] = ()) -> list[Diagnostic]:
-    """What the host cannot do with the rules that would be in force there."""
+    """Warn about what the host does not support in the rules that would be active there."""
     books = library.books if host == CHAT else library.governing
     return [finding for book in books for finding in _of_book(book, host, disabled)]
 
@@ -75,8 +75,6 @@ def _of_book(loaded: LoadedBook, host: str, disabled: Container[str]) -> Iterato
 
 
 class _Checked(Struct, frozen=True):
-    """One rule in one host."""
-
     rule: NamedRule
     host: str
     source: SourceFile
@@ -95,21 +93,21 @@ class _Checked(Struct, frozen=True):
                 yield from self._texts(part, abilities)
 
     def _events(self) -> Iterator[Diagnostic]:
-        """Kinds of events, and ends of calls, that never come."""
+        """Warn about event kinds and call results that the host never sends."""
         missed = [kind for kind in self.rule.kinds if kind not in SENDS[self.host]]
         if missed:
             named = enumerated([f"`{kind}`" for kind in missed])
-            headline = f"`{self.rule.id}` is for {named}, of which {self.title} never tells"
-            yield self._warn(HOST_EVENT, headline, "so it never fires there")
+            headline = f"`{self.rule.id}` fires on {named}, which {self.title} never sends"
+            yield self._warn(HOST_EVENT, headline, "the rule never fires there")
         abilities, status = ABILITIES.get(self.host), self.rule.status
         if abilities and abilities.failures and status and CallStatus.OK not in status:
             headline = (
-                f"`{self.rule.id}` is for calls that fail, and {self.title} {abilities.failures}"
+                f"`{self.rule.id}` fires on failed calls, but {self.title} {abilities.failures}"
             )
-            yield self._warn(HOST_EVENT, headline, "so it seldom or never fires there")
+            yield self._warn(HOST_EVENT, headline, "the rule rarely or never fires there")
 
     def _effects(self) -> Iterator[Diagnostic]:
-        """Steps that nobody carries out; one that never comes is no matter."""
+        """Warn about steps that the host cannot carry out. Skip parts that never fire there."""
         undone = {
             maker.op: part
             for part in self.rule.parts
@@ -118,13 +116,15 @@ class _Checked(Struct, frozen=True):
             if not _is_carried_out(part, maker.op, self.host)
         }
         for op, part in undone.items():
-            headline = f"`{self.rule.id}` wants `{op}`, which {self.title} cannot carry out"
+            headline = f"`{self.rule.id}` uses `{op}`, which {self.title} cannot carry out"
             able = [TITLES[host] for host in TITLES if _is_carried_out(part, op, host)]
-            by = f"; carried out by {enumerated(able)}" if able else ""
-            yield self._warn(HOST_EFFECT, headline, f"it is recorded as `not_carried_out`{by}")
+            by = f"; supported by {enumerated(able)}" if able else ""
+            yield self._warn(
+                HOST_EFFECT, headline, f"the step is recorded as `not_carried_out`{by}"
+            )
 
     def _verdict(self, part: Rule, abilities: ClientAbilities) -> Iterator[Diagnostic]:
-        """A refusal that holds nothing up, or is not what it was meant to be."""
+        """Warn about a verdict that the host cannot enforce, or enforces in another way."""
         judgement = part.judgement
         kinds = [kind for kind in part.on.kinds if kind in _GATES]
         if judgement is None or judgement.verdict < Verdict.ASK or not kinds:
@@ -132,24 +132,26 @@ class _Checked(Struct, frozen=True):
         id_, moments = self.rule.id, _moments(part, abilities, kinds)
         too_late = moments - abilities.denies
         if too_late:
-            headline = f"`{id_}` cannot hold up {_named(too_late)} in {self.title}"
+            headline = f"`{id_}` cannot block {_named(too_late)} in {self.title}"
             yield self._warn(
-                HOST_VERDICT, headline, f"its reason is told later, at {_later(abilities)}"
+                HOST_VERDICT, headline, f"its reason is sent later, at {_later(abilities)}"
             )
         if moments & abilities.denies & _STOPS and part.on.kinds == _OUTPUT:
-            headline = f"`{id_}` refuses an output that {self.title} has shown by then"
-            yield self._warn(HOST_VERDICT, headline, "the stop is blocked instead, with its reason")
+            headline = f"`{id_}` denies an output that {self.title} has already shown"
+            yield self._warn(
+                HOST_VERDICT, headline, "the stop is blocked instead, with the same reason"
+            )
         asks = judgement.verdict is Verdict.ASK and Moment.BEFORE_TOOL in moments
         if asks and abilities.ask is not Ask.PERSON:
             headline = f"`{id_}` asks a person, which {self.title} cannot do"
             yield self._warn(HOST_VERDICT, headline, f"the call is {abilities.ask}")
 
     def _texts(self, part: Rule, abilities: ClientAbilities) -> Iterator[Diagnostic]:
-        """Messages, notices and warnings that somebody hears later, or somebody else."""
+        """Warn about messages, notices and warnings that arrive later or at another reader."""
         id_, moments = self.rule.id, _moments(part, abilities, part.on.kinds)
         silent = moments - abilities.for_model
         if part.judgement is not None and part.judgement.verdict >= Verdict.ASK:
-            silent -= abilities.denies & _STOPS  # it is told with the reason
+            silent -= abilities.denies & _STOPS  # the message is sent with the reason
         for maker in part.plan.steps:
             if maker.op is Op.MESSAGE_INSERT and silent and silent == moments:
                 yield self._waits(f"the message of `{id_}`", silent, abilities)
@@ -159,12 +161,12 @@ class _Checked(Struct, frozen=True):
                 yield self._waits(f"the notice of `{id_}`", due, abilities)
         warns = part.judgement is not None and part.judgement.verdict is Verdict.WARN
         if warns and (unshown := moments - abilities.for_person):
-            headline = f"the warning of `{id_}` is not shown to the person by {self.title}"
+            headline = f"the warning of `{id_}` is not shown to the person in {self.title}"
             unheard = unshown - abilities.for_model
             help_ = (
-                f"the model is told later, at {_later(abilities)}"
+                f"the model receives it later, at {_later(abilities)}"
                 if unheard
-                else "the model is told"
+                else "the model receives it"
             )
             yield self._warn(HOST_TEXT, headline, help_)
 
@@ -172,14 +174,14 @@ class _Checked(Struct, frozen=True):
         self, what: str, moments: frozenset[Moment], abilities: ClientAbilities
     ) -> Diagnostic:
         headline = f"{what} does not reach the model at {_named(moments)} in {self.title}"
-        return self._warn(HOST_TEXT, headline, f"it waits for {_later(abilities)}")
+        return self._warn(HOST_TEXT, headline, f"it is queued until {_later(abilities)}")
 
     def _warn(self, code: Code, headline: str, help_: str) -> Diagnostic:
         return warning(code, headline, self.source, self._span, help=help_)
 
     @property
     def _span(self) -> Span:
-        """The line on which the rule begins, from there on."""
+        """The first line of the rule, from the start of the rule on."""
         origin = self.rule.origin
         line = self.source.line_text(origin.line)
         begin = self.source.offset_of_utf16(origin.line, 0)
@@ -189,13 +191,13 @@ class _Checked(Struct, frozen=True):
 def _is_carried_out(part: Rule, op: Op, host: str) -> bool:
     if op in _ANYWHERE:
         return True
-    # What follows from a change of a file is done once, by whoever watches the files.
+    # Only the bus performs the steps of a file change, so that they run once.
     is_elsewhere = part.on.kinds == (Kind.FILE,) and host != BUS
     return op in CARRIES_OUT[host] and not is_elsewhere
 
 
 def _moments(part: Rule, abilities: ClientAbilities, kinds: Container[Kind]) -> frozenset[Moment]:
-    """When the client tells of such an event."""
+    """Return the hook points at which the client sends such events."""
     heard = abilities.hears - {Moment.SUBAGENT_STOP} if part.on.main_agent else abilities.hears
     return frozenset(one for one in heard if any(kind in kinds for kind in KINDS_AT[one]))
 
@@ -211,5 +213,5 @@ def _named(moments: frozenset[Moment], last: str = "and") -> str:
 
 
 def _later(abilities: ClientAbilities) -> str:
-    """When a text can reach the model."""
+    """Name the events at which a text can reach the model."""
     return _named(abilities.for_model, "or")

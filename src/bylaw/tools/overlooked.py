@@ -1,7 +1,8 @@
-"""The books of a root → ChatMD files that look like rules of it and are in none of them.
+"""Find ChatMD files that look like rules of a root but belong to none of its books.
 
-The convention finds chats at the top and in `prompts/`, for themselves alone. One that lies among
-rules was most likely meant to govern, and nothing else would say that it does not.
+By convention Bylaw finds chat files at the top and in `prompts/`, and their rules apply only to
+their own chat. A chat file in a folder of rules is probably meant for the root. Nothing else warns
+that it is not.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MAX_TOLD = 20
 
 
 def overlooked_chats(library: Library) -> list[Diagnostic]:
-    """A warning for each; a file that another imports is part of that one."""
+    """Warn about each such file, except files that a book imports."""
     known = set(_known(library))
     found = [path for path in _chats(library.search.root) if path not in known]
     return [_told(path) for path in found[:MAX_TOLD]]
@@ -45,12 +46,12 @@ def _chats(root: str) -> Iterator[str]:
         try:
             names = sorted(map(as_text, os.listdir(as_bytes(f"{root}/{folder}"))))  # noqa: PTH208 - a Path takes no bytes
         except OSError:
-            continue  # a folder that is not there, or that nobody can put rules into
+            continue  # the folder is missing or not readable
         yield from (f"{folder}/{name}" for name in names if name.endswith(".chatmd"))
 
 
 def _told(path: str) -> Diagnostic:
     shown = visible(path)
-    headline = f"`{shown}` is in no book: it governs its own chat alone"
-    help_ = f'name it in `bylaw.toml`: `[[book]]`, `path = "{shown}"`'
+    headline = f"`{shown}` is not listed as a rule file: it applies only to its own chat"
+    help_ = f'add it to `bylaw.toml`: `[[book]]`, `path = "{shown}"`'
     return warning(OVERLOOKED_CHAT, headline, SourceFile(shown, ""), Span(0, 0), help=help_)

@@ -1,4 +1,4 @@
-"""Which payloads of a journal → how many there are, and then erased."""
+"""Count and erase payloads of a journal: the work behind `bylaw journal purge`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from bylaw.runtime.journal.store import Journal
 from bylaw.runtime.known_agents import refuse_agents
 from bylaw.runtime.root import find_root, read_configuration
 
-MAX_KNOWN = 1_000  # sessions among which one is looked for that may have been meant
+MAX_KNOWN = 1_000  # sessions that are searched for a similar name
 
 
 def too_old() -> Purge:
-    """What the settings of the root say is not kept; BylawError if they do not say it."""
+    """Select the records older than `keep_days` of the root. Raise BylawError if it is not set."""
     days = read_configuration(find_root()).settings.journal.keep_days
     if days is None:
         raise BylawError(
-            "say what is to be erased: `--before`, `--older`, `--session` or `--all`; "
-            "`[journal]` in `bylaw.toml` has no `keep_days`"
+            "nothing selected to erase: pass `--before`, `--older`, `--session` or `--all`, "
+            "or set `keep_days` under `[journal]` in `bylaw.toml`"
         )
     return Purge(before=kept_from(days))
 
 
 def look(path: str, wanted: Purge) -> Purged:
-    """What would be erased; JournalError if there is no such journal or session."""
+    """Count what would be erased. Raise JournalError if the journal or session is unknown."""
     with JournalReader(path) as reader:
         if not reader.newest:
             return Purged()
@@ -39,7 +39,10 @@ def look(path: str, wanted: Purge) -> Purged:
 
 
 def purge(path: str, wanted: Purge) -> Purged:
-    """Erase; BylawError if an agent is at work, JournalError if bytes may be left."""
+    """Erase the payloads.
+
+    Raises BylawError if an agent runs this process, JournalError if bytes may be left.
+    """
     refuse_agents("erasing records")
     with Journal(path, anchor=anchor_of(find_root(), path)) as journal:
         return journal.purge(wanted)

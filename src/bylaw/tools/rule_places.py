@@ -1,4 +1,4 @@
-"""A record of a journal → where the rules stood that had a part in it, from the texts of then."""
+"""Find file and line of the rules in a journal record, from the rule texts stored with it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from bylaw.model.decision import Decision
     from bylaw.runtime.journal.reading import Record, Rows
 
-MAX_KEPT = 16  # sets of rules whose places are remembered
+MAX_KEPT = 16  # cached sets of rules
 
 
 class RulePlaces:
-    """Looks rules up in one journal; each set of rules is loaded when it is first asked."""
+    """Places of rules in one journal. A set of rules is loaded at its first use."""
 
     def __init__(self, rows: Rows) -> None:
         self._of_set = lru_cache(MAX_KEPT)(partial(_places, rows))
 
     def of(self, record: Record) -> dict[str, str]:
-        """File and line by uid; of rules that load no more only the file, of built-in ones none."""
+        """Return `file:line` by uid, without built-in rules. Only the file if rules do not load."""
         wanted = {uid for uid in _named(record.decision) if path_of(uid) != BUILT_IN}
         known = self._of_set(record.header.rules) if wanted else {}
         return {uid: known.get(uid) or path_of(uid) for uid in wanted}
 
 
 def _places(rows: Rows, digest: bytes) -> dict[str, str]:
-    from bylaw.runtime.named_rules import named_rules  # noqa: PLC0415 - most records need no rules
+    from bylaw.runtime.named_rules import named_rules  # noqa: PLC0415 - not needed for most records
     from bylaw.runtime.stored_rules import stored_rules  # noqa: PLC0415 - same
 
     books = stored_rules(rows, digest) or ()
@@ -38,6 +38,6 @@ def _places(rows: Rows, digest: bytes) -> dict[str, str]:
 
 
 def _named(decision: Decision) -> Iterator[str]:
-    """The rules of plans and trace; a reason tells its place itself."""
+    """Yield the rules of plans and trace. A reason has its own place."""
     yield from (plan.uid for plan in decision.plans)
     yield from (line.uid for line in decision.trace)

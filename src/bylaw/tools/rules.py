@@ -1,4 +1,4 @@
-"""The rules of a root, or of given files → what `bylaw rules` lists, shows and switches."""
+"""List, show, enable and disable rules: the work behind `bylaw rules`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """Whether a rule takes part, and why not; `gone`: there is a switch but no rule."""
+    """Whether a rule is active, and why not. `gone`: a disabled rule that does not exist."""
 
     ON = "on"
     CORE = "core"
@@ -41,19 +41,19 @@ class State(StrEnum):
 
 
 class ListedRule(Struct, frozen=True):
-    """A rule, and since when it has a switch."""
+    """A rule, and the time at which it was disabled by command, if it was."""
 
     rule: NamedRule
     since: str | None = None
 
     @property
     def switched(self) -> bool:
-        """Whether a switch has it off; a core rule has none that counts."""
+        """Whether the rule is disabled by command. This never applies to a core rule."""
         return self.since is not None and not self.rule.core
 
     @property
     def state(self) -> State:
-        """What decides whether it takes part."""
+        """The first reason that decides whether the rule is active."""
         if self.rule.core:
             return State.CORE
         if not self.rule.enabled:
@@ -62,12 +62,12 @@ class ListedRule(Struct, frozen=True):
 
     @property
     def is_off(self) -> bool:
-        """Whether it never fires."""
+        """Whether the rule is disabled, in its file or by command."""
         return self.state in {State.OFF_IN_FILE, State.SWITCHED_OFF}
 
 
 class BrokenFile(Struct, frozen=True):
-    """A file that does not load, and where the first thing is wrong with it."""
+    """A file that does not load, and the line of its first error."""
 
     path: str
     line: int
@@ -75,7 +75,7 @@ class BrokenFile(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """Rules by file and line; `gone` are switches of rules that are not there."""
+    """Rules by language, file and line. `gone`: uids of disabled rules that do not exist."""
 
     rules: tuple[ListedRule, ...]
     broken: tuple[BrokenFile, ...]
@@ -84,12 +84,12 @@ class Listing(Struct, frozen=True):
 
     @property
     def has_errors(self) -> bool:
-        """Whether a file was refused."""
+        """Whether a file has errors."""
         return has_errors(self.diagnostics)
 
 
 class ShownRule(Struct, frozen=True):
-    """A rule with its text, the lines of its file from `line` on; what is wrong with its switch."""
+    """A rule with its text from `line` on, and the diagnostics of the list of disabled rules."""
 
     listed: ListedRule
     line: int
@@ -98,7 +98,7 @@ class ShownRule(Struct, frozen=True):
 
 
 class Switched(Struct, frozen=True):
-    """What became of a rule, and whether that is news."""
+    """Result of enabling or disabling a rule. `changed` is false if it already had that state."""
 
     uid: str
     id: str
@@ -109,7 +109,10 @@ class Switched(Struct, frozen=True):
 def list_rules(
     paths: Sequence[str], dialect: str = "", *, off: bool = False, tell: Tell | None = None
 ) -> Listing:
-    """The rules of the given files, or else of the root; if asked for, only some of them."""
+    """List the rules of the given files, or else of the root.
+
+    `dialect` selects one language, `off` selects disabled rules.
+    """
     library = load_paths(paths, tell) if paths else load_root(find_root(), tell)
     catalogue = _Catalogue(library)
     return Listing(
@@ -119,14 +122,14 @@ def list_rules(
             if dialect in {"", one.rule.dialect} and (one.is_off or not off)
         ),
         broken=tuple(one for one in catalogue.broken() if dialect in {"", one.dialect}),
-        # Of some files only, most switches are those of other rules.
+        # With given files, most disabled rules belong to other files.
         gone=() if paths else tuple(catalogue.gone()),
         diagnostics=catalogue.diagnostics,
     )
 
 
 def show_rule(name: str, tell: Tell | None = None) -> ShownRule:
-    """A rule of the root, by id or uid; RuleError if it is not there."""
+    """Return a rule of the root, by id or uid. Raise RuleError if it is not found."""
     catalogue = _Catalogue(load_root(find_root(), tell))
     rule = catalogue.find(name)
     line, lines = written_lines(rule, catalogue.source_of(rule), catalogue.rules.values())
@@ -134,7 +137,10 @@ def show_rule(name: str, tell: Tell | None = None) -> ShownRule:
 
 
 def switch_rule(name: str, *, on: bool, tell: Tell | None = None) -> Switched:
-    """Switch a rule of the root, for good; RuleError or LoadError if that cannot be."""
+    """Enable or disable a rule of the root permanently.
+
+    Raises RuleError or LoadError if that is not possible.
+    """
     refuse_agents("a switch")
     catalogue = _Catalogue(load_root(find_root(), tell))
     if catalogue.switches.diagnostics:
@@ -164,7 +170,7 @@ def _disabled(catalogue: _Catalogue, rule: NamedRule) -> Switched:
 
 
 class _Catalogue:
-    """A library with the switches of its root."""
+    """A library with the disabled rules of its root."""
 
     def __init__(self, library: Library) -> None:
         self._books = library.books
@@ -174,13 +180,13 @@ class _Catalogue:
         self.diagnostics = (*library.diagnostics, *self.switches.diagnostics)
 
     def find(self, name: str) -> NamedRule:
-        """As `find_rule`; a rule that is not found may be in a file that does not load."""
+        """Like `find_rule`, but hint at files that do not load if the rule is not found."""
         try:
             return find_rule(self.rules, name)
         except RuleError as wrong:
             if not has_errors(self.diagnostics):
                 raise
-            raise RuleError(f"{wrong}; not every file loads, `bylaw check` tells why") from None
+            raise RuleError(f"{wrong}; some files do not load, run `bylaw check`") from None
 
     def with_switch(self, rule: NamedRule) -> ListedRule:
         return ListedRule(rule, self.switches.disabled.get(rule.uid))
@@ -198,7 +204,7 @@ class _Catalogue:
                 yield BrokenFile(path, rule.origin.line, one.book.dialect)
 
     def gone(self) -> Iterator[str]:
-        """Switches without a rule, but for those whose rule may be in a broken file."""
+        """Yield disabled uids without a rule, unless the rule may be in a broken file."""
         broken = tuple(uid_of(one.dialect, one.path, "") for one in self.broken())
         for uid in self.switches.disabled:
             if uid not in self.rules and not uid.startswith(broken):
@@ -212,9 +218,10 @@ class _Catalogue:
 def written_lines(
     rule: NamedRule, source: SourceFile, rules: Iterable[NamedRule]
 ) -> tuple[int, tuple[str, ...]]:
-    """The lines of the rule, as far as its language knows them.
+    """Return the first line number and the lines of a rule.
 
-    Else those up to the next one; the whole file if it holds but one rule.
+    If its language does not know the last line, the rule extends to the next rule. If the file has
+    only one rule, the text is the complete file.
     """
     file, line, last = rule.origin.file, rule.origin.line, rule.origin.last_line
     if last:
@@ -229,5 +236,5 @@ def written_lines(
 
 
 def _is_blank(line: str, *, or_comment: bool) -> bool:
-    # What stands right above the next rule most likely speaks of that one.
+    # A comment directly above the next rule probably belongs to that rule.
     return not line.strip() or (or_comment and line.lstrip().startswith("#"))

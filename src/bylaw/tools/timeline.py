@@ -1,4 +1,4 @@
-"""A journal → what happened, record by record, and what comes next: the work behind `bylaw log`."""
+"""Read a journal record by record and follow new records: the work behind `bylaw log`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     Tell: TypeAlias = Callable[[str], None]
 
-POLL_S = 0.2  # how long a follower waits before it looks again
-MAX_CHAINS = 1_000  # sessions whose last records are remembered, to tell what caused what
-MAX_KNOWN = 1_000  # sessions whose names are looked at
+POLL_S = 0.2  # between two reads of the journal with `--follow`
+MAX_CHAINS = 1_000  # sessions whose chain of causes is kept in memory
+MAX_KNOWN = 1_000  # sessions that are searched for a similar name
 
 _MS = 1_000
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -42,14 +42,14 @@ _AGO = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([smhd])")
 
 
 class Plans(StrEnum):
-    """Why plans of a decision have not come to their end."""
+    """Why plans of a decision are not finished."""
 
     UNDER_WAY = "under way"
     LEFT = "left unfinished"
 
 
 class Changed(NamedTuple):
-    """A step that took effect together with the decision, and the rule that it is of."""
+    """A step that took effect together with the decision, and its rule."""
 
     uid: str
     rule: str
@@ -57,10 +57,10 @@ class Changed(NamedTuple):
 
 
 class Entry(Struct, frozen=True):
-    """A record in its place.
+    """A record with its context.
 
-    `depth` says how many others caused it, one through the other. `step` is what an effect is
-    the outcome of. `places` says where the rules stand, by uid.
+    `depth` is the length of the chain of records that caused it. `step` is the step whose outcome
+    an effect record holds. `places` has the place of each rule by uid.
     """
 
     stored: Stored
@@ -72,7 +72,7 @@ class Entry(Struct, frozen=True):
 
 
 class SessionCount(NamedTuple):
-    """A session, and how much was recorded of it."""
+    """A session with the number and the times of its records."""
 
     session: str
     records: int
@@ -82,7 +82,7 @@ class SessionCount(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How long the numbers and names of a journal are."""
+    """Sizes that the column widths of a journal depend on."""
 
     newest: int
     sessions: int
@@ -90,7 +90,10 @@ class Scale(NamedTuple):
 
 
 def moment(text: str, now: int) -> int:
-    """A time in milliseconds: ISO, or so many seconds, minutes, hours or days ago; ValueError."""
+    """Parse an ISO time, or a duration ago such as `90s`, `5m`, `2h` or `1d`, into milliseconds.
+
+    Raises ValueError.
+    """
     ago = _AGO.fullmatch(text)
     if ago:
         return now - int(float(ago[1]) * _SECONDS[ago[2]] * _MS)
@@ -101,7 +104,7 @@ def moment(text: str, now: int) -> int:
 
 
 def scale_of(path: str) -> Scale:
-    """What there is now; nothing if there is no journal yet."""
+    """Measure the journal as it is now. All values are 0 if it does not exist yet."""
     try:
         with JournalReader(path) as reader:
             names = session_names(reader, MAX_KNOWN)
@@ -113,7 +116,7 @@ def scale_of(path: str) -> Scale:
 
 
 def session_counts(path: str) -> Iterator[SessionCount]:
-    """All sessions of a journal by name."""
+    """Yield the counts of each session of a journal, by name."""
     with JournalReader(path) as reader:
         if reader.newest:
             for row in reader.each(
@@ -126,9 +129,9 @@ def session_counts(path: str) -> Iterator[SessionCount]:
 def timeline(
     path: str, wanted: Wanted, last: int | None = None, *, places: bool = True
 ) -> Iterator[Entry]:
-    """The wanted records, oldest first, or the newest so many of them; JournalError.
+    """Yield the wanted records, oldest first, or only the `last` newest of them.
 
-    Without `places` no rules are loaded.
+    Without `places`, no rules are loaded. Raises JournalError.
     """
     with JournalReader(path) as reader:
         refuse_unknown(reader, wanted.session)
@@ -140,7 +143,7 @@ def timeline(
 def followed(
     path: str, wanted: Wanted, last: int | None, tell: Tell, *, places: bool = True
 ) -> Iterator[Entry]:
-    """As `timeline`, and then every record that comes; a new journal is read from its start."""
+    """Like `timeline`, then yield every new record. A new journal is read from its start."""
     if not _may_be_stored(wanted.session):
         raise unknown_session(wanted.session or "", ())
     while True:
@@ -158,7 +161,7 @@ def followed(
 
 
 def refuse_unknown(reader: JournalReader, session: str | None) -> None:
-    """JournalError if nothing was recorded of that session."""
+    """Raise JournalError if the journal has no record of the session."""
     if session is None or (reader.newest and _is_known(reader, session)):
         return
     raise unknown_session(session, session_names(reader, MAX_KNOWN))
@@ -170,7 +173,7 @@ def _is_known(reader: JournalReader, session: str) -> bool:
 
 
 def _may_be_stored(session: str | None) -> bool:
-    """An argument may be bytes that are no text."""
+    """Check that a name from the command line is text: it may be other bytes."""
     try:
         (session or "").encode()
     except UnicodeEncodeError:
@@ -179,7 +182,10 @@ def _may_be_stored(session: str | None) -> bool:
 
 
 def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalReader]:
-    """Which file it is, and the open journal; a file that comes in between is noticed later."""
+    """Wait until the journal exists. Return the identity of its file, and the open journal.
+
+    The caller notices a file that is replaced in between.
+    """
     told = False
     while True:
         file = file_identity(path)
@@ -195,7 +201,7 @@ def _when_there(path: str, tell: Tell) -> tuple[tuple[int, int] | None, JournalR
 
 
 class _Telling:
-    """Puts records into their places."""
+    """Builds entries: adds depth, step, changes, open plans and places to records."""
 
     def __init__(self, reader: JournalReader, *, places: bool) -> None:
         self._reader = reader
@@ -221,7 +227,7 @@ class _Telling:
         )
 
     def _depth(self, session: str, cause: tuple[str, ...]) -> int:
-        """How many of the records before are links of the chain that caused this one."""
+        """Return how many of the records before belong to the chain that caused this one."""
         chain = self._chains.setdefault(session, [])
         self._chains.move_to_end(session)
         if len(self._chains) > MAX_CHAINS:
@@ -229,7 +235,7 @@ class _Telling:
         while chain and not _goes_on(cause, chain[-1]):
             chain.pop()
         if cause and not chain:
-            chain.append(())  # what came from outside is not shown
+            chain.append(())  # the event that started the chain is not among the records
         chain.append(cause)
         return len(chain) - 1
 
@@ -252,7 +258,7 @@ class _Telling:
 
 
 def open_plans(reader: JournalReader, seq: int) -> Plans | None:
-    """Whether plans of a decision have not come to their end."""
+    """Return why plans of a decision are not finished, or None if all are."""
     found = reader.query("SELECT owner FROM open_plans WHERE seq = ?", (seq,))
     if not found:
         return None
@@ -264,7 +270,7 @@ def _goes_on(cause: tuple[str, ...], before: tuple[str, ...]) -> bool:
 
 
 def _changed(decision: Decision) -> Iterator[Changed]:
-    """The steps that nobody has to perform."""
+    """Yield the steps that took effect with the decision."""
     now = at_once(decision.plans)
     for place, plan in enumerate(decision.plans):
         for number, step in enumerate(plan.steps):

@@ -1,4 +1,4 @@
-"""The root at which a person stands → what `bylaw trust` shows, remembers and forgets."""
+"""Show, store and remove the trust of the current root: the work behind `bylaw trust`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TrustReport(Struct, frozen=True):
-    """What a root asks for, whether it has it, and how that differs from what it had `since`."""
+    """What a root asks for, whether it is trusted, and the changes since it was trusted."""
 
     root: str
     request: Request
@@ -35,7 +35,7 @@ class TrustReport(Struct, frozen=True):
 
 
 def look(tell: Callable[[str], None] | None = None) -> TrustReport:
-    """Load the books of the root; LoadError if what they are cannot be known."""
+    """Load the books of the root. Raise LoadError if the list of books is not known."""
     root = find_root()
     configuration = read_configuration(root)
     library = load(discover(root, configuration), tell)
@@ -46,13 +46,13 @@ def look(tell: Callable[[str], None] | None = None) -> TrustReport:
 
 
 def refuse_grant(report: TrustReport) -> None:
-    """BylawError if an agent is at work, or nothing could be remembered."""
+    """Raise BylawError if an agent runs this process, or if trust cannot be stored."""
     refuse_agents("trust")
     user_state(report.root)
 
 
 def grant(report: TrustReport) -> TrustReport:
-    """Remember that a person trusts what was shown; BylawError if that cannot be."""
+    """Store that a person trusts the request of the report. Raise BylawError on failure."""
     refuse_grant(report)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     keep_record(report.root, report.request.granted(report.root, at))
@@ -60,7 +60,7 @@ def grant(report: TrustReport) -> TrustReport:
 
 
 def revoke() -> bool:
-    """Forget what was trusted of the root; False if there was nothing."""
+    """Remove the trust of the root. Return False if there was none."""
     return forget_record(find_root())
 
 
@@ -68,7 +68,7 @@ def _report(root: str, request: Request, diagnostics: tuple[Diagnostic, ...]) ->
     try:
         record = read_record(root)
     except BylawError:
-        record = None  # the trust says why
+        record = None  # `judged` reports the reason
     changes = None if record is None else changes_since(record, request)
     since = "" if record is None else record.at
     return TrustReport(root, request, judged(root, request), since, changes, diagnostics)

@@ -1,4 +1,4 @@
-"""An expression and facts → its value, or why it has none: the work behind `bylaw expr`."""
+"""Evaluate an expression on facts: the work behind `bylaw expr`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ NO_FACTS = SourceFile("<facts>", "{}")
 
 
 class Trial(Struct, frozen=True):
-    """The answer as the machine interface has it, and the diagnostics for people."""
+    """The answer of the machine interface, and the diagnostics for people."""
 
     answer: dict[str, Any]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
-        """Whether there is no value."""
+        """Whether the answer is an error."""
         return "error" in self.answer
 
 
 def try_expression(text: str, dialect: str, facts: SourceFile = NO_FACTS) -> Trial:
-    """Load an expression of a dialect and evaluate it on facts."""
+    """Load an expression of a language and evaluate it on facts."""
     try:
         expression, view = _LOADERS[dialect](SourceFile("<expression>", text), facts)
     except LoadError as refused:
@@ -73,16 +73,16 @@ DIALECTS = tuple(_LOADERS)
 
 
 def _json_value(value: Any) -> Any:
-    """The value as JSON has it: text keys, finite numbers."""
+    """Convert a value to JSON, which has only text keys and finite numbers."""
     if isinstance(value, dict):
         found = {_json_key(key): _json_value(item) for key, item in value.items()}
         if len(found) < len(value):
-            raise GuardError(GUARD_VALUE.name, "two keys of the map are the same text in JSON")
+            raise GuardError(GUARD_VALUE.name, "two keys of the map become the same text in JSON")
         return found
     if isinstance(value, list):
         return [_json_value(item) for item in value]
     if isinstance(value, float) and not isfinite(value):
-        raise GuardError(GUARD_VALUE.name, f"the value is {value}, which JSON cannot say")
+        raise GuardError(GUARD_VALUE.name, f"the value is {value}, which JSON cannot represent")
     return value
 
 

@@ -1,5 +1,5 @@
-"""Documents of the context language → what `bylaw context` says of them; nothing is performed.
+"""Read, run, complete and format context documents: the work behind `bylaw context`.
 
-`documents` reads files, `conversation` runs calls on the engine, `variables` and `completing` say
-what a document has, `formatting` writes it in its canonical form.
+`documents` reads files, `conversation` decides messages without performing effects, `variables`
+and `completing` list what a document declares, `formatting` writes its canonical form.
 """

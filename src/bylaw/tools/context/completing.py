@@ -1,4 +1,4 @@
-"""A document and the line that somebody types → the words that can stand where the line ends."""
+"""Completions for the end of a command line in a context document."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from bylaw.dialects.context.document import CommandForm, Document, ParameterForm
     from bylaw.dialects.context.types import Type
 
-# What ends a word that can be completed.
+# A word to complete begins after one of these.
 DELIMITERS = " \t(,="
 _BARE = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_][A-Za-z0-9_-]*")
-# Texts and brackets hide the commas in them; one that is not closed hides the rest.
+# Commas in quotes and brackets do not separate arguments. Unclosed ones extend to the end.
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{(]|[\]})]|,|[^"\[\]{}(),]+')
-MAX_WORDS = 400  # more of them nobody looks through
+MAX_WORDS = 400  # a longer list is of no use
 
 
 def completions(document: Document, line: str) -> list[str]:
-    """Sorted words that go on from the last word of a line."""
+    """Return the sorted words that can complete the last word of a line."""
     if "(" not in line:
         found = _commands(document, line)
     else:
@@ -36,7 +36,7 @@ def completions(document: Document, line: str) -> list[str]:
 
 
 def _commands(document: Document, begun: str) -> Iterator[str]:
-    """Calls by their shortest name and by the qualified one."""
+    """Yield calls by qualified name, and by short name if it is unique."""
     for name, symbol in document.commands.by_qualified.items():
         end = "(" if symbol.what.parameters else "()"
         is_unique = document.commands.find(symbol.name) is symbol
@@ -56,7 +56,7 @@ def _arguments(document: Document, line: str) -> Iterator[str]:
 
 
 def _fitting(form: CommandForm, given: list[str]) -> Iterator[str]:
-    """Words for the argument that is given last."""
+    """Yield words for the last argument."""
     *before, last = given
     if form.kind is ArgumentKind.POSITIONAL:
         if len(before) < len(form.parameters):
@@ -85,7 +85,7 @@ def _words(type_: Type) -> Iterator[str]:
 
 
 def _split(text: str) -> list[str] | None:
-    """The arguments so far, the last one as far as it is typed; None inside of a text or list."""
+    """Split the arguments typed so far. None if the line ends inside of a text or list."""
     parts, depth = [""], 0
     for found in _PART.finditer(text):
         piece = found[0]

@@ -1,6 +1,6 @@
-"""A document and the messages of a user → what each of them does, decided by the engine.
+"""Decide messages of a person under one context document.
 
-There is one interpreter of the language, its rules in the engine; this only asks it.
+The engine decides, with the rules of the document. There is no second interpreter of the language.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Result(StrEnum):
-    """What became of a message."""
+    """Result of a message."""
 
     OK = "ok"
     ERROR = "error"
@@ -36,10 +36,10 @@ class Result(StrEnum):
 
 
 class Answer(Struct, frozen=True):
-    """What a message did, what the user sees of it, and how things stand after it.
+    """The result of a message, its visible output, and the state after it.
 
-    The output of a call that ran is empty, and so is that of prose: the language says nothing
-    then. A warning is the output also if another line of the message was a call that ran.
+    The output is empty for prose and for a call that ran, as the language demands. If a message
+    has several lines, a warning is shown even if another line is a call that ran.
     """
 
     message: str
@@ -50,7 +50,7 @@ class Answer(Struct, frozen=True):
 
 
 class Conversation:
-    """One session; a document that does not load answers everything with its first error."""
+    """One session. If the document does not load, every answer is its first error."""
 
     def __init__(self, given: GivenDocument, session: Session | None = None) -> None:
         self._given = given
@@ -61,11 +61,11 @@ class Conversation:
 
     @property
     def slate(self) -> Slate:
-        """How things stand."""
+        """Current variables and enabled names."""
         return self._rehearsal.session(self._id).slate
 
     def say(self, message: str) -> Answer:
-        """Take a message of the user; it may have several lines."""
+        """Decide a message of the person. It may have several lines."""
         document = self._given.document
         if document is None:
             payload = Payload.of(self._given.problems[0]).text()
@@ -79,7 +79,7 @@ class Conversation:
 def _told(decision: Decision) -> tuple[Result, str]:
     halts = [one.text for one in decision.reasons if one.verdict is Verdict.HALT]
     if halts:
-        return Result.ERROR, halts[0]  # nothing stands before or behind a payload (AC-132)
+        return Result.ERROR, halts[0]  # a payload is the complete output (AC-132)
     warnings = [one.text for one in decision.reasons if one.verdict is Verdict.WARN]
     if warnings:
         return Result.WARNING, "\n".join(warnings)

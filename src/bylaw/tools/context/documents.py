@@ -1,4 +1,4 @@
-"""Files that a person named → one document of the context language, or what is wrong with it."""
+"""Read given files as one context document, or report its problems."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from bylaw.runtime.loading import LoadedBook
     from bylaw.runtime.rule_texts import RuleText
 
-# A file that is there and is no text of the language: framing is what it fails first.
+# A file that is not text fails framing, the first phase of the language: PARSE_ERROR.
 _NO_TEXT = (NOT_UTF8.name, TOO_LARGE.name)
 
 
 class GivenDocument(Struct, frozen=True):
-    """Files, in the order of their paths, and their document; or the problems that it has."""
+    """Files in the order of their paths, with their document, or its problems."""
 
     search: Search
     files: tuple[tuple[Found, RuleFile], ...]
@@ -46,19 +46,19 @@ class GivenDocument(Struct, frozen=True):
 
     @property
     def sound(self) -> Document:
-        """The document; LoadError if it does not load."""
+        """The document. Raises LoadError if it does not load."""
         if self.document is None:
             raise LoadError(self.diagnostics)
         return self.document
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What is wrong, as every language tells it."""
+        """The problems as diagnostics."""
         return [problem.diagnostic() for problem in self.problems]
 
     @property
     def book(self) -> LoadedBook:
-        """The rules of the document; none if it does not load."""
+        """The book of the document, without rules if it does not load."""
         found = [one for one, _ in self.files]
         texts = {file.path: file for _, file in self.files}
         return bind(cast("Dialect", context), found, texts, self._groups(), {})
@@ -70,18 +70,21 @@ class GivenDocument(Struct, frozen=True):
 
     @property
     def library(self) -> Library:
-        """The document as books are reported."""
+        """The document as a library, as reports need it."""
         return Library(self.search, (self.book,), tuple(self.diagnostics), ())
 
 
 def read_given(paths: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> GivenDocument:
-    """The document of files, and of the files in folders; LoadError if one cannot be read."""
+    """Read files, and files in folders, as one document.
+
+    Raises LoadError if a file cannot be read, or if there is no context document.
+    """
     search = given(find_root(), paths)
     if search.refusals:
         raise LoadError(list(search.refusals))
     texts = [text for text in read_all(search, tell) if _is_meant(text)]
     if not texts:
-        headline = f"there is no document of the context language in `{paths[0]}`"
+        headline = f"no context document in `{paths[0]}`"
         raise load_error(NO_RULE_FILES, headline, SourceFile(paths[0], ""), Span(0, 0))
     files = tuple((text.found, _rule_file(text)) for text in texts)
     problems = tuple(_no_text(texts))
@@ -95,7 +98,7 @@ def read_given(paths: Sequence[str], tell: Callable[[str], None] = lambda _: Non
 
 
 def _is_meant(text: RuleText) -> bool:
-    """Whatever a person named; of a folder, only what is written in this language."""
+    """Accept every file given by path, and files of a folder that are in this language."""
     found = text.found
     if found.why is Why.GIVEN:
         return True

@@ -1,8 +1,8 @@
-"""The text of a file that loads → its canonical form, which means the same.
+"""Format a context document in its canonical form, which has the same meaning.
 
-Markers stand at the beginning of their line. Bodies of blocks with a schema are written anew: keys
-in one order, two blanks a level, no needless quotes, types in their canonical form; comments stay
-with what they are about. Prose, text blocks and the body of LANGUAGE_SPEC stay byte for byte.
+Markers are at the beginning of their line. Bodies of blocks with a schema are rewritten: keys in a
+fixed order, two blanks a level, no needless quotes, types in canonical form. Comments stay with
+their entries. Prose, text blocks and the body of LANGUAGE_SPEC stay byte for byte.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml.nodes import Value
     from bylaw.tools.context.documents import GivenDocument
 
-# Every key of every schema: as the document of the language writes its example.
+# All keys of all schemas, in the order that the language document uses in its example.
 _ORDER = (
     *("name", "id", "kind", "description", "type", "default", "values"),
     *("args", "positional", "named", "reads_state", "writes_state", "effects"),
@@ -41,13 +41,13 @@ _ORDER = (
     *("tool", "block_type", "response_id"),
 )
 _RANKS: dict[Value, int] = {key: rank for rank, key in enumerate(_ORDER)}
-# Their values are data: what a map holds is in the order of its author.
+# The values of these keys are data: their maps keep the order of the author.
 _FREE = frozenset({"default", "value"})
 _BLANK_END = re.compile(r"\n[ \t\r]*\n\Z")
 
 
 class Formatted(Struct, frozen=True):
-    """A file, where it lies, and its canonical text."""
+    """A file, its location, and its canonical text."""
 
     path: str
     location: str
@@ -56,7 +56,7 @@ class Formatted(Struct, frozen=True):
 
 
 def format_documents(given: GivenDocument) -> list[Formatted]:
-    """Every file of a document; LoadError if it does not load."""
+    """Format every file of a document. Raises LoadError if it does not load."""
     _ = given.sound
     found = ((one, file.source, formatted(file.source)) for one, file in given.files)
     return [
@@ -65,7 +65,7 @@ def format_documents(given: GivenDocument) -> list[Formatted]:
 
 
 def formatted(source: SourceFile) -> str:
-    """The canonical text of a file; its document must load."""
+    """Return the canonical text of a file. Its document must load."""
     edits = [*_markers(source), *_bodies(source)]
     text, at = [], 0
     for span, new in sorted(edits):
@@ -97,7 +97,7 @@ def _body(block: Block, span: Span) -> str:
     writer = BodyWriter(before, lambda one: types.get(id(one), one.value), _rank, _FREE)
     lines = list(writer.body(node))
     if not _says_the_same(lines, node, types, before):
-        return old  # it reaches a limit of YAML, as a very long key does
+        return old  # the new text exceeds a limit of YAML, for example with a very long key
     if block.blocks and _BLANK_END.search(old):
         lines.append("")
     line_break = "\r\n" if block.source.text[: span.start].endswith("\r\n") else "\n"
@@ -111,7 +111,7 @@ def _rank(key: Value) -> int:
 def _says_the_same(
     lines: list[str], node: Mapping, types: dict[int, str], comments: Comments
 ) -> bool:
-    """Whether the new lines are read as the old ones were, with all comments."""
+    """Check that the new lines have the same values and comments as the old node."""
     source = SourceFile("", "".join(f"{line}\n" for line in lines))
     try:
         new = load_yaml(source)
@@ -122,7 +122,7 @@ def _says_the_same(
 
 
 def _meaning(node: Node, types: dict[int, str]) -> object:
-    """Equal if and only if two nodes say the same: `1` is not `true`."""
+    """Return a value that is equal only for nodes of the same meaning: `1` is not `true`."""
     if isinstance(node, Mapping):
         return {pair.key.value: _meaning(pair.value, types) for pair in node.pairs}
     if isinstance(node, Sequence):
@@ -132,7 +132,7 @@ def _meaning(node: Node, types: dict[int, str]) -> object:
 
 
 def _types(block_type: str, node: Mapping) -> dict[int, str]:
-    """The scalars that are types, by identity, in canonical form (AC-A20)."""
+    """Return the canonical text of the scalars that are types, by identity (AC-A20)."""
     holders: list[Node] = [node] if block_type == "STATE" else []
     if block_type == "COMMAND":
         args = _at(node, "args")

@@ -1,4 +1,4 @@
-"""A document and how things stand → its variables; also how a recorded chat stands."""
+"""List the variables of a context document, with current values, also from a journal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Variable(Struct, frozen=True):
-    """A variable by its qualified name; its type in canonical form."""
+    """A variable with its qualified name, its type in canonical form, and its value."""
 
     name: str
     type: str
@@ -29,13 +29,13 @@ class Variable(Struct, frozen=True):
 
 
 def variables(document: Document, slate: Slate) -> list[Variable]:
-    """All of them, in the order of the document."""
+    """Return all variables in the order of the document."""
     types = {name: str(one.what.type) for name, one in document.states.by_qualified.items()}
     return [Variable(name, types[name], value) for name, value in standing(document, slate).items()]
 
 
 def recorded_session(path: str, name: str, tell: Callable[[str], None]) -> Session:
-    """A session as a journal has it after its last record; JournalError if there is none."""
+    """Return a session after its last record. Raise JournalError if it is unknown."""
     with JournalReader(path) as reader:
         refuse_unknown(reader, name)
         return folded_before(reader, name, reader.newest + 1, tell).session

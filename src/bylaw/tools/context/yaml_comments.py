@@ -1,7 +1,7 @@
-"""The text of a YAML body and its nodes → its comments, each with the entry that it belongs to.
+"""Assign each comment of a YAML body to an entry.
 
 An entry is a key with its value, or an item of a list. A comment on a line of its own belongs to
-the entry that follows, one behind something to what stands before it on the line.
+the next entry. A comment at the end of a line belongs to the entry before it on that line.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class _Entry(NamedTuple):
 
 
 class Comments:
-    """The comments of one body. Entries are told apart by identity: they may be equal."""
+    """The comments of one body. Entries are identified by `id()`, because they may be equal."""
 
     def __init__(self, source: SourceFile, span: Span, root: Node) -> None:
         self.last: list[str] = []
         self._text = source.text
-        self._root = root  # identities last as long as it does
+        self._root = root  # keeps the nodes alive, so that their ids stay valid
         self._before: dict[int, list[str]] = {}
         self._beside: dict[int, str] = {}
         self._entries = list(_entries(root))
@@ -47,15 +47,15 @@ class Comments:
             self._attach(at, comment)
 
     def before(self, entry: Pair | Node) -> list[str]:
-        """The lines above an entry."""
+        """Return the comment lines above an entry."""
         return self._before.get(id(entry), [])
 
     def beside(self, entry: Pair | Node) -> str:
-        """What stands behind an entry on its line, or nothing."""
+        """Return the comment at the end of the line of an entry, or an empty text."""
         return self._beside.get(id(entry), "")
 
     def are_within(self, node: Node) -> bool:
-        """Whether an entry below a node has a comment."""
+        """Check whether an entry below a node has a comment."""
         return any(
             entry.key in self._before or entry.key in self._beside for entry in _entries(node)
         )
@@ -71,13 +71,13 @@ class Comments:
             self.last.append(comment)
 
     def _put_before(self, entry: int, comment: str) -> None:
-        """Above what begins an item of a list, it stands above the item."""
+        """Add a line above an entry, or above the list item that the entry begins."""
         while entry in self._begun_by:
             entry = self._begun_by[entry]
         self._before.setdefault(entry, []).append(comment)
 
     def _owner(self, at: int) -> int | None:
-        """The entry beside which a comment stands."""
+        """Return the entry before a comment on the same line."""
         end = bisect_right(self._starts, at)
         begun = bisect_right(self._starts, self._line_start(at) - 1)
         here = self._entries[begun:end]
@@ -91,7 +91,7 @@ class Comments:
         return here[-1].key if here else None
 
     def _has_own_lines(self, entry: _Entry) -> bool:
-        """Whether it is written in lines of its own: a comment behind one is about that line."""
+        """Whether a list or map has several lines: comments then belong to single lines."""
         return entry.is_collection and self._text[entry.start] not in "[{"
 
     def _line_start(self, at: int) -> int:
@@ -99,7 +99,7 @@ class Comments:
 
 
 def _entries(node: Node) -> Iterator[_Entry]:
-    """The entries below a node in the order of the text, an outer one before the inner ones."""
+    """Yield the entries below a node in the order of the text, outer before inner."""
     if isinstance(node, Mapping):
         for pair in node.pairs:
             yield _Entry(pair.key.span.start, max(pair.key.span.end, pair.value.span.end), id(pair))
@@ -111,7 +111,7 @@ def _entries(node: Node) -> Iterator[_Entry]:
 
 
 def _beginnings(node: Node) -> Iterator[tuple[int, int]]:
-    """The first entry below an item of a list, and that item."""
+    """Yield the first entry inside each list item, with that item."""
     if isinstance(node, Mapping):
         for pair in node.pairs:
             yield from _beginnings(pair.value)
@@ -136,7 +136,7 @@ def _scalars(node: Node) -> Iterator[Scalar]:
 
 
 def _found(text: str, span: Span, root: Node) -> Iterator[tuple[int, str]]:
-    """Comments with their places: outside of scalars every `#` begins one."""
+    """Yield comments with their offsets: outside of scalars every `#` begins one."""
     at = span.start
     for scalar in _scalars(root):
         yield from _between(text, at, scalar.span.start)

@@ -1,4 +1,4 @@
-"""A value of YAML → how it is written: plain where YAML 1.2 allows it, a block of lines, quoted."""
+"""Write a YAML scalar: plain if YAML 1.2 allows it, else as a block of lines or in quotes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bylaw.model.visible import visible
 if TYPE_CHECKING:
     from bylaw.dialects.yaml.nodes import Value
 
-# What a plain text cannot begin with, nor hold; inside of brackets it has to leave out more.
+# What a plain text cannot begin with, and cannot contain. In brackets more is excluded.
 _BEGIN = re.compile(r"[-?:,\[\]{}#&*!|>'\"%@`=<]")
 _INSIDE = re.compile(r":(?:[ \t]|$)|[ \t]#")
 _BRACKETS = re.compile(r"[,\[\]{}]")
-# A line that begins or ends with blanks, or holds nothing else, says nothing to the eye.
+# Blanks at the start or end of a line are invisible, so such a text is quoted.
 _BLANKS = re.compile(r"(?:^|\n)[ \t]|[ \t](?:\n|$)")
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
@@ -25,19 +25,19 @@ _LAST_OF_FOUR = 0xFFFF  # digits
 
 
 def inline(value: Value, *, in_flow: bool = False) -> str:
-    """A value on one line; `in_flow` is inside of brackets."""
+    """Write a value on one line. `in_flow`: it is inside of brackets."""
     if isinstance(value, str):
         return value if _is_plain(value, in_flow=in_flow) else _quoted(value)
     return json.dumps(value)
 
 
 def literal(value: Value) -> list[str]:
-    """A text of several lines, as its header and its lines; nothing if it has to be quoted."""
+    """Write a text of several lines as header and lines, or return [] if it must be quoted."""
     if not isinstance(value, str) or "\n" not in value or value.startswith("\n"):
         return []
     lines = value.removesuffix("\n").split("\n")
     hidden = any(visible(line) != line for line in lines)
-    # Framing knows no YAML: a line that looks like a marker would be one (AC-A07).
+    # Framing does not parse YAML: a line that looks like a marker would be one (AC-A07).
     if hidden or not lines[-1] or _BLANKS.search(value) or MARKER.search(value):
         return []
     return ["|" if value.endswith("\n") else "|-", *lines]
@@ -59,7 +59,7 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    """As YAML reads it in double quotes; what nobody can see is written by its number."""
+    """Escape a character for double quotes. Invisible characters become code points."""
     if char in _ESCAPES:
         return _ESCAPES[char]
     if visible(char) == char:

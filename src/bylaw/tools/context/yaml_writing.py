@@ -1,7 +1,7 @@
-"""Nodes of a YAML body → its lines in canonical form: keys in a fixed order, two blanks a level.
+"""Write the nodes of a YAML body in canonical form: keys in a fixed order, two blanks a level.
 
-Lists of short values stand on one line, everything else below its key. Comments stay with what
-they are about.
+Lists of short values are on one line, everything else is below its key. Comments stay with their
+entries.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ STEP = "  "
 
 
 class BodyWriter:
-    """Writes one body. `value_of` may give a scalar another text; `rank` orders keys.
+    """Writes one body. `value_of` returns the value to write for a scalar, `rank` orders keys.
 
-    Below the keys of `free` the author's own order stays.
+    Values of the keys in `free` keep the order of the author.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class BodyWriter:
         self._free = free
 
     def body(self, root: Mapping) -> Iterator[str]:
-        """All lines, without line breaks."""
+        """Yield all lines, without line breaks."""
         yield from self._mapping(root, "", is_free=False)
         yield from self._comments.last
 
@@ -67,7 +67,7 @@ class BodyWriter:
     def _value(
         self, title: str, node: Node, indent: str, beside: str, *, is_free: bool
     ) -> Iterator[str]:
-        """A value behind its key or dash, or below it."""
+        """Yield a value after its key or dash, or below it."""
         behind = f"  {beside}" if beside else ""
         header, *lines = self._literal(node) or [""]
         text = header or self._inline(node, len(title) + 1)
@@ -98,18 +98,21 @@ class BodyWriter:
                 yield from self._value(f"{indent}-", item, indent + STEP, beside, is_free=is_free)
 
     def _is_below(self, item: Sequence, indent: str) -> bool:
-        """Whether a list in a list stands below its dash."""
+        """Whether a list in a list must be written below its dash."""
         return not self._inline(item, len(indent) + len(STEP))
 
     def _lifted(self, item: Node, indent: str) -> list[str]:
-        """What is said of dashes that stand alone: behind them it would belong to what follows."""
+        """Return comments of dashes that are alone on their line, to write above them.
+
+        After such a dash, a comment would belong to the next entry.
+        """
         if not isinstance(item, Sequence) or not self._is_below(item, indent):
             return []
         beside = self._comments.beside(item)
         return ([beside] if beside else []) + self._lifted(item.items[0], indent + STEP)
 
     def _mapping_item(self, item: Mapping, indent: str, *, is_free: bool) -> Iterator[str]:
-        """The first key stands behind the dash, and so does what is said of both."""
+        """Write the first key after the dash. A comment of the item goes to the same line."""
         first, *rest = self._sorted(item, is_free=is_free)
         below = indent + STEP
         yield from _indented(indent, self._comments.before(first))
@@ -123,7 +126,7 @@ class BodyWriter:
         return literal(self._value_of(node)) if isinstance(node, Scalar) else []
 
     def _inline(self, node: Node, before: int) -> str:
-        """A value on one line; nothing if it does not fit there."""
+        """Write a value on one line, or return an empty text if it does not fit."""
         if isinstance(node, Scalar):
             return inline(self._value_of(node))
         if isinstance(node, Mapping):
@@ -136,7 +139,7 @@ class BodyWriter:
         return text if text and before + len(text) <= MAX_WIDTH else ""
 
     def _flow(self, node: Sequence) -> str:
-        """A list in brackets; nothing if it holds what cannot stand there."""
+        """Write a list in brackets, or return an empty text if an item is not allowed there."""
         parts = []
         for item in node.items:
             if isinstance(item, Mapping) or self._literal(item):

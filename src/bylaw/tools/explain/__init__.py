@@ -1,6 +1,6 @@
-"""A record of a journal → why it was decided so: the work behind `bylaw explain`.
+"""Explain the decision of a journal record: the work behind `bylaw explain`.
 
-`values` are what is found, `witness` decides the event once more under the rules of then and
-looks on, `circumstances` are limits, gates and reasons for not being asked, `telling` puts all of
-it together.
+`values` holds the result types. `witness` decides the event again under the recorded rules and
+records what their guards read. `circumstances` finds limits, gates and reasons why a rule was not
+evaluated. `telling` builds the explanation from all of them.
 """

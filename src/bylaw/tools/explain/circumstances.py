@@ -1,4 +1,4 @@
-"""A rule and a view → what kept it from being asked, or would have: limits, gates, its trigger."""
+"""Limits and gates of a rule, and the reasons why it was not active or not evaluated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def limits_of(rule: Rule, view: View) -> Iterator[LimitFound]:
-    """Each limit, whether or not it is in force."""
+    """Yield each limit. `closed` says whether it applies now."""
     limits, last = rule.limits, view.session.firings.get(rule.uid)
     fired = (0, 0, 0) if last is None else (last.count, last.at, last.turn)
     turns = 0 if last is None else view.session.turn - last.turn
@@ -29,7 +29,7 @@ def limits_of(rule: Rule, view: View) -> Iterator[LimitFound]:
     if limits.once:
         yield LimitFound("once", 1, *fired, 0, last is not None)
     if limits.cooldown_turns:
-        # The turn in which it fired does not count among those without it.
+        # The turn in which the rule fired is not one of the turns to wait.
         closed = last is not None and turns <= limits.cooldown_turns
         counted = max(turns - 1, 0)
         yield LimitFound("cooldown_turns", limits.cooldown_turns, *fired, counted, closed)
@@ -39,7 +39,7 @@ def limits_of(rule: Rule, view: View) -> Iterator[LimitFound]:
 
 
 def gates_of(rule: Rule, view: View) -> Iterator[GateFound]:
-    """Each gate, open or closed."""
+    """Yield each gate, open or closed."""
     for gate in rule.gates:
         try:
             yield GateFound(*_gate(gate, view), is_open(gate, view))
@@ -70,27 +70,27 @@ def _listed(values: Sequence[object]) -> str:
 
 
 def why_not_live(rule: Rule, event: Event) -> str:
-    """Why a rule takes no part."""
+    """Return the reason why a rule is not active for an event."""
     if not rule.enabled:
-        return "it is switched off in its file"
+        return "it is disabled in its file"
     if rule.uid in (event.facts.disabled or ()):
-        return "it is switched off"
-    return "the event comes once more, and the rule waits for that"
+        return "it is disabled"
+    return "the event gets another round, and the rule runs only in the last one"
 
 
 def why_not_asked(rule: Rule, event: Event) -> str:
-    """Why a rule was not even looked at."""
+    """Return the reason why a rule was not evaluated for an event."""
     if event.kind not in rule.on.kinds:
-        return f"it looks at {_listed(rule.on.kinds)}, and this is {event.kind}"
+        return f"it fires on {_listed(rule.on.kinds)}, and this event is {event.kind}"
     if isinstance(event, ToolAfter) and event.status in NEVER_HAPPENED:
-        return f"a call that was {event.status} never happened, and triggers no rule"
+        return f"the call was {event.status} and did not run, so it triggers no rule"
     if isinstance(event, ToolAfter) and rule.on.status and event.status not in rule.on.status:
-        return f"it looks at calls that ended with {_listed(rule.on.status)}, not {event.status}"
+        return f"it fires on calls that ended with {_listed(rule.on.status)}, not {event.status}"
     if rule.on.rounds is Rounds.FIRST and event.round > 1:
-        return "it looks at the first round of an event, and this is the second"
+        return "it fires in the first round of an event, and this is the second"
     if isinstance(event, ToolBefore | ToolAfter) and not _fits_tool(rule, event):
-        return f"it is about the tool {_listed(rule.filter.tools)}, not {event.tool}"
-    return "an earlier rule ended its group, or what it is about does not fit the event"
+        return f"it fires on the tool {_listed(rule.filter.tools)}, not {event.tool}"
+    return "an earlier rule ended its group, or its filter does not match the event"
 
 
 def _fits_tool(rule: Rule, event: ToolBefore | ToolAfter) -> bool:

@@ -1,4 +1,4 @@
-"""A record → the steps of its plans with their outcomes, which are records of their own."""
+"""Collect the steps of the plans of a record, with outcomes from later effect records."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NOT_PERFORMED = "not performed"
 
 
 def explained_steps(reader: JournalReader, record: Record) -> Iterator[ExplainedStep]:
-    """Every step of a decision in order, also those that were never begun.
+    """Yield every step of a decision in order, even steps that never started.
 
-    Steps for a failure are told if there was one.
+    `on_error` steps are included if their plan failed.
     """
     decision = record.decision
     if not decision.plans:
@@ -50,7 +50,7 @@ def _has_failed(outcomes: dict[int, EffectDone], number: int) -> bool:
 
 
 def _outcomes(reader: JournalReader, record: Record) -> dict[int, EffectDone]:
-    """The effects of the decision; nothing behind its last step is read."""
+    """Read the effects of the decision, up to the effect of its last step."""
     header, found = record.header, dict[int, EffectDone]()
     wanted = Wanted(session=header.session, kinds=(Kind.EFFECT,))
     later = Search(reader, wanted).records(header.seq)

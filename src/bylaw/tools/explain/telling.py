@@ -1,4 +1,4 @@
-"""The journal and the number of a record → the explanation of its decision."""
+"""Build the explanation of the decision of one journal record."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from bylaw.runtime.stored_rules import StoredFile
     from bylaw.tools.explain.witness import Answered, Asking, Testimony
 
-MAX_RULES = 50  # that are explained at once
+MAX_RULES = 50  # in one explanation
 
 
 def explain(path: str, seq: int | None, rule: str, tell: Callable[[str], None]) -> Explanation:
-    """Why a record was decided so, the newest that is not quiet if none is named.
+    """Explain the decision of a record, by default of the newest one that is not quiet.
 
-    With the id or uid of a rule, why that rule fired or not. JournalError, or RuleError.
+    With the id or uid of a rule, explain why that rule fired or not. Raises JournalError or
+    RuleError.
     """
     with JournalReader(path) as reader:
         stored = _find(reader, seq)
@@ -74,12 +75,12 @@ def _newest_telling(reader: JournalReader) -> int | None:
 
 
 def _without_payload(stored: Stored) -> Explanation:
-    note = f"the payload of this record was {stored.lost}: event, reasons and rules are not known"
+    note = f"the payload of this record was {stored.lost}: event, reasons and rules are unknown"
     return Explanation(stored, notes=(note,))
 
 
 class _Telling:
-    """One record, with the rules and the session of then."""
+    """Explains one record, with the rules and the session at that time."""
 
     def __init__(
         self, reader: JournalReader, stored: Stored, record: Record, tell: Callable[[str], None]
@@ -97,7 +98,7 @@ class _Telling:
         uids = [self._named(rule, recorded)] if rule else list(recorded)
         if len(uids) > MAX_RULES:
             self._notes.append(
-                f"{len(uids) - MAX_RULES} more rules are left out; `--rule` shows one"
+                f"{len(uids) - MAX_RULES} more rules are not shown; select one with `--rule`"
             )
         rules = tuple(self._rules(uids[:MAX_RULES], recorded))
         self._tell_doubts()
@@ -114,12 +115,12 @@ class _Telling:
         )
 
     def _named(self, name: str, recorded: dict[str, TraceLine]) -> str:
-        """The uid of the rule that is meant."""
+        """Return the uid of the rule with that id or uid."""
         named = [uid for uid in recorded if uid == name or id_of(uid) == name]
         if len(named) == 1:
             return named[0]
         if self._books is None:
-            raise RuleError("the rules that were in force at this record are not stored")
+            raise RuleError("the rules that were active at this record are not stored")
         return find_rule(named_rules(self._books), name).uid
 
     def _rules(
@@ -128,7 +129,7 @@ class _Telling:
         if self._books is None:
             self._notes.append(
                 "the rules of this record are not stored, or this version of Bylaw cannot load "
-                "them: neither their text nor their values can be shown"
+                "them: their text and values are not available"
             )
             yield from (_bare(uid, recorded, self._record) for uid in uids)
             return
@@ -141,14 +142,14 @@ class _Telling:
         session, lost = folded_before(self._reader, header.session, header.seq, self._tell)
         if lost:
             self._notes.append(
-                f"payloads of earlier records of the session are gone ({lost}): values that come "
-                "from them may differ from those of then"
+                f"payloads of earlier records of the session are gone ({lost}): values that "
+                "depend on them may differ from the values at that time"
             )
         testimony = decide_again(books, session, self._record.event, uids)
         if testimony.missing:
             self._notes.append(
-                "facts that a rule asked for are not in the record: what was found cannot be "
-                "followed to its end"
+                "facts that a rule asked for are not in the record: the decision cannot be "
+                "explained completely"
             )
         return testimony
 
@@ -178,7 +179,7 @@ class _Telling:
         )
 
     def _line(self, told: TraceLine | None, again: TraceLine | None) -> TraceLine | None:
-        """What the record says, and what goes without saying there."""
+        """Return the recorded trace line, or one that records omit: condition false, not active."""
         if again is None:
             return told
         then = told or again
@@ -186,12 +187,12 @@ class _Telling:
             then = TraceLine(uid=again.uid, result=TraceResult.GUARD_FALSE)
         if then.result is not again.result:
             self._notes.append(
-                f"decided again, `{again.uid}` is {again.result}; the record says {then.result}"
+                f"replay gives {again.result} for `{again.uid}`; the record says {then.result}"
             )
         return then
 
     def _text(self, uid: str, books: Sequence[Book]) -> WrittenText | None:
-        """The rule as it was written; a built-in rule was written by nobody."""
+        """Return the text of a rule. A built-in rule has none."""
         rules = named_rules(books)
         if uid not in rules:
             return None
@@ -214,12 +215,12 @@ class _Telling:
         header = self._record.header
         if header.redacted:
             self._notes.append(
-                "this record was redacted: rules saw texts that are not stored, so values shown "
-                "here may differ from those of then"
+                "this record was redacted: rules read texts that are not stored, so values shown "
+                "here may differ from the values at that time"
             )
         if header.version != __version__:
             self._notes.append(
-                f"Bylaw {header.version} decided this; what is shown was found by {__version__}"
+                f"Bylaw {header.version} decided this; {__version__} computed the values shown"
             )
 
 
@@ -234,7 +235,7 @@ def _rule_of(uid: str, books: Sequence[Book]) -> Rule | None:
 
 
 def _bare(uid: str, recorded: dict[str, TraceLine], record: Record) -> ExplainedRule:
-    """A rule of which nothing is known but what the record says."""
+    """Build a rule from the record alone, if its text is not available."""
     line = recorded.get(uid)
     reason = next((one for one in record.decision.reasons if one.uid == uid), None)
     return ExplainedRule(
@@ -268,7 +269,7 @@ def _checks(asking: Asking | None) -> tuple[Explained, ...]:
 
 
 def _script(text: str, files: Sequence[StoredFile]) -> WrittenText:
-    """A script with the path under which its rule file names it."""
+    """Return the text of a script, with the path that its rule file uses."""
     paths = (
         path for one in files for path, beside in one.file.beside.texts.items() if beside == text
     )

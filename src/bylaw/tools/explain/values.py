@@ -1,4 +1,4 @@
-"""What an explanation is made of; plain values, still with foreign text."""
+"""The parts of an explanation, as plain values. Their texts are not escaped yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WrittenText(Struct, frozen=True):
-    """Lines of a file as they were, from `line` on."""
+    """Lines of a stored file, from `line` on."""
 
     path: str
     line: int
@@ -23,7 +23,7 @@ class WrittenText(Struct, frozen=True):
 
 
 class AskedFact(Struct, frozen=True):
-    """A fact that a guard asked for, and the answer; a script has its text and its input."""
+    """A fact that a guard read, and the answer. For a script, also its text and its input."""
 
     name: str
     key: str
@@ -34,7 +34,7 @@ class AskedFact(Struct, frozen=True):
 
 
 class LimitFound(Struct, frozen=True):
-    """A limit of a rule with its counters; `counted` are turns or milliseconds since then."""
+    """A limit of a rule. `counted`: turns or milliseconds since the rule fired last."""
 
     name: str
     value: int
@@ -46,7 +46,7 @@ class LimitFound(Struct, frozen=True):
 
 
 class GateFound(Struct, frozen=True):
-    """A gate of a rule: what it wants, what it found."""
+    """A gate of a rule: what it needs and what it found."""
 
     name: str
     wants: str
@@ -55,7 +55,7 @@ class GateFound(Struct, frozen=True):
 
 
 class ExplainedRule(Struct, frozen=True, kw_only=True):
-    """A rule at a record. Without a `result` it was not looked at, and `detail` says why."""
+    """A rule at a record. Without `result` it was not evaluated, and `detail` gives the reason."""
 
     uid: str
     id: str
@@ -73,7 +73,7 @@ class ExplainedRule(Struct, frozen=True, kw_only=True):
 
 
 class ExplainedStep(Struct, frozen=True):
-    """A step of a plan with its number and how it ended; `status` may also say that it did not."""
+    """A step of a plan with its number and outcome. `status` also covers unfinished steps."""
 
     number: int
     plan: Plan
@@ -84,9 +84,9 @@ class ExplainedStep(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """A record, its reasons, the rules of interest, the steps, and what cannot be shown.
+    """A record with its reasons, rules and steps. `notes` say what is missing or uncertain.
 
-    If one rule was asked for, reasons and steps are those of that rule.
+    If one rule is selected, reasons and steps are those of that rule.
     """
 
     stored: Stored

@@ -1,6 +1,6 @@
-"""Rules, a session and an event → what their guards were asked, and what they found.
+"""Decide an event again and record what the guards of selected rules read and found.
 
-The event is decided once more by the definition itself; the guards of some rules are watched.
+The slow path decides, because it evaluates every guard.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class Answered(NamedTuple):
-    """A fact that was asked for; None if there was no answer."""
+    """A fact that a guard asked for. `found` is None if there was no answer."""
 
     need: Need
     found: object
 
 
 class Asking(NamedTuple):
-    """One question to a guard: what it could see, which facts it wanted, how it ended."""
+    """One evaluation of a guard: its view, the facts that it read, and the result."""
 
     rule: Rule
     view: View
@@ -45,9 +45,9 @@ class Asking(NamedTuple):
 
 
 class Testimony(Struct, frozen=True):
-    """The trace of an event that was decided again, and the questions to guards by uid.
+    """The trace of an event that was decided again, and the evaluations of guards by uid.
 
-    `missing` are facts that nobody has any more: then the decision is not known.
+    `missing` are facts that are not recorded. If there are any, the decision is unknown.
     """
 
     view: View
@@ -57,12 +57,12 @@ class Testimony(Struct, frozen=True):
 
 
 class _WatchedView(View):
-    """A view that writes down which facts are asked for."""
+    """A view that records which facts are read."""
 
     answered: dict[Need, Answered] = field(default_factory=dict)
 
     def fact(self, need: Need) -> object:
-        """As a view does it."""
+        """Record the fact and return it."""
         self.answered[need] = Answered(need, None)
         found = View.fact(self, need)
         self.answered[need] = Answered(need, found)
@@ -70,14 +70,14 @@ class _WatchedView(View):
 
 
 class _WatchedGuard(Struct):
-    """A guard of which every question is written down."""
+    """A guard that records each of its evaluations."""
 
     rule: Rule
     guard: Guard
     askings: list[Asking]
 
     def test(self, view: AnyView) -> Match | Needs | None:
-        """As the guard does it."""
+        """Record the evaluation and return its result."""
         assert isinstance(view, View)
         seen = _WatchedView(
             view.session, view.event, view.slate, view.now, view.line, view.visited, {}
@@ -85,7 +85,7 @@ class _WatchedGuard(Struct):
         found: Match | Needs | None = None
         failed = True
         try:
-            # It rests on these, also where it knows from before what follows of them.
+            # Read every declared fact: a guard with a cached result does not ask for them again.
             for need in self.rule.needs:
                 seen.fact(need)
             found = self.guard.test(seen)
@@ -118,7 +118,7 @@ class _Witness(Struct):
 def decide_again(
     books: Iterable[Book], session: Session, event: Event, uids: Container[str]
 ) -> Testimony:
-    """What is found when the event is decided with that session, of the rules with these uids."""
+    """Decide an event with a session, and record the guards of the rules with these uids."""
     witness = _Witness(uids)
     rules = RuleSet(map(witness.book, books), fast=False)
     observed = observe(session, event)
@@ -133,7 +133,7 @@ def decide_again(
 
 
 def _telling(askings: Iterable[Asking]) -> dict[str, Asking]:
-    """Of several questions to one written rule, the first that led to something."""
+    """Keep for each uid the first evaluation that matched or failed, else the last one."""
     found: dict[str, Asking] = {}
     for one in askings:
         before = found.get(one.rule.uid)

@@ -1,1 +1,1 @@
-"""Policies as files that people write: new ones, those of the former format, what each expects."""
+"""File policies: explain them, create them, and convert the old single-file format."""

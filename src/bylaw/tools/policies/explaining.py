@@ -1,6 +1,6 @@
-"""A path × a policy → whether the policy looks at that file, by which pattern, what it expects.
+"""Explain what a file policy does with a path: which pattern matches, and what it expects.
 
-What is known of the work tree says more: whether the policy fires because of the file, or why not.
+If the changes of the work tree are known, also explain whether the file makes the policy fire.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class FileRole(StrEnum):
-    """What a file is to a policy."""
+    """Role of a file in a policy."""
 
     TRIGGER = "trigger"
     SAFETY = "safety"
@@ -38,7 +38,7 @@ class FileRole(StrEnum):
 
 
 class Says(StrEnum):
-    """What a policy says about a file as it is now; `unknown`: git cannot tell what changed."""
+    """Result of a policy for a file as it is now. `unknown`: the changes are not known."""
 
     FIRES = "fires"
     FAILED = "failed"
@@ -54,7 +54,7 @@ class Says(StrEnum):
     UNKNOWN = "unknown"
 
 
-# Of a policy that a file triggers, unless its files satisfy it.
+# For a policy that a file triggers, if its files do not satisfy it.
 _SAYS = {
     PolicyState.VIOLATED: Says.FIRES,
     PolicyState.FAILED: Says.FAILED,
@@ -74,14 +74,14 @@ class PatternHit(Struct, frozen=True):
 
 
 class Expected(Struct, frozen=True):
-    """What must change together with a file, a path or a glob; None: not known whether it did."""
+    """A path or glob that must change together with a file. `changed` None: not known."""
 
     path: str
     changed: bool | None
 
 
 class Explanation(Struct, frozen=True):
-    """One policy about one file. `status` is how the file changed, empty if it did not."""
+    """One policy for one file. `status` says how the file changed, empty if it did not."""
 
     known: KnownPolicy
     says: Says
@@ -92,14 +92,14 @@ class Explanation(Struct, frozen=True):
 
     @property
     def looks(self) -> bool:
-        """Whether the policy looks at the file at all."""
+        """Whether a pattern of the policy matches the file."""
         return bool(self.hits)
 
 
 class Explaining:
-    """What is known of the work tree, worked out once for all files that are asked about.
+    """Explains policies for any number of files. Results for the work tree are cached.
 
-    Without `changes` nobody can tell what changed.
+    Without `changes` it is not known what changed.
     """
 
     def __init__(self, changes: Changes | None, entry_of: EntryOf) -> None:
@@ -109,7 +109,7 @@ class Explaining:
         self._findings: dict[str, Finding] = {}
 
     def about(self, known: KnownPolicy, path: str) -> Explanation:
-        """What a policy has to say about a normalised path."""
+        """Explain a policy for a normalised path."""
         hits = tuple(_hits(known.policy, path))
         files = self._changed(known.policy)
         changed = files.get(path) if files else None
@@ -133,7 +133,7 @@ class Explaining:
     def _says(
         self, known: KnownPolicy, path: str, hits: tuple[PatternHit, ...]
     ) -> tuple[Says, tuple[str, ...]]:
-        """What it says, and the files because of which it says so."""
+        """Return the result, with the files or the entry status that explain it."""
         roles = {hit.role for hit in hits}
         if not roles:
             return Says.NO_MATCH, ()
@@ -163,21 +163,21 @@ class Explaining:
 
     def _found(self, policy: WrittenPolicy, path: str, case: Case) -> tuple[Says, tuple[str, ...]]:
         if path not in case.trigger_files:
-            return Says.SATISFIED, ()  # its group is complete, another one is not
+            return Says.SATISFIED, ()  # the group of this file is complete, another group is not
         entry = self._entry_of(case.hash)
         state = state_of(policy, case, entry)
         if case.is_satisfied and state in (None, PolicyState.SATISFIED):
             return Says.SATISFIED, case.matched_files if policy.safety else ()
         says = Says.SETTLED if state is None else _SAYS[state]
         if says is Says.SETTLED:
-            assert entry is not None, "nothing else settles it"
+            assert entry is not None, "only an entry can settle it"
             return says, (entry.status.value,)
         lacking = tuple(wanted for file, wanted in case.arrows if file == path)
         return says, lacking if says is Says.FIRES else ()
 
 
 def _hits(policy: WrittenPolicy, path: str) -> Iterator[PatternHit]:
-    """The pattern of each role that matches, as the policy itself looks for it."""
+    """Yield for each role the first pattern that matches, as the policy itself matches."""
     trigger = triggered_by(policy, path)
     roles = {
         FileRole.TRIGGER: () if trigger is None else (trigger,),

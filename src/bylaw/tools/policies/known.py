@@ -1,4 +1,4 @@
-"""A root → the policies in force there, and what is wrong with those that are not."""
+"""Load the file policies of a root, with the diagnostics of files that do not load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class KnownPolicy(Struct, frozen=True):
-    """A policy that loads, its file, and whether somebody switched it off."""
+    """A policy that loads, its file, and whether it is disabled."""
 
     policy: WrittenPolicy
     path: str
@@ -35,30 +35,30 @@ class KnownPolicy(Struct, frozen=True):
 
 
 class KnownPolicies(Struct, frozen=True):
-    """The policies of a root by identifier, and what is wrong."""
+    """The policies of a root, sorted by identifier, and diagnostics."""
 
     policies: tuple[KnownPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
 
     @property
     def has_errors(self) -> bool:
-        """Whether a file was refused."""
+        """Whether a file has errors."""
         return has_errors(self.diagnostics)
 
     def named(self, name: str) -> KnownPolicy | None:
-        """The policy with that identifier."""
+        """Return the policy with that identifier."""
         return next((one for one in self.policies if one.policy.id == name), None)
 
     def refuse_unknown(self, name: str, others: Iterable[str]) -> None:
-        """BylawError if nothing has that name: no policy, and none of the others."""
+        """Raise BylawError if the name is neither a policy nor one of `others`."""
         names = {*(one.policy.id for one in self.policies), *others}
         if name not in names:
-            hint = did_you_mean(name, names) or "there are none here"
-            raise BylawError(f"there is no policy `{brief(name)}`; {hint}")
+            hint = did_you_mean(name, names) or "there are no policies here"
+            raise BylawError(f"unknown policy `{brief(name)}`; {hint}")
 
 
 def known_policies(root: str, tell: Callable[[str], None] | None = None) -> KnownPolicies:
-    """The policies of a root, as `bylaw check` loads them; LoadError if its settings do not."""
+    """Load the policies of a root like `bylaw check`. Raise LoadError if its settings fail."""
     read_configuration(root)
     library = load_root(root, tell)
     switches = read_switches(root)
@@ -75,7 +75,7 @@ def known_policies(root: str, tell: Callable[[str], None] | None = None) -> Know
 
 
 def about_policies(library: Library) -> Iterator[Diagnostic]:
-    """What is wrong with policies and their settings; other languages have verbs of their own."""
+    """Select diagnostics of policies and their settings. Other commands report the rest."""
     books = (one for one in library.books if one.dialect.name == POLICIES)
     files = {CONFIG, LEGACY, *(found.path for one in books for found in one.files)}
     return (one for one in library.diagnostics if one.source.path in files)

@@ -1,12 +1,12 @@
-"""The one file of the former policy system → policies as they are written now, and findings.
+"""Convert the old single-file format of file policies to one file per policy.
 
     - name: "README Accuracy"            readme-accuracy.md
       trigger: "src/**/*"          →     trigger and safety, and the instructions as the body
       safety: "README.md"
       instructions: …
 
-Findings stand at their places in the old file. What cannot be converted as it is meant is refused:
-a policy that fires less often than before would not be missed by anybody.
+Findings point to the old file. A policy that cannot be converted with the same meaning is refused:
+nobody would notice a policy that fires less often than before.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ _CODES = FieldCodes(LEGACY_ENTRY, LEGACY_ENTRY, LEGACY_ENTRY, LEGACY_ENTRY)
 
 
 class Legacy(Struct, frozen=True):
-    """The policies that can be converted, and everything that is wrong or doubtful."""
+    """The policies that can be converted, and all errors and warnings."""
 
     policies: tuple[WrittenPolicy, ...]
     findings: tuple[Diagnostic, ...]
 
 
 def read_legacy(source: SourceFile, read: Callable[[str], str]) -> Legacy:
-    """Convert the policies of a file; `read` gives the text of an instructions file, or fails."""
+    """Convert the policies of a file. `read` returns the text of an instructions file.
+
+    `read` raises LoadError if it cannot read the file.
+    """
     try:
         root = load_yaml(source)
     except LoadError as refused:
@@ -61,21 +64,21 @@ def read_legacy(source: SourceFile, read: Callable[[str], str]) -> Legacy:
 
 def _entries(root: Node, findings: Findings) -> list[Mapping]:
     if not isinstance(root, Sequence):
-        headline = "the former file is a list of policies"
+        headline = "the old file must be a list of policies"
         findings.refuse(LEGACY_ENTRY, headline, root.span, "begin each policy with `- name: …`")
         return []
     if len(root.items) > MAX_POLICIES:
-        headline = f"there are more than {MAX_POLICIES:,} policies"
+        headline = f"more than {MAX_POLICIES:,} policies"
         findings.refuse(LEGACY_ENTRY, headline, root.items[MAX_POLICIES].span, "split the file")
         return []
     for item in root.items:
         if not isinstance(item, Mapping):
-            findings.refuse(LEGACY_ENTRY, "a policy has keys and values", item.span)
+            findings.refuse(LEGACY_ENTRY, "a policy must be a mapping", item.span)
     return [item for item in root.items if isinstance(item, Mapping)]
 
 
 class _Converting:
-    """Policies by their new names."""
+    """Converts policies one by one. `policies` has them by their new names."""
 
     def __init__(self, findings: Findings, read: Callable[[str], str]) -> None:
         self.policies: dict[str, WrittenPolicy] = {}
@@ -92,7 +95,7 @@ class _Converting:
         identifier = self._identifier(fields, name)
         policy = WrittenPolicy(
             id=identifier,
-            title=identifier,  # the name of the file takes the place of the name (DW-140)
+            title=identifier,  # the file name replaces the name (DW-140)
             mode=Mode.TRIGGER,
             trigger=self._patterns(fields, "trigger"),
             safety=self._patterns(fields, "safety"),
@@ -105,10 +108,10 @@ class _Converting:
     def _identifier(self, fields: Fields, name: str | None) -> str:
         identifier = kebab(name or "")
         if name is not None and not identifier:
-            fields.wrong("name", "a text with letters or digits", "it becomes the name of a file")
+            fields.wrong("name", "a text with letters or digits", "the name becomes the file name")
         elif identifier in self.policies:
-            headline = f"another policy becomes `{identifier}.md`, too"
-            help_ = "give one of the two another name"
+            headline = f"another policy also becomes `{identifier}.md`"
+            help_ = "rename one of the two policies"
             self._findings.refuse(LEGACY_ENTRY, headline, fields.span("name"), help_)
         return identifier
 
@@ -116,16 +119,18 @@ class _Converting:
         placed = PatternReader(fields).one_or_more(key)
         for one in placed:
             if one.made and _may_be_narrower(one.text):
-                headline = f"`{brief(one.text)}` may match less now: `*` stays within one folder"
-                help_ = "write `**/` before it where files of folders below are meant, too"
+                headline = f"`{brief(one.text)}` may match less now: `*` does not cross folders"
+                help_ = "write `**/` before it to include files in subfolders"
                 self._findings.doubt(LEGACY_WILDCARD, headline, one.node.span, help_)
         return texts_of(placed)
 
     def _instructions(self, fields: Fields) -> str:
-        """The text itself, or that of the file; one of the two."""
+        """Return the instructions, from the key or from the file. Exactly one must be given."""
         given = [key for key in LEGACY_KEYS if fields.has(key)]
         if len(given) != 1:
-            headline = "it has both" if given else f"{fields.what} has no instructions"
+            headline = (
+                "instructions are given twice" if given else f"{fields.what} has no instructions"
+            )
             help_ = "keep one of `instructions` and `instructions_file`"
             self._findings.refuse(LEGACY_ENTRY, headline, fields.start, help_)
             return ""
@@ -133,7 +138,7 @@ class _Converting:
         if text is not None and given[0] == "instructions_file":
             text = self._from_file(fields, text)
         if text is not None and not _plain(text):
-            fields.wrong(given[0], "instructions that say something")
+            fields.wrong(given[0], "a text that is not empty")
         return _plain(text or "")
 
     def _from_file(self, fields: Fields, path: str) -> str | None:
@@ -142,16 +147,16 @@ class _Converting:
         except LoadError as refused:
             why = refused.headline
             span = fields.span("instructions_file")
-            self._findings.refuse(LEGACY_ENTRY, why, span, "it is read from the root")
+            self._findings.refuse(LEGACY_ENTRY, why, span, "the path is relative to the root")
             return None
 
 
 def _may_be_narrower(pattern: str) -> bool:
-    """Whether a star in it may have reached into folders, and has no `**/` before it."""
+    """Whether a `*` without `**/` before it may have crossed folders in the old format."""
     before = ["", *pattern.split("/")]
     return any("*" in part and part != "**" and last != "**" for last, part in pairwise(before))
 
 
 def _plain(text: str) -> str:
-    """Instructions as a body: plain line breaks, no blank lines around them."""
+    """Convert instructions to a body: LF line breaks, no blank lines around it."""
     return text.replace("\r\n", "\n").strip("\n").rstrip()

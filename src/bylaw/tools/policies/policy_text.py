@@ -1,4 +1,4 @@
-"""A policy → the text of its file, and a text → the policy again, or everything wrong with it."""
+"""Write a file policy as text, and read such a text with all its errors."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def kebab(title: str) -> str:
-    """A title as the name of a file: `README Accuracy` → `readme-accuracy`; it may be empty."""
+    """Convert a title to a file name: `README Accuracy` → `readme-accuracy`. May be empty."""
     words = _NO_WORD.sub("-", normalize("NFC", title).lower()).strip("-")
     return words[:MAX_NAME].rstrip("-")
 
 
 def policy_text(policy: WrittenPolicy) -> str:
-    """The file of a policy; what is as it is by default is left out."""
+    """Return the text of a policy file, without keys that have their default."""
     body = f"{policy.body}\n" if policy.body else ""
     return "\n".join(["---", *_front_matter(policy), "---", body])
 
 
 def checked(path: str, text: str) -> tuple[WrittenPolicy, list[Diagnostic]]:
-    """The policy in a text, and warnings about it; PolicyError if it does not load."""
+    """Read a policy and its warnings from a text. Raise PolicyError if it does not load."""
     policy, findings = read_policy(SourceFile(path, text))
     if policy is None or has_errors(findings):
         raise PolicyError(findings)
@@ -61,7 +61,7 @@ def _front_matter(policy: WrittenPolicy) -> Iterator[str]:
 
 
 def _listed(key: str, patterns: Sequence[str], indent: str = "") -> Iterator[str]:
-    """One pattern beside its key, several below it."""
+    """Write one pattern on the line of its key, several below it."""
     if len(patterns) == 1 and key != Mode.SET:
         yield f"{indent}{key}: {inline(patterns[0])}"
     elif patterns:

@@ -1,4 +1,4 @@
-"""A policy and what changed → every line that it has to say about it, however many there are."""
+"""The complete message of a file policy about current changes, line by line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def lines_of(policy: WrittenPolicy, changes: ChangeSet) -> list[str]:
-    """The arrows of a correspondence and the instructions; nothing if it is satisfied."""
+    """Return the arrows of a correspondence and the instructions, or [] if satisfied."""
     finding = find(policy, changes)
     if finding is None or finding.is_satisfied:
         return []

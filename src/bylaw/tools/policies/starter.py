@@ -1,4 +1,4 @@
-"""A mode → a policy to begin with: a valid file whose comments say what else it may hold."""
+"""Starter files for policies: valid files whose comments explain the optional keys."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from bylaw.dialects.file_policies.written import Mode
 
 _TOP = """\
 ---
-# What people read in place of the file's name:
+# Title to show instead of the file name:
 # name: A Title
 
 """
 _BOTTOM = """
-# What the work tree is compared to: `base`, where the branch began (the default);
-# `default_tip`, the newest commit of the default branch; `prompt`, since the last prompt.
+# Compare the work tree with `base`, the start of the branch (default), with `default_tip`, the
+# newest commit of the default branch, or with `prompt`, its state at the last prompt.
 # compare_to: base
 
-# Run a command on the files instead of telling the agent; then the text below is only a note.
+# Run a command on the files instead of sending the text below, which is then only a note.
 # action:
 #   command: ruff format {file}
 #   run_for: each_match
@@ -23,38 +23,38 @@ _BOTTOM = """
 """
 _MODES = {
     Mode.TRIGGER: """\
-# Fires when one of these files changed. `*` stays within a folder, `**/` is any number of them.
+# Fires when one of these files changes. `*` matches within a folder, `**/` any number of folders.
 trigger: src/**/*.py
 
-# Unless one of these changed, too:
+# Does not fire if one of these also changes:
 # safety: README.md
 """,
     Mode.SET: """\
-# These files belong together: when one changes, all others must. What `{path}` captures must be
-# the same in all of them; it may reach over folders, every other name stays within one.
+# When one of these files changes, all others must change. `{path}` must capture the same text in
+# all of them. It may cross folders; placeholders with other names match within one folder.
 set:
   - src/{path}.py
   - tests/{path}_test.py
 """,
     Mode.PAIR: """\
-# When the first changes, the second must, too; not the other way round.
+# When the trigger changes, the expected file must change. The reverse is not required.
 pair:
   trigger: api/{path}.py
   expects: docs/api/{path}.md
 """,
     Mode.CREATED: """\
-# Fires when one of these files is new. `*` stays within a folder, `**/` is any number of them.
+# Fires when one of these files is new. `*` matches within a folder, `**/` any number of folders.
 created: src/**/*.py
 """,
 }
 BODIES = {
     Mode.TRIGGER: "These files changed: {trigger_files}. Check what depends on them.",
-    Mode.SET: "{trigger_files} changed without {expected_files}. Update these, too.",
-    Mode.PAIR: "{trigger_files} changed without {expected_files}. Update these, too.",
+    Mode.SET: "{trigger_files} changed without {expected_files}. Update them.",
+    Mode.PAIR: "{trigger_files} changed without {expected_files}. Update them.",
     Mode.CREATED: "These files are new: {trigger_files}. Check that they have what they need.",
 }
 
 
 def starter_text(mode: Mode) -> str:
-    """The whole file."""
+    """Return the text of the file."""
     return f"{_TOP}{_MODES[mode]}{_BOTTOM}{BODIES[mode]}\n"

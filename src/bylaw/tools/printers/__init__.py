@@ -1,1 +1,1 @@
-"""Diagnostics → text in one of four formats. A printer is a pure function, the order is ours."""
+"""Printers: reports as text for people, or as data for programs. Pure functions."""

@@ -1,7 +1,7 @@
-"""How it stands with a bus → a table for people, or plain values for programs.
+"""Print the state of a bus as a table, or as data for JSON.
 
-Nothing that a message says can move the cursor or fill the screen: it is made visible and cut. What
-a person copies, the command that approves, is never cut.
+Texts of messages are escaped and cut, so that they cannot move the cursor or fill the screen. The
+command to approve a message is never cut, because a person copies it.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
         Waiting,
     )
 
-LEAST = 40  # columns; what is narrower is no screen
-_NARROW = 60  # columns, below which counts have no room beside the name
+LEAST = 40  # columns, even on a narrower screen
+_NARROW = 60  # columns; with fewer, the counts are below the name
 MAX_LINES = 4  # of one reason
-MAX_TEXT_LINES = 2  # of what a request says, and of why something ended so
+MAX_TEXT_LINES = 2  # of the text of a request, and of the reason of a result
 _INDENT, _BELOW = "  ", "    "
 _STYLES = {"failed": Style.BAD, "refused": Style.BAD}
 _WORDS = {Arrival.UNFINISHED: "not finished", Arrival.REFUSED: "will be refused"}
-_OTHER_TEXT = " another text of this message"
+_OTHER_TEXT = " another version of this message"
 _SAID = {
     "granted": "approved",
     "revoked": "rejected",
-    "expired": "let it expire",
+    "expired": "marked as expired",
     "unclear": "may have rejected",
 }
 
 
 def as_data(report: BusReport) -> dict[str, object]:
-    """The shape that programs read."""
+    """Return the report as data for JSON."""
     return {
         "root": report.root,
         "bus": report.bus,
@@ -106,20 +106,20 @@ def _moment(at: int) -> str | None:
 
 
 def approve_command(msg_id: str) -> str:
-    """What a person types; the id is a valid one, so nothing in it needs quotes."""
+    """Return the command to approve a message. A valid id needs no quotes."""
     return f"bylaw approve {msg_id}"
 
 
 def render(report: BusReport, columns: int, *, color: bool) -> str:
-    """Everything, a section each."""
+    """Print the report, with a section for each kind of message."""
     if not report.exists:
         place = f"`{shown(report.bus)}` in `{shown(report.root)}`"
-        return f"there is no bus {place}; `bylaw bus run` makes one\n"
+        return f"no bus {place}; `bylaw bus run` creates it\n"
     return "".join(f"{line}\n" for line in _Table(max(columns, LEAST), Paint(color)).lines(report))
 
 
 class _Table:
-    """Sections of rows, no wider than a screen."""
+    """Builds sections of rows that fit a width."""
 
     def __init__(self, limit: int, paint: Paint) -> None:
         self._limit = limit
@@ -136,11 +136,11 @@ class _Table:
         yield from self._section("approval requests", self._requests(report), left["requests"])
         yield from self._section("running", self._running(report))
         if not (report.waiting or report.held or report.requests or report.running):
-            yield from ("", "nothing waits, and nothing runs")
-        yield from self._section("ended, the newest first", self._ended(report.ended))
+            yield from ("", "no messages are waiting or running")
+        yield from self._section("finished, newest first", self._ended(report.ended))
 
     def _head(self, report: BusReport) -> Iterator[str]:
-        """One line; on a narrow screen the counts stand below."""
+        """Yield one line. On a narrow screen the counts are below it."""
         counts = ", ".join(f"{number:,} {name}" for name, number in report.counts.items())
         phase = "unknown" if report.phase is None else str(report.phase)
         fits = self._limit >= _NARROW
@@ -160,11 +160,11 @@ class _Table:
     def _rows(
         self, rows: Sequence[tuple[str, ...]], below: Sequence[Iterable[str]]
     ) -> Iterator[str]:
-        """A line for each row, cut to the screen, and what stands below it."""
+        """Yield a line for each row, cut to the screen, followed by its details."""
         if not rows:
             return
         room = self._limit - len(_INDENT)
-        # A name is worth more than a title, but it must not be all that there is.
+        # A name matters more than a title, but it gets at most two thirds of the line.
         named = [(cut(name, room * 2 // 3), *more) for name, *more in rows]
         for line, more in zip(
             aligned(fitted(named, room, (len(rows[0]) - 1,), ())), below, strict=True
@@ -228,7 +228,7 @@ class _Table:
 
     def _health(self, one: Running) -> list[str]:
         if one.dead:
-            words = "its process is dead; the next `bylaw bus run` settles it"
+            words = "its process is dead; the next `bylaw bus run` recovers it"
             return self._told(Style.BAD, words)
         return [] if one.dead is False else self._told(Style.FAINT, "on another system")
 
@@ -269,5 +269,5 @@ def _dated(since: int, words: str) -> str:
 
 
 def _since(one: Running) -> str:
-    # Commands end within hours: the day would only take room.
+    # Commands run for hours at most, so the day is not needed.
     return f"since {local_clock(one.since)}" if one.since else "just now"

@@ -1,4 +1,4 @@
-"""A report of `bylaw check` → text for people, or JSON for programs."""
+"""Print the report of `bylaw check` as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADINGS = ("book", "language", "rules", "files", "trust", "found by")
 
 
 def as_data(report: Report) -> dict[str, object]:
-    """The shape that programs read."""
+    """Return the report as data for JSON."""
     books = [
         {
             "path": book.path,
@@ -36,7 +36,7 @@ def as_data(report: Report) -> dict[str, object]:
 
 
 def render(report: Report, *, limit: int, color: bool = False) -> str:
-    """The books in a width, what is wrong with them, and a line that sums up."""
+    """Print the books within a width, the diagnostics, and a summary line."""
     rows = [HEADINGS, *map(_row, report.books)]
     books = _text(flowing(rows, limit)) if report.books else _nothing(report)
     findings = text.render(report.diagnostics, color=color)
@@ -63,7 +63,7 @@ def _nothing(report: Report) -> str:
             "",
             *(["looked for:", _text(aligned(places))] if places else []),
             *(["languages:", _text(aligned(spoken))] if spoken else []),
-            "any other file can be named in bylaw.toml:",
+            "add other files to bylaw.toml:",
             "  [[book]]",
             '  path = "prompts/main.chatmd"',
             "",

@@ -1,4 +1,4 @@
-"""What `bylaw context` found → text for people, or plain values for programs."""
+"""Print the results of `bylaw context` as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_VALUE = 200  # characters of a value in a table
 
 
 def answer_as_data(answer: Answer) -> dict[str, object]:
-    """The line of `bylaw context call`."""
+    """Return an answer of `bylaw context call` as data."""
     return {
         "message": answer.message,
         "result": answer.result.value,
@@ -32,32 +32,32 @@ def answer_as_data(answer: Answer) -> dict[str, object]:
 
 
 def enabled_as_data(enabled: Enabled) -> dict[str, list[str]]:
-    """The qualified names of what is enabled."""
+    """Return the qualified names of everything that is enabled."""
     return {kind: list(names) for kind, names in _kinds(enabled)}
 
 
 def state_as_data(variables: Sequence[Variable], enabled: Enabled) -> dict[str, object]:
-    """The variables and what is enabled."""
+    """Return the variables and everything that is enabled."""
     listed = [{"name": one.name, "type": one.type, "value": one.value} for one in variables]
     return {"variables": listed, "enabled": enabled_as_data(enabled)}
 
 
 def render_variables(variables: Sequence[Variable]) -> str:
-    """A table, or a line that says that there are none."""
+    """Print a table of the variables."""
     if not variables:
-        return "there are no variables\n"
+        return "no variables\n"
     rows = [HEADINGS, *map(_row, variables)]
     return "".join(f"{line}\n" for line in aligned(rows))
 
 
 def render_enabled(enabled: Enabled) -> str:
-    """A line for each kind of which something is enabled."""
+    """Print a line for each kind that has an enabled name."""
     lines = [f"{kind}: {shown(', '.join(names))}" for kind, names in _kinds(enabled) if names]
     return "".join(f"{line}\n" for line in lines or [NOTHING_ENABLED])
 
 
 def formatted_as_data(files: Sequence[Formatted], *, with_text: bool) -> dict[str, object]:
-    """The files, and whether their text is another one in canonical form."""
+    """Return the files, and whether their canonical form differs."""
     plain = [{"path": one.path, "changed": one.changed} for one in files]
     if with_text:
         return {
@@ -67,7 +67,7 @@ def formatted_as_data(files: Sequence[Formatted], *, with_text: bool) -> dict[st
 
 
 def render_changed(files: Sequence[Formatted], word: str) -> str:
-    """A line for each file that is not in canonical form."""
+    """Print a line for each file that is not in canonical form."""
     return "".join(f"{word}: {shown(one.path)}\n" for one in files if one.changed)
 
 

@@ -1,4 +1,4 @@
-"""Events and steps → a few words that tell one from the other; the words are still foreign text."""
+"""Describe events and steps in a few words. The result is not escaped yet."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from bylaw.model.event import Common, Event
     from bylaw.model.values import JSON
 
-MAX_WORDS = 300  # characters; nobody reads more of them on a line
+MAX_WORDS = 300  # characters on a line
 
 
 def event_words(event: Event) -> str:
-    """What happened, without its kind."""
+    """Describe an event without its kind."""
     tell = _PAYLOADS.get(type(event))
     words = [tell(event) if tell else ""]
     if event.round > 1:
@@ -90,7 +90,7 @@ def _effect(event: EffectDone) -> str:
 
 
 def effect_words(event: EffectDone, step: Step | None) -> str:
-    """How a step ended: first what was done, or why it was not."""
+    """Describe the outcome of a step, with the step itself if it is known."""
     if step is None:
         return event_words(event)
     if event.status is not EffectStatus.OK:
@@ -108,12 +108,12 @@ def _approval(event: ApprovalGiven) -> str:
 
 
 def _rules(event: RulesChanged) -> str:
-    named = {"switched on": event.enabled, "switched off": event.disabled}
+    named = {"enabled": event.enabled, "disabled": event.disabled}
     switches = "; ".join(f"{how} {', '.join(uids)}" for how, uids in named.items() if uids)
     return switches or f"loaded {event.digest[:12]}"
 
 
-# A kind that is not here says everything with its name.
+# The name of any other kind says everything.
 _PAYLOADS: dict[type[Common], Callable[[Any], str]] = {
     Prompt: _text_of,
     TurnEnd: _text_of,
@@ -132,7 +132,7 @@ _PAYLOADS: dict[type[Common], Callable[[Any], str]] = {
 
 
 def step_words(step: Step) -> str:
-    """What a step does, without its op."""
+    """Describe a step without its op."""
     match step:
         case MessageInsert():
             words = f"{step.role}: {_quoted(text_words(step.text))}"
@@ -155,7 +155,7 @@ def step_words(step: Step) -> str:
 
 
 def text_words(text: Text) -> str:
-    """A text; where it refers to an outcome, what of it."""
+    """Return a text, with `{name}` for each reference to an outcome."""
     pieces = text if isinstance(text, tuple) else (text,)
     return "".join(
         f"{{{piece.outcome}}}" if isinstance(piece, Outcome) else piece for piece in pieces
@@ -171,7 +171,7 @@ def _short(value: object) -> str:
 
 
 def _ran(result: JSON) -> str:
-    """The result of an effect; of a command, how it was called and what it printed."""
+    """Describe the result of an effect. For a command: its command line and its output."""
     line = _command_line(result)
     return f": {line}{_said(_printed(result))}" if line else _said(result)
 
@@ -182,7 +182,7 @@ def _command_line(result: JSON) -> str:
 
 
 def _printed(result: JSON) -> JSON:
-    """What a command printed, or what went wrong with it; any other result as it is."""
+    """Return the output or the error of a command. Other results are returned unchanged."""
     if not isinstance(result, dict) or not _command_line(result):
         return result
     error, stderr = result.get("error"), result.get("stderr")

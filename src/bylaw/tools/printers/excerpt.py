@@ -1,7 +1,7 @@
-"""A diagnostic → the pieces of source lines to show, each with the rows of marks below it.
+"""Select the source lines to show for a diagnostic, with the rows of marks below each.
 
-A mark is one span on one line. A span over many lines has a mark on its first and its last
-lines; a long line is cut around its marks, and shown twice if they are far apart.
+A mark is one span on one line. A span over many lines has marks only on its first and last line. A
+long line is cut around its marks, and shown twice if they are far apart.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from bylaw.model.diagnostic import Diagnostic
     from bylaw.model.source import SourceFile
 
-# A line may have megabytes; this much of it is shown, some of it before the marked part.
+# Characters shown of a long line, and how many of them are before the marked part.
 MAX_SHOWN = 120
 MAX_BEFORE = 40
-# A span of more lines than this is shown by its first and its last line.
+# Of a span with more lines, only the first and the last line are shown.
 MAX_SPAN_LINES = 4
 MAX_LABELS = 20
 
 
 class Part(NamedTuple):
-    """A piece of a row: what belongs to the primary span is coloured by severity."""
+    """A piece of a row. A piece of the primary span is coloured by severity."""
 
     text: str
     primary: bool
@@ -40,7 +40,7 @@ Row = list[Part]
 
 
 class Excerpt(Struct, frozen=True):
-    """A line's number, the part of it that is shown, and the rows of marks and notes below."""
+    """A line number, the text shown of that line, and the rows of marks and notes below it."""
 
     line: int
     text: str
@@ -49,14 +49,14 @@ class Excerpt(Struct, frozen=True):
 
 class _Mark(Struct, frozen=True):
     line: int
-    start: int  # in characters of the line, later in columns of what is shown
+    start: int  # first in characters of the line, later in columns of the excerpt
     end: int
     note: str
     primary: bool
 
 
 def excerpts_of(diagnostic: Diagnostic) -> list[Excerpt]:
-    """What to show of the source, from top to bottom; nothing if there is no text."""
+    """Return the excerpts of a diagnostic from top to bottom, [] if the source has no text."""
     source = diagnostic.source
     if not source.text:
         return []
@@ -75,7 +75,7 @@ def _marks(source: SourceFile, span: Span, note: str, *, primary: bool) -> Itera
     first, last = source.position(span.start), source.position(max(span.start, span.end))
     last_line = last.line
     if last_line > first.line and last.column == 1:
-        last_line -= 1  # the span ends with the line break before
+        last_line -= 1  # the span ends with the line break of the line before
     lines = range(first.line, last_line + 1)
     for line in lines if len(lines) <= MAX_SPAN_LINES else (lines[0], lines[-1]):
         text = source.line_text(line)
@@ -87,7 +87,7 @@ def _marks(source: SourceFile, span: Span, note: str, *, primary: bool) -> Itera
 
 
 def _excerpts_of_line(text: str, line: int, marks: list[_Mark]) -> Iterator[Excerpt]:
-    """One excerpt, or several if the line is long and its marks lie far from each other."""
+    """Yield one excerpt, or several if the line is long and its marks are far apart."""
     while marks:
         low, high = _window(text, marks[0])
         near = [mark for mark in marks if low <= mark.start <= high]
@@ -113,12 +113,12 @@ def _excerpt(text: str, line: int, window: Span, marks: Sequence[_Mark]) -> Exce
 def _placed(mark: _Mark, window: Span, starts: list[int], indent: int) -> _Mark:
     start = starts[mark.start - window.start] + indent
     end = starts[min(max(mark.start, mark.end), window.end) - window.start] + indent
-    # An empty span, or one of zero width, still gets its caret.
+    # An empty span, or a span of zero width, still gets a caret.
     return _Mark(mark.line, start, max(end, start + 1), mark.note, mark.primary)
 
 
 def _rows(marks: Sequence[_Mark]) -> list[Row]:
-    """The underlines, the note of the rightmost mark behind them, the others hanging below."""
+    """Draw the underlines with the note of the rightmost mark. Other notes hang below."""
     canvas = _Canvas()
     for mark in sorted(marks, key=lambda mark: (mark.start - mark.end, mark.primary)):
         canvas.put(mark.start, ("^" if mark.primary else "-") * (mark.end - mark.start), mark)
@@ -148,7 +148,7 @@ def _connectors(marks: Sequence[_Mark]) -> _Canvas:
 
 
 class _Canvas:
-    """One row, painted column by column; what is painted later covers what was there."""
+    """One row. A later text overwrites an earlier one."""
 
     def __init__(self) -> None:
         self._cells: list[Part] = []
@@ -156,7 +156,7 @@ class _Canvas:
     def put(self, column: int, text: str, mark: _Mark) -> None:
         cells = self._cells
         cells += [Part(" ", primary=False)] * (column + len(text) - len(cells))
-        # A note comes last in its row, so that its wide characters shift nothing.
+        # A note is last in its row, so its wide characters do not shift other text.
         cells[column : column + len(text)] = [Part(char, mark.primary) for char in text]
 
     def row(self) -> Row:

@@ -1,4 +1,4 @@
-"""An explanation → text for people: the event, the reasons, each rule, the steps."""
+"""Print an explanation as text: the event, the reasons, each rule, the steps."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _RESULTS = {
     TraceResult.FIRED: ("fired", Style.STRONG),
     TraceResult.GUARD_FALSE: ("did not fire: its condition is false", Style.PLAIN),
     TraceResult.GUARD_ERROR: ("its condition failed", Style.BAD),
-    TraceResult.LIMITED: ("held back by a limit", Style.WARNING),
-    TraceResult.GATED: ("does not apply: a gate is closed", Style.WARNING),
-    TraceResult.BUDGET: ("matched, but its steps are over the budget", Style.WARNING),
+    TraceResult.LIMITED: ("did not fire because of a limit", Style.WARNING),
+    TraceResult.GATED: ("did not fire because of a closed gate", Style.WARNING),
+    TraceResult.BUDGET: ("matched, but its steps exceed the budget", Style.WARNING),
     TraceResult.SUPPRESSED: ("matched, but did nothing", Style.WARNING),
-    TraceResult.NOT_LIVE: ("takes no part", Style.PLAIN),
+    TraceResult.NOT_LIVE: ("is not active", Style.PLAIN),
 }
-_NOT_ASKED = ("was not asked", Style.PLAIN)
+_NOT_ASKED = ("was not evaluated", Style.PLAIN)
 _VERDICTS = {
     Verdict.ALLOW: Style.GOOD,
     Verdict.WARN: Style.WARNING,
@@ -57,14 +57,14 @@ _STATES = {State.VALUE: Style.STRONG, State.FAILED: Style.BAD, State.NOT_EVALUAT
 
 
 def render(explanation: Explanation, *, limit: int, color: bool = False) -> str:
-    """Everything, in paragraphs."""
+    """Print all parts, separated by blank lines."""
     text = _Text(max(limit, LEAST), Paint(color))
     parts = [list(part) for part in text.parts(explanation)]
     return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
 
 
 class _Text:
-    """Paragraphs of lines that fit a width."""
+    """Builds paragraphs of lines that fit a width."""
 
     def __init__(self, limit: int, paint: Paint) -> None:
         self._limit = limit
@@ -87,7 +87,7 @@ class _Text:
         if record is not None and record.event.cause:
             yield from self._wrapped(f"caused by {shown(', '.join(record.event.cause))}", 1)
         if record is not None and isinstance(record.event, EffectDone):
-            yield f"{_INDENT}this is how step {record.event.step} of record {record.event.of} ended"
+            yield f"{_INDENT}outcome of step {record.event.step} of record {record.event.of}"
 
     def _verdict(self, explanation: Explanation) -> Iterator[str]:
         record = explanation.stored.record
@@ -102,7 +102,7 @@ class _Text:
             for line in reason.text.split("\n")[:MAX_TEXT_LINES]:
                 yield from self._wrapped(shown(line), 2)
         if not decision.trace:
-            yield f"{_INDENT}no rule fired, failed or was held back"
+            yield f"{_INDENT}no rule fired, failed, or was stopped by a limit or gate"
 
     def _rule(self, rule: ExplainedRule) -> Iterator[Iterator[str]]:
         yield self._rule_head(rule)
@@ -138,13 +138,13 @@ class _Text:
 
     def _limits(self, rule: ExplainedRule) -> Iterator[str]:
         for limit in rule.limits:
-            held = self._paint(Style.WARNING, "held back") if limit.closed else "free"
+            held = self._paint(Style.WARNING, "applies") if limit.closed else "does not apply"
             yield f"{_INDENT}{_limit_words(limit)}: {held}"
 
     def _gates(self, rule: ExplainedRule) -> Iterator[str]:
         for gate in rule.gates:
             state = "open" if gate.open else self._paint(Style.WARNING, "closed")
-            words = shown(f"gate {gate.name}: wants {gate.wants}, found {gate.found}")
+            words = shown(f"gate {gate.name}: needs {gate.wants}, found {gate.found}")
             yield f"{_INDENT}{cut(words, self._limit - 10)}: {state}"
 
     def _guard(self, guard: Explained, told: str) -> Iterator[str]:
@@ -186,7 +186,7 @@ class _Text:
             yield from (_INDENT + line for line in rest)
 
     def _wrapped(self, words: str, depth: int) -> Iterator[str]:
-        """Visible words in lines."""
+        """Break visible words into indented lines."""
         indent = _INDENT * depth
         for line in wrapped(words, self._limit - len(indent) - len(_INDENT), MAX_TEXT_LINES):
             yield indent + line

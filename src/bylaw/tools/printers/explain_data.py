@@ -1,4 +1,4 @@
-"""An explanation → plain values for programs."""
+"""Convert an explanation to data for JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def as_data(explanation: Explanation) -> dict[str, object]:
-    """The record as `bylaw log` has it, then what explains it."""
+    """Return the record as `bylaw log` prints it, with its explanation."""
     return {
         "record": timeline.as_data(explanation.stored),
         "reasons": [_fields(reason) for reason in explanation.reasons],
@@ -68,7 +68,7 @@ def _guard(guard: Explained) -> dict[str, object]:
 
 
 def _part(part: Part, begin: int) -> dict[str, object]:
-    """Places are counted in characters from the beginning of the expression."""
+    """Count `start` and `end` in characters from the beginning of the expression."""
     return {
         "start": part.span.start - begin,
         "end": part.span.end - begin,
@@ -81,7 +81,7 @@ def _part(part: Part, begin: int) -> dict[str, object]:
 
 
 def plain(value: Any) -> object:
-    """A value of an expression as JSON can say it."""
+    """Convert a value of an expression to JSON."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""Diagnostics → workflow commands that GitHub shows as annotations beside the lines."""
+"""Print diagnostics as workflow commands. GitHub shows them as annotations of the lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
-# The escapes that the runner undoes; `%` must come first in a table applied in order.
+# Escapes of workflow commands. They are applied in order, so `%` must be first.
 _IN_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTY = {**_IN_MESSAGE, ":": "%3A", ",": "%2C"}
 
 
 def render(diagnostics: Sequence[Diagnostic]) -> str:
-    """One line a finding; the empty text if there are none."""
+    """Print one line for each diagnostic."""
     return "".join(_one(diagnostic) + "\n" for diagnostic in in_order(diagnostics))
 
 

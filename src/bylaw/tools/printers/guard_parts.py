@@ -1,4 +1,4 @@
-"""An expression with the values of its parts → lines: marks under it, or a tree if it is long.
+"""Draw an expression with the values of its parts: marks under it, or a tree if it is long.
 
 context.turn.token_usage > 0.8 and context.history.total_tool_calls > 5
 ------------------------ 0.85
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bylaw.expr.explaining import Explained, Part
 
 MAX_VALUE = 200  # characters
-MIN_VALUE = 14  # columns that a value needs, or all of it is cut away
+MIN_VALUE = 14  # columns for a value; with fewer, too much of it would be cut
 NOT_EVALUATED = "not evaluated"
 FAILED = "failed"
 
 
 class Marked(NamedTuple):
-    """A line: what it is about, then the value."""
+    """A line: the marks or the text of a part, then its value."""
 
     before: str
     value: str
@@ -37,24 +37,24 @@ class Marked(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Both."""
+        """The complete line."""
         return f"{self.before} {self.value}" if self.value else self.before
 
 
 def drawn(explained: Explained, limit: int) -> list[Marked]:
-    """The expression with its parts, no line wider than `limit`."""
+    """Draw the expression and its parts, with no line wider than `limit`."""
     return _aligned(explained, limit) or _tree(explained.part, limit)
 
 
 def value_of(part: Part) -> str:
-    """The value in short, or why there is none."""
+    """Return the value in short, or why there is no value."""
     if part.state is State.NOT_EVALUATED:
         return NOT_EVALUATED
     return FAILED if part.state is State.FAILED else shown(in_short(part.value, MAX_VALUE))
 
 
 def _aligned(explained: Explained, limit: int) -> list[Marked]:
-    """Marks under the expression; nothing if that does not fit."""
+    """Draw marks under the expression, or return [] if they do not fit."""
     written = explained.source.slice(explained.span)
     text, starts = columns(written)
     if "\n" in written or width(text) > limit:
@@ -77,7 +77,7 @@ def _inner_first(part: Part) -> Iterator[Part]:
 
 
 def _tree(root: Part, limit: int) -> list[Marked]:
-    """One line a part, those that it is made of below it."""
+    """Draw one line per part, with its own parts below it."""
     rows = [(lead + _written(part), part) for lead, part in _branches(root, "", "")]
     most = limit - 1 - min(max(width(value_of(part)) for _, part in rows), limit // 3)
     column = min(max(width(text) for text, _ in rows), most)

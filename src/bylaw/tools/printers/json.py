@@ -1,4 +1,4 @@
-"""Diagnostics → JSON for programs: lines and columns from 1, columns in characters."""
+"""Print diagnostics as JSON. Lines and columns count from 1, columns are characters."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def render(diagnostics: Sequence[Diagnostic]) -> str:
-    """One line: an object whose `diagnostics` are the findings in order."""
+    """Print one line: an object whose `diagnostics` are the diagnostics in order."""
     data = {"diagnostics": as_data(diagnostics)}
     return visible_in_json(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) + "\n"
 
 
 def as_data(diagnostics: Sequence[Diagnostic]) -> list[dict[str, object]]:
-    """The findings in order as plain JSON values, for verbs that print more than them."""
+    """Return the diagnostics in order as data, for commands that print more than these."""
     return [_one(diagnostic) for diagnostic in in_order(diagnostics)]
 
 

@@ -1,4 +1,4 @@
-"""Styles → what a terminal understands, or nothing."""
+"""Terminal styles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _RESET = "\x1b[0m"
 
 
 class Style(Enum):
-    """How words look."""
+    """Escape sequence of a style."""
 
     PLAIN = ""
     STRONG = "\x1b[1m"
@@ -21,11 +21,11 @@ class Style(Enum):
 
 
 class Paint:
-    """Colours, or none."""
+    """Applies styles if colour is on."""
 
     def __init__(self, color: bool) -> None:
         self._color = color
 
     def __call__(self, style: Style, words: str) -> str:
-        """The words in that style."""
+        """Return the words in a style."""
         return f"{style.value}{words}{_RESET}" if self._color and style.value and words else words

@@ -1,12 +1,13 @@
-"""Policies that need attention → the text that an agent is told: batched, or one message each.
+"""The message to the agent about file policies that need attention: batched or individual.
 
     The following policies require attention:
 
     ## Source/Test Pairing
     src/auth/login.py → tests/auth/login_test.py
 
-Sections are those of sets, of pairs, then the others, each by identifier; lines by path (DW-A33).
-There is no decoration. What would be too much is counted, and a last line says where it is listed.
+Sections of sets come first, then pairs, then all others, each sorted by identifier. Lines are
+sorted by path (DW-A33). There is no decoration. Further lines are counted, and the last line names
+the command that lists them.
 """
 
 from __future__ import annotations
@@ -30,29 +31,29 @@ _ORDER = {"set": 0, "pair": 1}
 
 
 def batched(shown: Iterable[PromptShow]) -> str:
-    """All policies in one text; empty if none needs attention."""
+    """Return one text for all policies, empty if no policy needs attention."""
     sections = [f"## {visible(one.title)}\n{_lines(one)}" for one in in_order(shown)]
     return "\n\n".join([HEAD, *sections]) + "\n" if sections else ""
 
 
 def individual(shown: Iterable[PromptShow]) -> list[str]:
-    """Each policy on its own, with its instructions (DW-A34)."""
+    """Return one text per policy, with its instructions (DW-A34)."""
     return [_alone(one) for one in in_order(shown)]
 
 
 def how_to_answer(policies: Iterable[str]) -> str:
-    """What an agent says when it has seen to a policy; the document's own text does not tell."""
+    """Return the instruction how to confirm a policy. The document has no text for it."""
     said = ", ".join(promise_of(policy) for policy in policies)
-    return f"When a policy is seen to, say so in your answer: {said}"
+    return f"After you handle a policy, confirm it in your answer: {said}"
 
 
 def in_order(shown: Iterable[PromptShow]) -> list[PromptShow]:
-    """In the order in which they are told."""
+    """Sort policies in the order of the message."""
     return sorted(shown, key=lambda one: (_ORDER.get(one.mode, len(_ORDER)), one.policy))
 
 
 def arrow(file: str, missing: str) -> str:
-    """The line of a file that changed without another."""
+    """Return the line for a file that changed without its counterpart."""
     return f"{shown_path(file)} → {shown_path(missing)}"
 
 
@@ -63,7 +64,7 @@ def _alone(one: PromptShow) -> str:
 
 
 def _lines(one: PromptShow) -> str:
-    """The arrows of a correspondence, else the instructions (DW-103)."""
+    """Return the arrows of a correspondence, else the instructions (DW-103)."""
     return _arrows(one) if one.arrows else _bounded(one, one.text.strip().split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""What policies say about files → lines for people, or plain values for programs."""
+"""Print what file policies do with a path, as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bylaw.tools.policies.explaining import Explanation, PatternHit
 
 LEAST = 40  # columns
-MAX_OTHERS = 10  # policies that do not look at a file
+MAX_OTHERS = 10  # policies that do not match a file
 MAX_LINES = 8  # of one sentence
 _STYLES = {
     Says.FIRES: Style.WARNING,
@@ -33,7 +33,7 @@ _BASELINES = {
 
 
 def as_data(path: str, told: Sequence[Explanation]) -> dict[str, object]:
-    """The shape that programs read."""
+    """Return the explanations as data for JSON."""
     return {"path": path, "policies": [_as_data(one) for one in told]}
 
 
@@ -58,7 +58,7 @@ def _as_data(one: Explanation) -> dict[str, object]:
 
 
 def render(path: str, told: Sequence[Explanation], columns: int, *, color: bool) -> str:
-    """A file, each policy that looks at it, and those that do not."""
+    """Print a file, each policy that matches it, and the policies that do not."""
     lines = _Lines(max(columns, LEAST), Paint(color))
     return "".join(f"{line}\n" for line in lines.of(path, told))
 
@@ -74,7 +74,7 @@ class _Lines:
         for one in looking:
             yield from self._about(one)
         if not looking:
-            yield "  no policy looks at it" if told else "  there are no policies"
+            yield "  no policy matches it" if told else "  there are no policies"
         yield from self._others([one for one in told if not one.looks])
 
     def _about(self, one: Explanation) -> Iterator[str]:
@@ -90,7 +90,7 @@ class _Lines:
 
     def _others(self, others: Sequence[Explanation]) -> Iterator[str]:
         if others:
-            yield "  not looked at by:"
+            yield "  not matched by:"
         for one in others[:MAX_OTHERS]:
             yield from self._wrapped(f"{shown(one.known.policy.id)}: {sentence(one)}")
         if len(others) > MAX_OTHERS:
@@ -100,7 +100,7 @@ class _Lines:
         return (f"    {line}" for line in wrapped(words, self._limit - 4, MAX_LINES))
 
 
-_CHANGED = {True: ", which changed, too", False: ", which did not change", None: ""}
+_CHANGED = {True: ", which also changed", False: ", which did not change", None: ""}
 
 
 def _pattern_line(hit: PatternHit, mode: Mode) -> str:
@@ -112,32 +112,32 @@ def _pattern_line(hit: PatternHit, mode: Mode) -> str:
 
 
 def sentence(one: Explanation) -> str:
-    """What the policy says, in words."""
+    """Describe the result of a policy in one sentence."""
     policy = one.known.policy
     since = _BASELINES[policy.compare_to.value]
     because = ", ".join(shown_file(file) for file in one.because)
     match one.says:
         case Says.FIRES:
-            does = "runs its command" if policy.action else "tells the agent"
+            does = "runs its command" if policy.action else "notifies the agent"
             what = "is new" if policy.mode is Mode.CREATED else "changed"
             return f"it {what} {since}: the policy {does}"
         case Says.SATISFIED:
-            return f"satisfied: {because} changed, too" if because else "satisfied"
+            return f"satisfied: {because} also changed" if because else "satisfied"
         case Says.NO_MATCH:
             patterns = (*policy.trigger, *policy.safety, *policy.expects)
             return "no pattern matches: " + ", ".join(f"`{shown(text)}`" for text in patterns)
         case Says.OFF:
-            return f"the policy is switched off; `bylaw rules enable {policy.id}` switches it on"
+            return f"the policy is disabled; `bylaw rules enable {policy.id}` enables it"
     return _SENTENCES[one.says].format(since=since, because=because)
 
 
 _SENTENCES = {
-    Says.FAILED: "it changed {since}: the command failed, and runs again when a file changes",
+    Says.FAILED: "it changed {since}: the command failed; it runs again when a file changes",
     Says.NOTHING_TO_RUN: NOTHING_TO_RUN,
-    Says.SETTLED: "settled: the entry of this change is {because}",
-    Says.UNCHANGED: "it did not change {since}, so the policy does not fire because of it",
-    Says.NOT_NEW: "it is not new {since}, and the policy is about new files only",
-    Says.SAFETY: "when it changes, the policy does not fire",
-    Says.EXPECTED: "expected when its trigger changes; alone it fires nothing",
-    Says.UNKNOWN: "it is not known what changed {since}",
+    Says.SETTLED: "nothing to do: the entry of this change is {because}",
+    Says.UNCHANGED: "it did not change {since}, so it does not trigger the policy",
+    Says.NOT_NEW: "it is not new {since}, and the policy checks only new files",
+    Says.SAFETY: "if it changes, the policy does not fire",
+    Says.EXPECTED: "expected when its trigger changes; it does not trigger the policy",
+    Says.UNKNOWN: "the changes {since} are not known",
 }

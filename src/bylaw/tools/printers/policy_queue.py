@@ -1,6 +1,6 @@
-"""Entries of the policy queue → a table for people.
+"""Print the entries of the policy queue as a table.
 
-Nothing that a file or a command is called can move the cursor: it is made visible and cut.
+File names and commands are escaped and cut, so that they cannot move the cursor.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 LEAST = 60  # columns
-MAX_FILES = 3  # of one entry, unless all are wanted
+MAX_FILES = 3  # of one entry, unless all files are shown
 MAX_WHY_LINES = 4
-# What needs attention comes first.
+# Entries that need attention are first.
 ORDER = (EntryStatus.FAILED, EntryStatus.QUEUED, EntryStatus.PASSED, EntryStatus.SKIPPED)
 _STYLES = {EntryStatus.FAILED: Style.BAD, EntryStatus.QUEUED: Style.WARNING}
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 class Row(Struct, frozen=True):
-    """An entry as people see it; `age` in seconds, `why` what a command or a check left.
+    """An entry of the table. `age` is in seconds, `why` is the result of a command or check.
 
-    `runs` are told if all of an entry is wanted.
+    `runs` are printed only if the complete entry is shown.
     """
 
     policy: str
@@ -44,9 +44,9 @@ class Row(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Entries, how many there are in each state, and the lines of one policy if it is asked for.
+    """Entries, their number in each state, and the current message of one selected policy.
 
-    `limit` is how many entries of a state are shown.
+    `limit` is the number of entries shown for each state.
     """
 
     rows: Sequence[Row]
@@ -57,7 +57,7 @@ class Table(Struct, frozen=True):
 
 
 def ago(seconds: float) -> str:
-    """Such as `5 minutes ago`."""
+    """Return for example `5 minutes ago`."""
     for length, word in _SPANS:
         if seconds >= length:
             return f"{number_of(int(seconds // length), word)} ago"
@@ -65,7 +65,7 @@ def ago(seconds: float) -> str:
 
 
 def render(table: Table, columns: int, *, color: bool) -> str:
-    """The counts, then a section for each state."""
+    """Print the counts, then a section for each state."""
     lines = _Lines(table, max(columns, LEAST), Paint(color))
     return "".join(f"{line}\n" for line in lines.all())
 
@@ -82,7 +82,7 @@ class _Lines:
         for status in ORDER:
             yield from self._section(status)
         if self._table.lines:
-            yield from ("", self._paint(Style.STRONG, "what it says now"))
+            yield from ("", self._paint(Style.STRONG, "current message"))
             yield from (f"  {line}".rstrip() for line in self._table.lines)
 
     def _section(self, status: EntryStatus) -> Iterator[str]:
@@ -110,7 +110,7 @@ class _Lines:
         for path in paths[:most]:
             yield f"    {head}{cut(shown_file(path), self._limit - 4 - len(head), at_start=True)}"
         if len(paths) > most:
-            yield f"    {head}and {len(paths) - most:,} more; name the policy to see them"
+            yield f"    {head}and {len(paths) - most:,} more; name the policy to see all"
 
 
 def _when(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""What `bylaw rules` found → text for people, or plain values for programs."""
+"""Print the results of `bylaw rules` as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from bylaw.tools.rules import BrokenFile, ListedRule, Listing, ShownRule, Switched
 
 HEADINGS = ("rule", "language", "on", "priority", "state", "place")
-# Long ids and kinds lose their end, places their start.
+# Long ids and kinds are cut at their end, places at their start.
 _ENDS, _STARTS = (0, 2), (5,)
-_LEAST = 40  # columns; what is narrower is no screen
-MAX_LINES = 200  # of a rule's text; a rule may stand before a long conversation
+_LEAST = 40  # columns, even on a narrower screen
+MAX_LINES = 200  # of a rule's text: a rule may precede a long conversation
 
 _NO_NEWS = {
-    State.ON: "is on already",
-    State.CORE: "is core: it is always on",
-    State.OFF_IN_FILE: "is off already, in its own file",
-    State.SWITCHED_OFF: "is off already",
+    State.ON: "is already enabled",
+    State.CORE: "is a core rule: it is always enabled",
+    State.OFF_IN_FILE: "is already disabled in its file",
+    State.SWITCHED_OFF: "is already disabled",
 }
 
 
 def listing_as_data(listing: Listing) -> list[dict[str, object]]:
-    """One object for each rule."""
+    """Return one object for each rule."""
     return [_as_data(one) for one in listing.rules]
 
 
 def shown_as_data(found: ShownRule) -> dict[str, object]:
-    """The object of a list, since when it is switched off, and its text."""
+    """Return the object of a rule, with its text and the time at which it was disabled."""
     text = "\n".join(found.lines)
     return {**_as_data(found.listed), "since": found.listed.since, "text": text}
 
 
 def switched_as_data(switched: Switched) -> dict[str, object]:
-    """What became of a rule."""
+    """Return the result of enabling or disabling a rule."""
     return {"uid": switched.uid, "state": switched.state.value, "changed": switched.changed}
 
 
@@ -66,7 +66,7 @@ def _as_data(one: ListedRule) -> dict[str, object]:
 
 
 def render_listing(listing: Listing, *, limit: int, color: bool = False) -> str:
-    """A table that fits the width, and a line that sums up."""
+    """Print a table that fits the width, and a summary line."""
     table = _table(listing, limit, color=color) if listing.rules or listing.broken else []
     return "".join(f"{line}\n" for line in [*table, _summary(listing)])
 
@@ -99,16 +99,16 @@ def _summary(listing: Listing) -> str:
 
 
 def render_gone(listing: Listing) -> str:
-    """The switches that switch nothing; the empty text if there are none."""
+    """Print a note for each disabled rule that does not exist."""
     return "".join(
-        f"note: there is a switch of `{shown(uid)}`, but no such rule;"
-        f" `bylaw rules enable {shown(uid)}` removes it\n"
+        f"note: the disabled rule `{shown(uid)}` does not exist;"
+        f" `bylaw rules enable {shown(uid)}` removes the entry\n"
         for uid in listing.gone
     )
 
 
 def render_shown(found: ShownRule, *, color: bool = False) -> str:
-    """What a rule is, then its text with the numbers of its lines."""
+    """Print the properties of a rule, then its text with line numbers."""
     title = Paint(color)(Style.STRONG, shown(found.listed.rule.id))
     facts = aligned([(f"  {name}", shown(value)) for name, value in _facts(found.listed)])
     return "".join(f"{line}\n" for line in [title, *facts, "", *_numbered(found)])
@@ -128,7 +128,7 @@ def _facts(one: ListedRule) -> Iterator[tuple[str, str]]:
 
 
 def _lists(rule: Rule, status: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What else must fit; an empty list fits everything."""
+    """Yield the filters that are set."""
     named = {
         "status": status,
         "tools": rule.filter.tools,
@@ -151,10 +151,10 @@ def _numbered(found: ShownRule) -> Iterator[str]:
 
 
 def render_switched(switched: Switched) -> str:
-    """One sentence."""
+    """Print the result as one sentence."""
     name = f"`{shown(switched.id)}`"
     if switched.state is State.GONE:
-        return f"the switch of {name} is removed; there is no such rule\n"
+        return f"{name} is removed from the disabled rules; no rule has this name\n"
     if switched.changed:
-        return f"{name} is switched {'off' if switched.state is State.SWITCHED_OFF else 'on'}\n"
+        return f"{name} is {'disabled' if switched.state is State.SWITCHED_OFF else 'enabled'}\n"
     return f"{name} {_NO_NEWS[switched.state]}\n"

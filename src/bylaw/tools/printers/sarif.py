@@ -1,4 +1,4 @@
-"""Diagnostics → SARIF 2.1.0, the format of code scanners. Columns count UTF-16 units from 1."""
+"""Print diagnostics as SARIF 2.1.0, the format of code scanners. Columns are UTF-16 units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Data = dict[str, object]
 
 
 def render(diagnostics: Sequence[Diagnostic]) -> str:
-    """One SARIF log with one run."""
+    """Print a SARIF log with one run."""
     ordered = in_order(diagnostics)
     names = sorted({diagnostic.code for diagnostic in ordered})
     driver = {"name": "bylaw", "version": __version__, "rules": [_rule(name) for name in names]}
@@ -85,7 +85,7 @@ def _artifact(source: SourceFile) -> Data:
 
 def _path_bytes(path: str) -> bytes:
     try:
-        return path.encode("utf-8", "surrogateescape")  # bytes of a name that is not UTF-8
+        return path.encode("utf-8", "surrogateescape")  # the name has bytes that are not UTF-8
     except UnicodeEncodeError:
         return path.encode("utf-8", "surrogatepass")
 

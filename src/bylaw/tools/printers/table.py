@@ -1,4 +1,4 @@
-"""Rows of cells → lines whose columns are aligned, and no wider than a screen."""
+"""Align rows of cells in columns, within a width."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 GAP = "  "
 ELLIPSIS = "…"
-# A cell that is cut shorter than this tells nothing any more.
+# A cell that is cut shorter than this is useless.
 MIN_WIDTH = 8
 _MAX_LINES = 1_000  # of one cell
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as their widest cell; the last is left as it is."""
+    """Make each column as wide as its widest cell, without trailing blanks."""
     widths = _widths(rows)
     return [_line(row, widths) for row in rows]
 
 
 def flowing(rows: Sequence[Sequence[str]], limit: int) -> list[str]:
-    """As `aligned`, with nothing cut: where it is too wide, the last cells stand below their rows.
+    """Like `aligned`, but if the table is too wide, put the last cell on lines below its row.
 
-    A first cell that leaves no room for the others has a line of its own, too.
+    Nothing is cut. A first cell that leaves no room for the others also gets its own line.
     """
     lines = aligned(rows)
     if max(map(width, lines)) <= limit:
@@ -49,7 +49,7 @@ def _flowing_row(row: Sequence[str], widths: Sequence[int], limit: int) -> Itera
 def fitted(
     rows: Sequence[Sequence[str]], limit: int, ends: Collection[int], starts: Collection[int]
 ) -> list[tuple[str, ...]]:
-    """The rows, cut to a width: columns of `ends` lose their end, those of `starts` their start."""
+    """Cut the rows to a width: cells in columns `ends` at their end, in `starts` at their start."""
     widths = _widths(rows)
     too_wide = sum(widths) + len(GAP) * (len(widths) - 1) - limit
     for _ in range(too_wide):
@@ -66,7 +66,7 @@ def fitted(
 
 
 def cut(text: str, limit: int, *, at_start: bool = False) -> str:
-    """As much of a visible text as fits, with an ellipsis where something is left out."""
+    """Cut a visible text to a width, with an ellipsis for the omitted part."""
     if width(text) <= limit:
         return text
     kept, left = "", limit - width(ELLIPSIS)

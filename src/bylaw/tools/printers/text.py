@@ -1,4 +1,4 @@
-"""Diagnostics → text for people: the source line, the underlined part, what to do."""
+"""Print diagnostics for people: the source line, the underlined part, the help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEVERITY = {
 
 
 def render(diagnostics: Sequence[Diagnostic], *, color: bool = False) -> str:
-    """All diagnostics, a blank line between two; the empty text if there are none."""
+    """Print all diagnostics, separated by blank lines. Return an empty text if there are none."""
     return "\n".join(_one(diagnostic, Paint(color)) for diagnostic in in_order(diagnostics))
 
 

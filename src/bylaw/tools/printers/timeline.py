@@ -1,8 +1,8 @@
-"""Records of a journal → lines for people, or plain values for programs.
+"""Print journal records as lines, or as data for JSON.
 
     ` seq  time      session  kind         verdict  what`
 
-What a record caused is indented below it; reasons and what changed at once stand under it.
+Caused records are indented. Reasons and immediate changes are on lines below their record.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reading import Record, Stored
     from bylaw.tools.timeline import Entry, Scale, SessionCount
 
-LEAST = 40  # columns beside that of sessions; what is narrower is no screen
+LEAST = 40  # columns without the column of sessions, even on a narrower screen
 MAX_SESSION = 16  # columns of a session's name
-MAX_INDENT = 2  # steps; deeper chains are rare, and the rule is named anyway
+MAX_INDENT = 2  # levels; deeper chains are rare, and the line names the rule anyway
 MAX_REASON_LINES = 4
-KIND = 14  # columns: the longest in its deepest place
+KIND = 14  # columns: the longest kind at the deepest level
 VERDICT = 5
 MIN_SEQ = 4
 GAP = "  "
-# No rule looks at these, so that nothing was decided tells nothing.
+# No rule fires on these kinds, so their verdict `allow` is not shown.
 _NEVER_DECIDED = frozenset({Kind.EFFECT, Kind.HISTORY, Kind.APPROVAL, Kind.RULES})
 _STYLES = {
     Verdict.WARN.value: Style.WARNING,
@@ -51,7 +51,7 @@ _STYLES = {
 
 
 def as_data(stored: Stored) -> dict[str, object]:
-    """One object for each record."""
+    """Return the object of a record."""
     header, record = stored.header, stored.record
     return {
         "seq": header.seq,
@@ -71,7 +71,7 @@ def as_data(stored: Stored) -> dict[str, object]:
 
 
 def session_as_data(one: SessionCount) -> dict[str, object]:
-    """One object for each session."""
+    """Return the object of a session."""
     return {
         "session": one.session,
         "records": one.records,
@@ -82,7 +82,7 @@ def session_as_data(one: SessionCount) -> dict[str, object]:
 
 
 def render_sessions(counts: Iterable[SessionCount]) -> str:
-    """A table of all sessions."""
+    """Print a table of all sessions."""
     rows = [("session", "records", "denied", "first", "last")]
     rows += [
         (shown(one.session), f"{one.records:,}", f"{one.denied:,}",
@@ -97,18 +97,18 @@ def _sum_of(sessions: int) -> str:
 
 
 class Lines(Struct):
-    """Turns entries into lines, one after the other."""
+    """Prints entries one by one. The day is printed when it changes."""
 
     limit: int
     paint: Paint
     seq: int
-    # 0 where all records are of one session, which needs no column.
+    # 0 if all records are of one session: then there is no column for it.
     session: int
     _day: str = field(default="")
 
     @classmethod
     def of(cls, scale: Scale, limit: int, *, color: bool, one_session: bool) -> Lines:
-        """Columns that fit this journal as it is now."""
+        """Choose column widths that fit the journal as it is now."""
         hidden = one_session or scale.sessions == 1
         session = 0 if hidden else min(scale.longest_session, MAX_SESSION)
         digits = max(len(str(scale.newest)), MIN_SEQ)
@@ -116,7 +116,7 @@ class Lines(Struct):
         return cls(max(limit, least), Paint(color), digits, session)
 
     def render(self, entry: Entry) -> str:
-        """The line of a record with those below it; before them the day, when it is a new one."""
+        """Print the lines of a record, after a line with the day if that is new."""
         return "".join(f"{line}\n" for line in self._lines(entry))
 
     def _lines(self, entry: Entry) -> Iterator[str]:
@@ -144,7 +144,7 @@ class Lines(Struct):
 
     @property
     def _indent(self) -> int:
-        """The column at which the kind stands."""
+        """The column at which the kind begins."""
         session = self.session + len(GAP) if self.session else 0
         return self.seq + len(GAP) + 8 + len(GAP) + session
 
@@ -201,7 +201,7 @@ def _of_rule(rule: str, place: str, words: str) -> str:
 
 
 def _plans(entry: Entry, decision: Decision) -> dict[str, tuple[str, list[str]]]:
-    """The steps that follow, by rule: of those in a file that are not named above already."""
+    """Return the pending steps by rule, for rules with a place that are not printed yet."""
     named = {one.uid for one in decision.reasons} | {one.uid for one in entry.changed}
     found: dict[str, tuple[str, list[str]]] = {}
     for plan in decision.plans:
@@ -212,7 +212,7 @@ def _plans(entry: Entry, decision: Decision) -> dict[str, tuple[str, list[str]]]
 
 
 def _by(event: Event) -> str:
-    """The rule that caused it, nearest first."""
+    """Name the rule that caused the event directly."""
     return f" (by {event.cause[-1].rpartition('#')[2]})" if event.cause else ""
 
 

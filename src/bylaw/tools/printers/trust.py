@@ -1,6 +1,6 @@
-"""What a root asks for → text for the person who decides, or plain values for programs.
+"""Print what a root asks for, for the person who decides about trust, or as data for JSON.
 
-Nothing is cut short: what is left out could be what matters.
+Nothing is cut: an omitted part could be the important one.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from bylaw.tools.trust import TrustReport
 
 _INDENT = "  "
-_SCRIPTS = "scripts of the repository, trusted as they are now, but not what they start in turn:"
+_SCRIPTS = "scripts of the repository, in their present version, without what they start in turn:"
 _DIGITS = 12
 
 
 def as_data(report: TrustReport) -> dict[str, object]:
-    """The shape that programs read."""
+    """Return the report as data for JSON."""
     request, changes = report.request, report.changes
     return {
         "root": report.root,
@@ -40,7 +40,7 @@ def as_data(report: TrustReport) -> dict[str, object]:
 
 
 def render(report: TrustReport) -> str:
-    """Everything that can be started, the settings, and what is new in them."""
+    """Print everything that rules can start, the settings, and the changes."""
     request = report.request
     parts = [
         _part("can be started:", _starts(request.starts)),
@@ -62,7 +62,7 @@ def _starts(starts: Iterable[StartRecord]) -> list[str]:
 
 
 def _scripts(scripts: Mapping[str, str]) -> list[str]:
-    rows = [(path, digest[:_DIGITS] or "is not there") for path, digest in sorted(scripts.items())]
+    rows = [(path, digest[:_DIGITS] or "missing") for path, digest in sorted(scripts.items())]
     return aligned(rows) if rows else []
 
 
@@ -105,5 +105,5 @@ def _changes_as_data(changes: TrustChanges) -> dict[str, object]:
 
 
 def question(report: TrustReport) -> str:
-    """What a person is asked."""
+    """Return the prompt for the person."""
     return f"Trust {visible(report.root)} with this? [y/N] "

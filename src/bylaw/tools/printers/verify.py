@@ -1,4 +1,4 @@
-"""What was found out about a journal → text for people, data for programs."""
+"""Print the report of `bylaw verify` as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_SHOWN_RANGES = 10
 
 
 def render(report: Report) -> str:
-    """The text for people: what there is, then what is wrong with it."""
+    """Print facts about the journal, then its problems."""
     lines = [*_facts(report), *(_wrong(one) for one in report.findings)]
     more = report.wrong - len(report.findings)
     if more:
-        lines.append(f"wrong: {more:,} more")
+        lines.append(f"problem: {more:,} more")
     lines.append(
-        f"{number_of(report.wrong, 'thing')} wrong" if report.wrong else "nothing is wrong"
+        f"{number_of(report.wrong, 'problem')} found" if report.wrong else "no problems found"
     )
     return "".join(f"{line}\n" for line in lines)
 
@@ -32,21 +32,21 @@ def _facts(report: Report) -> Iterator[str]:
     if report.erased.count:
         yield f"erased: {_numbered(report.erased)}"
     if report.sessions:
-        yield f"folded anew: {report.folded:,} of {number_of(report.sessions, 'session')}"
+        yield f"sessions rebuilt: {report.folded:,} of {report.sessions:,}"
     if report.decisions is not None:
         yield from _decisions(report.decisions)
     if report.head is not None:
         yield f"head: {report.head[0]} {report.head[1].hex()}"
     if report.anchor is not None and report.anchor.fits:
-        yield f"anchor: fits, at record {report.anchor.seq}"
+        yield f"anchor: matches record {report.anchor.seq}"
     elif report.anchor is None:
-        yield "anchor: none; note the head, and a cut end shows"
+        yield "anchor: none; note the head to detect a cut end"
 
 
 def _decisions(decisions: Decisions) -> Iterator[str]:
-    yield f"decided again: {decisions.same:,} came out the same"
+    yield f"decisions replayed: {decisions.same:,} identical"
     for why, numbers in decisions.unchecked.items():
-        yield f"not decided again, {why}: {_numbered(numbers)}"
+        yield f"not replayed, {why}: {_numbered(numbers)}"
 
 
 def _numbered(numbers: Numbers) -> str:
@@ -61,11 +61,11 @@ def _wrong(one: Finding) -> str:
         "" if one.session is None else f"session `{one.session}`",
     ]
     where = " of ".join(filter(None, places))
-    return shown(f"wrong: {where}: {one.text}" if where else f"wrong: {one.text}")
+    return shown(f"problem: {where}: {one.text}" if where else f"problem: {one.text}")
 
 
 def as_data(report: Report) -> dict[str, object]:
-    """The data for programs."""
+    """Return the report as data for JSON."""
     head, anchor, decisions = report.head, report.anchor, report.decisions
     return {
         "journal": report.path,

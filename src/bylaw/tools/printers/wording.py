@@ -1,4 +1,4 @@
-"""Words → what may be shown: control characters visible, length bounded, in the right number."""
+"""Text for display: visible control characters, bounded length, plurals, lists."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from bylaw.model.visible import clipped, visible, visible_once, width
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-# A headline may quote what the user wrote, and that may be megabytes on one line.
+# A message may quote text of the user, which may be megabytes on one line.
 MAX_WORDS = 1000
 
 
 def shown(words: str) -> str:
-    """One line of bounded length without any unseen character."""
+    """Return one line of bounded length without invisible characters."""
     return visible(clipped(words, MAX_WORDS))
 
 
 def shown_once(words: str) -> str:
-    """As `shown`, of a text that may be visible already: that is not written out again."""
+    """Like `shown`, for a text that may be escaped already. It is not escaped twice."""
     return visible_once(clipped(words, MAX_WORDS))
 
 
 def shown_file(path: str) -> str:
-    """As `shown`, of a path as facts have it."""
+    """Like `shown`, for a path in the form that facts use."""
     return shown(file_path(path))
 
 
 def number_of(number: int, word: str) -> str:
-    """`1 rule`, `2 rules`."""
+    """Return `1 rule`, `2 rules`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def enumerated(words: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     return f" {last} ".join([part for part in (", ".join(words[:-1]), *words[-1:]) if part])
 
 
 def in_short(value: object, limit: int) -> str:
-    """As much of a value, written as JSON, as fits; a large one is not walked to its end."""
+    """Return a value as JSON, cut to a length. The rest of a large value is not visited."""
     pieces, length = [], 0
     for piece in _pieces(value, limit):
         pieces.append(piece)
@@ -52,7 +52,7 @@ def in_short(value: object, limit: int) -> str:
 
 
 def in_fixed_order(items: Collection[object]) -> Iterable[object]:
-    """The items; those of a set in an order that is the same in every process."""
+    """Return the items. A set is sorted, so that the order is the same in every process."""
     return sorted(items, key=repr) if isinstance(items, set | frozenset) else items
 
 
@@ -76,7 +76,7 @@ def _pieces(value: object, limit: int) -> Iterator[str]:
 
 
 def wrapped(text: str, limit: int, most: int) -> list[str]:
-    """A visible text in lines of at most `limit` columns, broken at blanks where there are any."""
+    """Break a visible text at blanks into at most `most` lines of `limit` columns."""
     lines, line = [""], ""
     for word in text.split(" "):
         for piece in _cut_up(word, limit):
@@ -91,7 +91,7 @@ def wrapped(text: str, limit: int, most: int) -> list[str]:
 
 
 def _cut_up(word: str, limit: int) -> Iterator[str]:
-    """A word that is wider than a line, in pieces."""
+    """Cut a word that is wider than a line into pieces."""
     while width(word) > limit:
         end = limit
         while width(word[:end]) > limit:

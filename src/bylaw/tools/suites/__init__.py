@@ -1,1 +1,1 @@
-"""Documents that are tests: Markdown pages whose headings are cases."""
+"""Test suites in Markdown: each heading of a page is a test case."""

@@ -1,4 +1,4 @@
-"""The blocks read so far, of a case or of the page before its first case → a case."""
+"""Collect the blocks of a case, or of the page before its first case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Blocks(Struct):
-    """What the blocks hold, by kind, in the order of the page."""
+    """Contents of blocks by kind, in the order of the page."""
 
     files: list[File] = field(default_factory=list)
     steps: list[AnyStep] = field(default_factory=list)
@@ -25,27 +25,27 @@ class Blocks(Struct):
 
     @property
     def size(self) -> int:
-        """How many blocks and commands there are."""
+        """The number of blocks and commands."""
         return sum(len(getattr(self, one.name)) for one in fields(self))
 
     @property
     def check_events(self) -> bool:
-        """Whether something says what must come of the events."""
+        """Whether a block expects results of the events."""
         return bool(self.decisions or self.states)
 
     @property
     def check_anything(self) -> bool:
-        """Whether something can fail."""
+        """Whether a block or command can fail."""
         commands = any(isinstance(step, Step) for step in self.steps)
         return bool(self.check_events or self.diagnostics or commands)
 
     @property
     def are_empty(self) -> bool:
-        """Whether there is no block at all."""
+        """Whether there are no blocks."""
         return self == Blocks()
 
     def and_then(self, others: Blocks) -> Blocks:
-        """These blocks and the others behind them."""
+        """Return these blocks followed by the others."""
         return Blocks(
             self.files + others.files,
             self.steps + others.steps,
@@ -56,7 +56,7 @@ class Blocks(Struct):
         )
 
     def case(self, title: str, requirements: tuple[str, ...], place: Span) -> Case:
-        """A case with these blocks; of two files at one path the later counts."""
+        """Build a case from these blocks. The later of two files with the same path is used."""
         files = {file.path: file for file in self.files}
         return Case(
             title,

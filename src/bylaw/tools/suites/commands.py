@@ -1,4 +1,4 @@
-"""The body of a `run` block → its commands with the output and exit code that they must have."""
+"""Read the commands of a `run` block with their expected output and exit code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PROMPT = "$ "
 PROGRAM = "bylaw"
 GIT = "git"
 PROGRAMS = (PROGRAM, GIT)
-# Before the last word of a command: that word is a file, which becomes its standard input.
+# Before the last word of a command: that word is a file for standard input.
 FROM_FILE = "<"
-# Longer than any argument list of one word; splitting takes quadratic time in the longest word.
+# More than the system allows for one argument. Splitting is quadratic in the longest word.
 MAX_COMMAND_CHARS = 130_000
 MAX_FINDINGS = 100
 
@@ -30,7 +30,7 @@ _EXIT = re.compile(r"\[exit (\d{1,3})\]")
 
 
 def read_run(source: SourceFile, body: Span) -> tuple[list[Step], list[Diagnostic]]:
-    """The commands of a block in order, and what is wrong with it."""
+    """Return the commands of a block in order, and its errors."""
     block = _Block(source)
     for line in lines_of(source, body):
         block.take(line)
@@ -60,10 +60,10 @@ class _Block:
             self._output.append(line)
 
     def end(self) -> None:
-        """A command that is still open here never said how it must end."""
+        """Refuse a command that is still open: its exit code is missing."""
         if self._command is not None:
-            headline = "this command does not say how it must end"
-            help_ = "write `[exit 0]` on a line of its own after its output"
+            headline = "missing exit code for this command"
+            help_ = "write `[exit 0]` on its own line after the output"
             self._refuse(MISSING_EXIT, headline, self._command, help_)
         self._command, self._output = None, []
 
@@ -78,13 +78,13 @@ class _Block:
         words = _split(self.source.slice(command))
         if not words or words[0] not in PROGRAMS:
             headline = "this command cannot be run here"
-            help_ = "write a `bylaw` or `git` command with balanced quotes; there is no shell"
+            help_ = "write a `bylaw` or `git` command with balanced quotes and no shell syntax"
             self._refuse(UNRUNNABLE_COMMAND, headline, command, help_)
         return words
 
     def _refuse_output(self, line: Span) -> None:
-        headline = "this output belongs to no command"
-        help_ = "begin a command with `$ ` above it"
+        headline = "output without a command"
+        help_ = "write its command above it, after `$ `"
         self._refuse(OUTPUT_WITHOUT_COMMAND, headline, line, help_)
 
     def _refuse(self, code: Code, headline: str, span: Span, help_: str) -> None:

@@ -1,7 +1,7 @@
-"""A case with events or diagnostics → how its expectations came out.
+"""Check the events and diagnostics that a case expects.
 
-Its rule files are decided as `bylaw decide --rules FILE… --state` would. Whoever calls brings
-the function that does so; this module compares, and says what the page would have to say.
+The caller passes a function that decides like `bylaw decide --rules FILE… --state`. This module
+compares the results and returns the edits that would make the page right.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ INDENT = 2
 
 
 class Decided(Struct, frozen=True):
-    """The lines of `bylaw decide --state`, and what loading the rule files reported."""
+    """The lines of `bylaw decide --state`, and the diagnostics of the rule files."""
 
     lines: Sequence[Mapping[str, JSON]]
     diagnostics: Sequence[Diagnostic]
 
 
 class Decider(Struct, frozen=True):
-    """Decides events (JSON Lines) with rule files (paths, in order) of languages it knows."""
+    """Decides events (JSON Lines) with rule files (paths, in order) of the given languages."""
 
     decide: Callable[[Sequence[str], bytes], Decided]
     dialects: Collection[str]
 
 
 def try_decisions(source: SourceFile, case: Case, decider: Decider) -> Iterator[Outcome]:
-    """Compare what a case expects with what is decided in the current folder."""
+    """Compare the expectations of a case with the decisions made in the current folder."""
     if not (case.decisions or case.states or case.diagnostics):
         return
     paths = [file.path for file in case.files if file.word in decider.dialects]
@@ -63,7 +63,7 @@ def try_decisions(source: SourceFile, case: Case, decider: Decider) -> Iterator[
 def _no_rule_file(case: Case, dialects: Collection[str]) -> str:
     first = case.files[0].word if case.files else ""
     help_ = did_you_mean(first, dialects)
-    return f"this case has no rule file, whose first word names its language; {help_}"
+    return f"this case has no rule file: the first word of a file block names its language; {help_}"
 
 
 def _diagnostics(source: SourceFile, case: Case, found: Sequence[Diagnostic]) -> Iterator[Outcome]:
@@ -71,8 +71,8 @@ def _diagnostics(source: SourceFile, case: Case, found: Sequence[Diagnostic]) ->
         told: list[JSON] = [diagnostic_line(d.severity, d.code, d.underlined) for d in found]
         yield from compare_lines(_DIAGNOSTIC, source, case.diagnostics, told)
     elif errors := [one for one in found if one.severity is Severity.ERROR]:
-        # Rules that were refused decide something else than the page seems to say.
-        why = "a rule file was refused, and no `diagnostics` block says so"
+        # Without the refused file, the decisions would not be those of the rules on the page.
+        why = "a rule file has errors, but no `diagnostics` block expects them"
         yield Outcome(case.place, f"{why}\n{text.render(errors)}")
 
 
@@ -84,7 +84,7 @@ def _differing_decision(expected: JSON, real: JSON) -> Iterator[str]:
 
 
 def _rewritten_decision(expected: JSON, real: JSON) -> str:
-    # `{}`, or a shape that has nothing in common with the line, asks for what matters most.
+    # `{}`, or a shape without a key of the line, is filled with the most important keys.
     return write_json(reshaped(expected, real) or reshaped(_WHAT_MATTERS, real))
 
 
@@ -105,7 +105,7 @@ _DIAGNOSTIC = LineKind("diagnostic", _differing_diagnostic, lambda _, real: str(
 def _state(source: SourceFile, expected: Expected, lines: Sequence[Mapping[str, JSON]]) -> Outcome:
     states = [line["state"] for line in lines if "state" in line]
     if not states:
-        return Outcome(expected.place, "there is no state: no event was decided")
+        return Outcome(expected.place, "no state: no event was decided")
     wrong = list(differences(expected.value, states[-1]))
     if not wrong:
         return Outcome(expected.place)

@@ -1,4 +1,4 @@
-"""The body of an `expect`, `state` or `diagnostics` block → what it expects, with places."""
+"""Read the expectations of an `expect`, `state` or `diagnostics` block, with their spans."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _DIAGNOSTIC = re.compile(rf'({"|".join(Severity)}) +(\S+) +(".*") *')
 
 
 def read_decisions(source: SourceFile, block: Fence) -> tuple[ExpectedLines, list[Diagnostic]]:
-    """The objects of an `expect` block, one a line."""
+    """Read the objects of an `expect` block, one per line."""
     return _read_lines(source, block, _read_object)
 
 
 def read_diagnostics(source: SourceFile, block: Fence) -> tuple[ExpectedLines, list[Diagnostic]]:
-    """The lines of a `diagnostics` block, each as `diagnostic_line` would write it."""
+    """Read the lines of a `diagnostics` block, each in the form of `diagnostic_line`."""
     return _read_lines(source, block, _read_diagnostic)
 
 
 def read_state(source: SourceFile, block: Fence) -> tuple[Expected, list[Diagnostic]]:
-    """The object of a `state` or `holds` block, which may have several lines."""
+    """Read the object of a `state` or `holds` block. It may have several lines."""
     body = source.slice(block.body)
     start = block.body.start + len(body) - len(body.lstrip())
     place = Span(start, start + len(body.strip()))
     if place.start == place.end:
-        return Expected({}, place), [_refused(source, block.span, "this block holds no object")]
+        return Expected({}, place), [_refused(source, block.span, "missing JSON object")]
     try:
         return Expected(_read_object(source, place), place), []
     except LoadError as refused:
@@ -49,7 +49,7 @@ def read_state(source: SourceFile, block: Fence) -> tuple[Expected, list[Diagnos
 
 
 def diagnostic_line(severity: str, code: str, underlined: str) -> str:
-    """How a page writes a diagnostic: the underlined text as a JSON string, never a column."""
+    """Write a diagnostic as a page does: the underlined text as JSON string, no columns."""
     return f"{severity} {code} {write_json(underlined)}"
 
 
@@ -77,7 +77,7 @@ def _read_object(source: SourceFile, place: Span) -> JSON:
         span = Span(place.start + problem.span.start, place.start + problem.span.end)
         raise LoadError([_refused(source, span, problem.told_of("this is"))]) from None
     if not isinstance(value, dict):
-        raise LoadError([_refused(source, place, "this is JSON, but no object")])
+        raise LoadError([_refused(source, place, "this is JSON, but not an object")])
     return value
 
 
@@ -93,7 +93,7 @@ def _read_diagnostic(source: SourceFile, place: Span) -> JSON:
     except JsonError:
         underlined = None
     if found is None or not isinstance(underlined, str):
-        headline = "this line does not name a diagnostic"
+        headline = "this line is not a diagnostic"
         help_ = 'write severity, code and the underlined text: `error empty-case "A case"`'
         raise LoadError([error(BAD_DIAGNOSTIC_LINE, headline, source, place, help=help_)])
     return diagnostic_line(found[1], found[2], underlined)

@@ -1,4 +1,4 @@
-"""What files must hold after commands → whether they do, and what the page would have to say."""
+"""Compare files after commands with the page, and return the edits that make it right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def file_after(source: SourceFile, expected: After) -> Outcome:
-    """Compare a file of the current folder with what the page says of it."""
+    """Compare a file of the current folder with its block byte for byte."""
     try:
         real = _text(expected.path)
     except ValueError as problem:
@@ -33,7 +33,7 @@ def file_after(source: SourceFile, expected: After) -> Outcome:
 
 
 def file_holds(source: SourceFile, holds: Holds) -> Outcome:
-    """Compare a file of JSON with the part of it that the page shows."""
+    """Compare a JSON file with the part of it that the page shows."""
     try:
         real = read_json(_text(holds.path))
     except ValueError as problem:
@@ -51,7 +51,7 @@ def file_holds(source: SourceFile, holds: Holds) -> Outcome:
 
 
 def files_below(tree: Tree) -> Outcome:
-    """Compare what lies below a folder, which may be missing, with what the page says."""
+    """Compare the paths below a folder with the page. A missing folder counts as empty."""
     real = sorted(_below(Path(tree.path)))
     if real == list(tree.names):
         return Outcome(tree.place)
@@ -60,7 +60,7 @@ def files_below(tree: Tree) -> Outcome:
 
 
 def _below(top: Path) -> Iterator[str]:
-    """The paths of files and of empty folders, these with a slash at their end."""
+    """Yield the paths of files and empty folders. Folders end with a slash."""
     for one in top.rglob("*"):
         path = one.relative_to(top).as_posix()
         if one.is_symlink() or not one.is_dir():
@@ -70,7 +70,7 @@ def _below(top: Path) -> Iterator[str]:
 
 
 def _laid_out(value: JSON, *, in_lines: bool) -> str:
-    """An object with a line a key, if it had several; evidence is long."""
+    """Write JSON, with `in_lines` one line per key, because evidence files are long."""
     if not in_lines or not isinstance(value, dict):
         return write_json(value)
     pairs = (f"  {write_json(key)}: {write_json(one)}" for key, one in value.items())
@@ -83,7 +83,7 @@ def _text(path: str) -> str:
     except OSError as problem:
         raise ValueError(f"`{path}` cannot be read: {problem.strerror}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"`{path}` is no UTF-8 text") from None
+        raise ValueError(f"`{path}` is not UTF-8 text") from None
 
 
 def _diff(path: str, expected: Sequence[str], real: Sequence[str]) -> str:
@@ -92,7 +92,7 @@ def _diff(path: str, expected: Sequence[str], real: Sequence[str]) -> str:
 
 
 def _fits(source: SourceFile, expected: After, real: str) -> bool:
-    """Whether a block between these fences can hold the text: whole lines, none of them a fence."""
+    """Whether the block can hold the text: complete lines, none of them its closing fence."""
     fence = source.text[expected.body.end :].split("\n", 1)[0].rstrip()
     lines = real.split("\n")
     return lines[-1] == "" and all(line.rstrip() != fence for line in lines)

@@ -1,4 +1,4 @@
-"""Values → JSON that people read in pages and messages."""
+"""Write JSON for pages and messages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def write_json(value: JSON, *, indent: int | None = None) -> str:
-    """JSON that people read, with unseen characters as escapes."""
+    """Return readable JSON with invisible characters escaped."""
     lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
     return "\n".join(visible_in_json(line) for line in lines)

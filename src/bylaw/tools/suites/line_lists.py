@@ -1,4 +1,4 @@
-"""Expected lines and the real ones → how each came out, and the edits that mend the page."""
+"""Compare expected lines with real lines, and return the edits that fix the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LineKind(Struct, frozen=True):
-    """How lines of one kind are compared (expected, real), rewritten and shown to people."""
+    """How lines of one kind are named, compared (expected, real), rewritten and shown."""
 
     noun: str
     differences: Callable[[JSON, JSON], Iterable[str]]
@@ -30,7 +30,7 @@ class LineKind(Struct, frozen=True):
 def compare_lines(
     kind: LineKind, source: SourceFile, blocks: Sequence[ExpectedLines], real: Sequence[JSON]
 ) -> Iterator[Outcome]:
-    """One outcome a line of the blocks, and one for each real line that is too many."""
+    """Yield one outcome for each line of the blocks, and one for each surplus real line."""
     lines = [line for block in blocks for line in block.lines]
     for number, (wanted, given) in enumerate(zip_longest(lines, real), start=1):
         name = f"{kind.noun} {number}"
@@ -56,7 +56,7 @@ def _missing(kind: LineKind, name: str, source: SourceFile, wanted: Expected) ->
 
 def _compared(kind: LineKind, name: str, wanted: Expected, given: JSON) -> Outcome:
     wrong = [f"{name}: {sentence}" for sentence in kind.differences(wanted.value, given)]
-    # An empty object holds always; whoever wrote it waits for an update to fill it in.
+    # An empty object always matches. An update of the page fills it in.
     if not wrong and wanted.value != {}:
         return Outcome(wanted.place)
     edit = Edit(wanted.place, kind.rewritten(wanted.value, given))

@@ -1,4 +1,4 @@
-"""Markdown → its headings and fenced blocks, with spans. Everything else is prose."""
+"""Find headings and fenced blocks of Markdown, with spans. All other text is prose."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from bylaw.model.source import SourceFile
 
-# Possessive, so that no line, however long, makes them go back.
+# Possessive, so that long lines cause no backtracking.
 _HEADING = re.compile(r"(#{1,6}) ++(.*+)")
 _FENCE = re.compile(r"(`{3,}+) *+([^`]*+)$")
 
 
 class Heading(Struct, frozen=True):
-    """A line that begins with number signs; `span` is that of the title."""
+    """A line that begins with `#`. `span` is the span of the title."""
 
     level: int
     title: str
@@ -28,7 +28,7 @@ class Heading(Struct, frozen=True):
 
 
 class Fence(Struct, frozen=True):
-    """A fenced block; `span` is that of its info string, `body` that of the lines inside."""
+    """A fenced block. `span` covers its info string, `body` the lines inside."""
 
     info: str
     span: Span
@@ -37,7 +37,7 @@ class Fence(Struct, frozen=True):
 
 
 def scan(source: SourceFile) -> Iterator[Heading | Fence]:
-    """Headings and blocks in the order of the page."""
+    """Yield headings and blocks in the order of the page."""
     lines = _lines(source.text)
     for start, line in lines:
         if heading := _HEADING.match(line):
@@ -48,7 +48,7 @@ def scan(source: SourceFile) -> Iterator[Heading | Fence]:
 
 
 def lines_of(source: SourceFile, body: Span) -> Iterator[Span]:
-    """The lines inside a block, without their line breaks."""
+    """Yield the lines inside a block, without their line breaks."""
     start = body.start
     for line in source.slice(body).removesuffix("\n").split("\n"):
         yield Span(start, start + len(line.removesuffix("\r")))

@@ -1,7 +1,7 @@
-"""An expected value and the real one → how they differ, and the real one in the expected shape.
+"""Compare an expected JSON value with the real one, and write the real one in the same shape.
 
-An expected object is a subset: keys that it does not have may be anything. An expected list
-is compared in full, element by element. Everything else must be equal and of the same kind.
+An expected object is a subset: other keys may have any value. An expected list is compared
+completely, element by element. Other values must be equal and of the same type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_SHOWN = 2_000
 
 
 def differences(expected: JSON, real: JSON, path: str = "") -> Iterator[str]:
-    """What of the expected value is not so, a sentence each."""
+    """Yield one sentence for each difference."""
     if isinstance(expected, dict) and isinstance(real, dict):
         yield from _differing_keys(expected, real, path)
     elif isinstance(expected, list) and isinstance(real, list) and len(expected) == len(real):
@@ -31,18 +31,18 @@ def differences(expected: JSON, real: JSON, path: str = "") -> Iterator[str]:
 
 
 def reshaped(expected: JSON, real: JSON) -> JSON:
-    """The real value, of objects only the keys that were written."""
+    """Return the real value, but of objects only the keys that are expected."""
     if isinstance(expected, dict) and isinstance(real, dict):
         return {key: reshaped(expected[key], real[key]) for key in expected if key in real}
     if isinstance(expected, list) and isinstance(real, list) and expected:
-        # Elements that were not expected are written like the last one that was.
+        # Further elements get the shape of the last expected one.
         shapes = expected + expected[-1:] * (len(real) - len(expected))
         return [reshaped(shape, one) for shape, one in zip(shapes, real, strict=False)]
     return real
 
 
 def shown(value: JSON) -> str:
-    """A value as JSON of bounded length."""
+    """Return a value as JSON of bounded length."""
     return clipped(write_json(value), MAX_SHOWN)
 
 

@@ -1,4 +1,4 @@
-"""How expectations came out, and a page with what really happened written in."""
+"""Outcomes of expectations, and the page rewritten with the real results."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class Edit(Struct, frozen=True):
-    """A text to put where `span` is."""
+    """A text that replaces `span`."""
 
     span: Span
     text: str
 
 
 class Outcome(Struct, frozen=True):
-    """One expectation: where it stands, what is wrong, and the edit that makes the page right.
+    """One expectation: its place, its failure, and the edit that makes the page right.
 
-    `failure` is empty if all is as expected. There is no edit if the page need not change, or
-    if nothing that could be written there would help.
+    `failure` is empty if the result is as expected. There is no edit if the page need not change,
+    or if no text at that place can make it right.
     """
 
     place: Span
@@ -32,7 +32,7 @@ class Outcome(Struct, frozen=True):
 
 
 def updated(source: SourceFile, outcomes: Iterable[Outcome]) -> str:
-    """The text of the page with what really happened."""
+    """Return the text of the page with the real results."""
     pieces, at = [], 0
     edits = [outcome.edit for outcome in outcomes if outcome.edit is not None]
     for edit in sorted(edits, key=lambda edit: edit.span):

@@ -1,4 +1,4 @@
-"""The nouns of a page that is a test."""
+"""Values that a suite page is read into: files, steps, expectations, cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class File(Struct, frozen=True):
-    """A file to write into the folder of the case; `word` names the language of a rule file."""
+    """A file to write into the folder of the case. `word` names the language of a rule file."""
 
     path: str
     text: str
@@ -21,7 +21,7 @@ class File(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """A command and what it must print; `expectation` is the place of output and exit code."""
+    """A command and its expected output. `expectation` is the span of output and exit code."""
 
     words: tuple[str, ...]
     output: str
@@ -31,13 +31,13 @@ class Step(Struct, frozen=True):
 
 
 class Edited(Struct, frozen=True):
-    """A file that somebody writes anew, between the commands around it."""
+    """A file that is written again between two commands."""
 
     file: File
 
 
 class After(Struct, frozen=True):
-    """What a file must hold, to the byte, after the commands before it; `body` is its place."""
+    """The exact content of a file after the commands before it. `body` is the span of the text."""
 
     path: str
     text: str
@@ -46,14 +46,14 @@ class After(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True):
-    """A file that somebody takes away, between the commands around it."""
+    """A file that is removed between two commands."""
 
     path: str
     place: Span
 
 
 class Tree(Struct, frozen=True):
-    """The files and empty folders that must lie below a folder; `body` is their place."""
+    """The files and empty folders expected below a folder. `body` is the span of the list."""
 
     path: str
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class Tree(Struct, frozen=True):
 
 
 class Holds(Struct, frozen=True):
-    """What a file of JSON must hold at least, after the commands before it."""
+    """The part of a JSON file that is expected after the commands before it."""
 
     path: str
     expected: Expected
@@ -70,29 +70,29 @@ class Holds(Struct, frozen=True):
 
 
 class Expected(Struct, frozen=True):
-    """A value that the page expects, and where it is written."""
+    """A value that the page expects, and its span."""
 
     value: JSON
     place: Span
 
 
 class ExpectedLines(Struct, frozen=True):
-    """What a block expects, a value a line; further lines would go to `end`."""
+    """The values that a block expects, one per line. `end` is where new lines are added."""
 
     lines: tuple[Expected, ...]
     end: int
 
 
-# What follows one another in a case.
+# Steps run in the order of the page.
 AnyStep: TypeAlias = Step | Edited | Removed | After | Tree | Holds
 
 
 class Case(Struct, frozen=True):
-    """One test: a heading, the requirements that it checks, and what its blocks hold.
+    """One test: a heading, the requirements that it checks, and the contents of its blocks.
 
-    `files` are written first, `steps` follow one another. Blocks stay apart, so that those which
-    all cases share are not copied for each. No block of `diagnostics` is another thing than an
-    empty one, which says that there must be none.
+    `files` are written first, then `steps` run in order. Blocks are not merged, so that blocks
+    shared by all cases are not copied. A missing `diagnostics` block is not the same as an empty
+    one: an empty one expects that there are no diagnostics.
     """
 
     title: str
@@ -107,7 +107,7 @@ class Case(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """A document and its cases."""
+    """A page and its cases."""
 
     source: SourceFile
     cases: tuple[Case, ...]

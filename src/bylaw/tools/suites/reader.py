@@ -1,8 +1,8 @@
-"""A Markdown page → its cases, or diagnostics that say what is malformed.
+"""Read the cases of a Markdown page, or report its errors.
 
-A case is a heading `## Title [CM-024, CM-A21]` with the requirements that it checks. Its
-blocks are told apart by the info string: a word of `_BLOCKS`, or any word and a path for a
-file that the case needs; `edit`, `after` and others of `_BETWEEN` with a path stand between its
+A case is a heading `## Title [CM-024, CM-A21]` with the requirements that it checks. The info
+string of a block says what it is: a word of `_BLOCKS`, or any word and a path for a file that the
+case needs. `edit`, `after` and the other words of `_BETWEEN`, with a path, are steps between the
 commands. Blocks before the first case belong to every case of the page.
 """
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from bylaw.model.source import SourceFile
 
 CASE_LEVEL = 2
-# Every case has them anew, so a page of many cases would grow with their product.
+# Every case repeats these, so the cost is their number times the number of cases.
 MAX_SHARED = 20
 
-# Possessive and from the bracket on, so that no title, however long, makes it go back.
+# Possessive and from the bracket on, so that long titles cause no backtracking.
 _IDS = re.compile(r"\[([^\[\]]*+)\]$")
 _REQUIREMENT = re.compile(r"[A-Z]{2}-A?[0-9]+")
 
 
 def read_page(source: SourceFile, *, prose: bool = False) -> Page:
-    """Every case of a page; LoadError with all findings if it is malformed.
+    """Read every case of a page. Raise LoadError with all errors if it is malformed.
 
-    In a page of `prose` a heading without blocks is no case.
+    In a page of `prose`, a heading without blocks is not a case.
     """
     reader = _Reader(source, prose=prose)
     for item in scan(source):
@@ -64,7 +64,7 @@ def read_page(source: SourceFile, *, prose: bool = False) -> Page:
 
 
 class _Reader:
-    """What has been read so far: the finished cases, and the blocks of the open one."""
+    """Finished cases, and the blocks of the case that is being read."""
 
     def __init__(self, source: SourceFile, *, prose: bool) -> None:
         self.source = source
@@ -86,7 +86,7 @@ class _Reader:
 
     def end_case(self) -> None:
         if self._heading is None:
-            # What stands outside of a case belongs to all that follow.
+            # Blocks outside of a case belong to all cases after them.
             self._shared = self._shared.and_then(self.blocks)
         elif not (self.prose and self.blocks.are_empty):
             self._add_case(self._heading)
@@ -94,8 +94,8 @@ class _Reader:
 
     def _check_shared(self, span: Span) -> None:
         if self._heading is None and self._shared.size + self.blocks.size > MAX_SHARED:
-            headline = f"more than {MAX_SHARED} blocks and commands stand before the cases"
-            help_ = "move what only some cases need into these cases"
+            headline = f"more than {MAX_SHARED} blocks and commands before the first case"
+            help_ = "move blocks that only some cases need into those cases"
             self.refuse(TOO_MANY_SHARED, headline, span, help=help_)
             raise LoadError(self.findings)
 
@@ -106,7 +106,7 @@ class _Reader:
         span: Span,
         *,
         labels: tuple[Label, ...] = (),
-        help: str = "",  # noqa: A002 - the word that users see
+        help: str = "",  # noqa: A002 - the word in the output
     ) -> None:
         if len(self.findings) < MAX_FINDINGS:
             found = error(code, headline, self.source, span, labels=labels, help=help)
@@ -124,9 +124,9 @@ class _Reader:
     def _check_title(self, title: str, span: Span) -> None:
         first = self._seen.setdefault(title, span)
         if first is not span:
-            headline = f"two cases are called `{title}`"
+            headline = f"duplicate case title `{title}`"
             labels = (Label(first, "first used here"),)
-            help_ = "give one of them another title"
+            help_ = "rename one of them"
             self.refuse(DUPLICATE_CASE, headline, span, labels=labels, help=help_)
 
     def _check_blocks(self, blocks: Blocks, span: Span) -> None:
@@ -135,11 +135,11 @@ class _Reader:
             help_ = "add an `events` block"
             self.refuse(UNPAIRED_EVENTS, headline, span, help=help_)
         elif self.blocks.events and not blocks.check_events:
-            headline = "this case has events, but expects nothing of them"
+            headline = "this case has events, but no expectation for them"
             help_ = "add an `expect` or a `state` block"
             self.refuse(UNPAIRED_EVENTS, headline, span, help=help_)
         elif self.blocks.are_empty or not blocks.check_anything:
-            help_ = "add what it expects, or make it a heading of the third level"
+            help_ = "add an expectation, or use a heading of the third level (`###`)"
             self.refuse(EMPTY_CASE, "this case checks nothing", span, help=help_)
 
     def _requirements(self, found: re.Match[str] | None, title_start: int) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class _Reader:
             ids.append(part.strip())
             if not _REQUIREMENT.fullmatch(ids[-1]):
                 headline, span = f"`{ids[-1]}` is not a requirement id", Span(at, at + len(part))
-                help_ = "write ids such as `CM-024` or `CM-A21` with commas between"
+                help_ = "write ids such as `CM-024` or `CM-A21`, separated by commas"
                 self.refuse(BAD_REQUIREMENT_LIST, headline, span, help=help_)
             at += len(part) + 1
         return tuple(ids)
@@ -159,8 +159,8 @@ class _Reader:
     def _take_block(self, block: Fence) -> None:
         word, _, path = block.info.partition(" ")
         if not block.closed:
-            help_ = "end it with as many back-ticks as it begins with"
-            self.refuse(UNCLOSED_BLOCK, "this block is never closed", block.span, help=help_)
+            help_ = "close it with as many backticks as it begins with"
+            self.refuse(UNCLOSED_BLOCK, "unclosed block", block.span, help=help_)
         elif path:
             self._add_file(word, path.strip(), block)
         elif word in _BLOCKS:
@@ -168,7 +168,7 @@ class _Reader:
         elif word:
             self.refuse(
                 UNKNOWN_BLOCK,
-                f"`{word}` is not a kind of block",
+                f"unknown block `{word}`",
                 block.span,
                 help=did_you_mean(word, _BLOCKS) + "; a file needs a path after its first word",
             )
@@ -176,8 +176,8 @@ class _Reader:
     def _add_file(self, word: str, path: str, block: Fence) -> None:
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts or "\0" in path or not pure.name:
-            headline = f"`{path}` is not a file in the folder of the case"
-            help_ = "use a path that is relative and goes nowhere up"
+            headline = f"`{path}` is not a path inside the folder of the case"
+            help_ = "use a relative path without `..`"
             self.refuse(BAD_BLOCK_PATH, headline, block.span, help=help_)
             return
         file = File(str(pure), self.source.slice(block.body), word, block.span)
@@ -228,7 +228,7 @@ class _Reader:
         self.findings += findings[: MAX_FINDINGS - len(self.findings)]
 
 
-# The first words of files that are no files of the beginning, but stand between commands.
+# First words of file blocks that are steps between commands, not files of the start.
 _BETWEEN: dict[str, Callable[[_Reader, File, Fence], None]] = {
     "after": _Reader.add_after,
     "edit": _Reader.add_edit,
@@ -237,7 +237,7 @@ _BETWEEN: dict[str, Callable[[_Reader, File, Fence], None]] = {
     "tree": _Reader.add_tree,
 }
 
-# The kinds of blocks that are no files: a new kind is a line here and a method above.
+# Blocks that are not files. A new kind needs a line here and a method above.
 _BLOCKS: dict[str, Callable[[_Reader, Fence], None]] = {
     "events": _Reader.add_events,
     "expect": _Reader.add_decisions,

@@ -1,4 +1,4 @@
-"""Rule files and events → what `bylaw decide --state` prints, in the languages installed here."""
+"""Decide events of a case like `bylaw decide --state`, with the installed languages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def installed_decider() -> Decider:
-    """Decides the cases of pages as users would with `bylaw decide`."""
+    """Return a decider that works like `bylaw decide`."""
     return Decider(decide_files, dialect_names())
 
 
 def decide_files(paths: Sequence[str], events: bytes) -> Decided:
-    """Load the files from the current folder and decide the events, one after another."""
+    """Load the files from the current folder and decide the events in order."""
     library = load_paths(paths)
     if library.refusals:
         return Decided([], library.diagnostics)

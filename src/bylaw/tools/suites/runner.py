@@ -1,6 +1,6 @@
-"""A case → how everything that it expects came out.
+"""Run a case and return the outcome of each expectation.
 
-`make spec-update` sets BYLAW_SPEC_UPDATE: then what the pages expect is rewritten instead
+`make spec-update` sets BYLAW_SPEC_UPDATE: then the expectations of the pages are rewritten instead
 of compared, and the difference is reviewed in git.
 """
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from bylaw.tools.suites.page import AnyStep, Case, File
 
 JOURNAL = "journal"
-# A path and events, one a line → a journal.
+# Takes a path and events, one per line, and writes a journal.
 Recorder: TypeAlias = "Callable[[str, str], None]"
-# The words of a command → what it prints, what it complains of, and its exit code.
+# The words of a command → standard output, standard error, exit code.
 Process: TypeAlias = "Callable[[Sequence[str]], tuple[str, str, int]]"
 UPDATE_VARIABLE = "BYLAW_SPEC_UPDATE"
 
@@ -48,18 +48,19 @@ def run_case(
 ) -> list[Outcome]:
     """Write the files of a case into an empty folder, decide its events, run its commands.
 
-    `beside` is the folder of the page: a file block without text stands for the file there. A
-    `journal` block holds events, and `record` makes the journal of them. `main` runs commands of
-    Bylaw; `process` those that need a process: git, and what has a file as standard input.
+    `beside` is the folder of the page: a file block without text is a copy of the file there. A
+    `journal` block has events, and `record` writes the journal from them. `main` runs commands of
+    Bylaw. `process` runs commands that need a process: git, and commands with a file as standard
+    input.
     """
     for file in case.files:
         if file.word in decider.dialects and not _has_text(file, beside):
-            return [Outcome(file.place, f"there is no `{file.path}` beside the page")]
+            return [Outcome(file.place, f"`{file.path}` is not in the folder of the page")]
     journals = [file for file in case.files if file.word == JOURNAL]
     if journals and record is None:
-        return [Outcome(journals[0].place, "no journal can be made here")]
+        return [Outcome(journals[0].place, "cannot create a journal here")]
     if process is None and (asked := next(filter(_needs_process, case.steps), None)):
-        return [Outcome(asked.expectation, "no process can be started here")]
+        return [Outcome(asked.expectation, "cannot start a process here")]
     texts = [file for file in case.files if file.word != JOURNAL]
     unwritten = [outcome for file in texts for outcome in _write(file, folder, beside)]
     if unwritten:
@@ -98,7 +99,7 @@ def _write(file: File, folder: Path, beside: Path | None = None) -> Iterator[Out
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_text_beside(file, beside) or file.text.encode())
-    except OSError as problem:  # a name that is too long, or that is a folder of another file
+    except OSError as problem:  # the name is too long, or is the folder of another file
         yield Outcome(file.place, f"`{file.path}` cannot be written: {problem.strerror}")
 
 
@@ -135,7 +136,7 @@ def _in_process(words: Sequence[str]) -> bool:
 
 
 class _Programs(Struct, frozen=True):
-    """What commands of a page can start."""
+    """Runs the commands of a page, in this process or in a new one."""
 
     main: Callable[[], int]
     process: Process | None

@@ -1,5 +1,5 @@
-"""A journal → whether it is whole: its chain, its payloads, its sessions, its head, its decisions.
+"""Check that a journal is intact: its chain, payloads, sessions, anchor and decisions.
 
-`links` walks along the chain, `states` through the sessions one after the other, `head` looks at
-what was noted elsewhere; what they find is collected in `report`.
+`links` checks the chain and the payloads, `states` rebuilds the sessions, `again` replays the
+decisions, `whole` runs all of them and compares the anchor. `report` holds the findings.
 """

@@ -1,4 +1,4 @@
-"""Recorded events with their recorded facts → decided again, under the rules of then."""
+"""Replay recorded events with their recorded facts, under the rules at that time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reading import Record, Stored
     from bylaw.tools.verify.report import Report
 
-MAX_RULE_SETS = 8  # that are kept ready
+MAX_RULE_SETS = 8  # in the cache
 
 
 class Again:
-    """Decides records again and compares, byte for byte."""
+    """Decides records again and compares the decisions byte for byte."""
 
     def __init__(self, reader: JournalReader, report: Report) -> None:
         self._reader = reader
@@ -33,7 +33,7 @@ class Again:
         self._ready: OrderedDict[bytes, RuleSet | None] = OrderedDict()
 
     def check(self, one: Stored, written: bytes, state: Session | None) -> None:
-        """One record, the decision as it is written, and the session that it found."""
+        """Replay one record, given its stored decision and the session before it."""
         seq, rules = one.header.seq, None
         if one.record is None:
             self._decisions.leave_out(seq, Unchecked.ERASED)
@@ -51,10 +51,10 @@ class Again:
             self._decisions.same += 1
             return
         header = record.header
-        now = f"`{found.verdict}`" if isinstance(found, Decision) else "open: it asks for facts"
-        text = f"decided again it comes out otherwise: it was `{header.verdict}` and is {now}"
+        now = f"`{found.verdict}`" if isinstance(found, Decision) else "open: facts are missing"
+        text = f"replay differs: it was `{header.verdict}` and is {now}"
         if header.version != __version__:
-            text += f"; it was decided by Bylaw {header.version}"
+            text += f"; Bylaw {header.version} decided it"
         self._report.find(Flaw.DECISION, text, header.seq, header.session)
 
     def _rules(self, digest: bytes) -> RuleSet | None:

@@ -1,4 +1,4 @@
-"""All records in their order → gaps, links that do not fit, payloads of other digests."""
+"""Check all records in order: gaps, the hash chain, and the digests of payloads."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reading import Record, Stored
     from bylaw.tools.verify.report import Report
 
-EVERY = 1_000  # records between two words about the progress
+EVERY = 1_000  # records between two progress messages
 
 
 def check_links(reader: JournalReader, report: Report, tell: Callable[[str], None]) -> None:
-    """Walk along the chain from its beginning."""
+    """Check the chain from its first record on."""
     walk = _Walk(report, list(_purges(reader)))
     newest = reader.newest
     for chain, *row in reader.each(f"{LINKED} ORDER BY r.seq"):
@@ -33,11 +33,11 @@ def check_links(reader: JournalReader, report: Report, tell: Callable[[str], Non
         walk.step(stored(tuple(row)), chain, digest(row[-2] or b""), digest(row[-1] or b""))
     stray = "SELECT seq FROM payloads WHERE seq NOT IN (SELECT seq FROM records) ORDER BY seq"
     for (seq,) in reader.each(stray):
-        report.find(Flaw.PAYLOAD, "there is a payload without a record", seq)
+        report.find(Flaw.PAYLOAD, "payload without a record", seq)
 
 
 def _purges(reader: JournalReader) -> Iterator[tuple[int, Purge]]:
-    """The purges that the journal tells of, with the numbers of their records."""
+    """Yield the purges in the journal, with the numbers of their records."""
     for row in reader.each(f"{STORED} WHERE r.rules = ? ORDER BY r.seq", (NO_RULES.digest,)):
         record = stored(row).record
         purge = None if record is None else _purge(record)
@@ -58,7 +58,7 @@ class _Walk:
         self._purges = purges
 
     def step(self, one: Stored, chain: bytes, event: bytes, decision: bytes) -> None:
-        """One record, its link, and the digests of its payload."""
+        """Check one record: its link, and the digests of its payload."""
         self._report.records += 1
         self._check_link(one.header, chain)
         if one.lost is Lost.ERASED:
@@ -71,23 +71,23 @@ class _Walk:
         seq, before = self._report.head or (0, GENESIS)
         if header.seq != seq + 1:
             gone = f"{seq + 1}" if header.seq == seq + 2 else f"{seq + 1} to {header.seq - 1}"
-            self._find(Flaw.GAP, f"before it, {gone} is missing", header)
+            self._find(Flaw.GAP, f"missing before it: {gone}", header)
         elif link(before, header) != chain:
-            self._find(Flaw.CHAIN, "it does not fit the chain", header)
+            self._find(Flaw.CHAIN, "it does not match the hash chain", header)
 
     def _check_erased(self, header: Header) -> None:
         self._report.erased.add(header.seq)
         if not any(seq > header.seq and purge.covers(header) for seq, purge in self._purges):
-            self._find(Flaw.MISSING, "its payload is gone, and no purge tells of it", header)
+            self._find(Flaw.MISSING, "its payload is gone, but no purge covers it", header)
 
     def _check_payload(self, one: Stored, digests: tuple[bytes, bytes]) -> None:
         header = one.header
         if digests != (header.event, header.decision):
-            self._find(Flaw.PAYLOAD, "its payload does not have the digest of the record", header)
+            self._find(Flaw.PAYLOAD, "its payload does not match the digest of the record", header)
         elif one.record is None:
             self._find(Flaw.PAYLOAD, "its payload cannot be read", header)
         elif not _agree(one.record):
-            self._find(Flaw.PAYLOAD, "its payload tells of another event", header)
+            self._find(Flaw.PAYLOAD, "its payload belongs to another event", header)
 
     def _find(self, flaw: Flaw, text: str, header: Header) -> None:
         self._report.find(flaw, text, header.seq, header.session)

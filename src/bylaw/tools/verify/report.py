@@ -1,4 +1,4 @@
-"""What was found out about a journal, as data."""
+"""Findings about a journal, as data."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-# More are counted, not listed.
+# More findings and ranges are counted but not listed.
 MAX_FINDINGS = 100
 MAX_RANGES = 1_000
 
 
 class Flaw(StrEnum):
-    """What is wrong."""
+    """Kind of a problem in a journal."""
 
     FILE = "file"
     GAP = "gap"
@@ -27,7 +27,7 @@ class Flaw(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """One thing that is wrong: what, in which record of which session, in words."""
+    """One problem: its kind, its text, and its record and session if known."""
 
     flaw: Flaw
     text: str
@@ -36,7 +36,7 @@ class Finding(Struct, frozen=True):
 
 
 class Unchecked(StrEnum):
-    """Why a decision could not be made again."""
+    """Why a decision could not be replayed."""
 
     ERASED = "erased"
     RESTS_ON_ERASED = "rests on what was erased"
@@ -45,13 +45,13 @@ class Unchecked(StrEnum):
 
 
 class Numbers(Struct):
-    """Numbers of records, as ranges; how many there are."""
+    """Record numbers, counted and as ranges."""
 
     count: int = 0
     ranges: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, seq: int) -> None:
-        """One more."""
+        """Add a record. Numbers must ascend."""
         self.count += 1
         if self.ranges and self.ranges[-1][1] == seq - 1:
             self.ranges[-1] = (self.ranges[-1][0], seq)
@@ -60,18 +60,18 @@ class Numbers(Struct):
 
 
 class Decisions(Struct):
-    """How many decisions came out the same, and which could not be made again, by reason."""
+    """The number of decisions that replay the same, and the records not replayed, by reason."""
 
     same: int = 0
     unchecked: dict[Unchecked, Numbers] = field(default_factory=dict)
 
     def leave_out(self, seq: int, why: Unchecked) -> None:
-        """This one could not be made again."""
+        """Note a record that could not be replayed."""
         self.unchecked.setdefault(why, Numbers()).add(seq)
 
 
 class AnchorState(Struct):
-    """What was noted elsewhere of a journal: where, and up to which record."""
+    """The anchor of a journal: its path, its record, and whether it matches."""
 
     path: str
     seq: int
@@ -79,12 +79,12 @@ class AnchorState(Struct):
 
 
 class Report(Struct):
-    """Everything that was found out about a journal."""
+    """All findings about a journal."""
 
     path: str
     records: int = 0
     sessions: int = 0
-    # Sessions that were folded anew and came out as they are stored.
+    # Sessions that were rebuilt and match their stored state.
     folded: int = 0
     erased: Numbers = field(default_factory=Numbers)
     head: tuple[int, bytes] | None = None
@@ -96,7 +96,7 @@ class Report(Struct):
     def find(
         self, flaw: Flaw, text: str, record: int | None = None, session: str | None = None
     ) -> None:
-        """One more thing is wrong."""
+        """Add a problem. Only the first MAX_FINDINGS are listed."""
         self.wrong += 1
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(Finding(flaw, text, record, session))

@@ -1,4 +1,4 @@
-"""The records of each session → the session that they fold to, beside the one that is stored."""
+"""Rebuild each session from its records and compare it with the stored session."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _STRAY = "SELECT id FROM sessions WHERE id NOT IN (SELECT session FROM records) 
 def check_states(
     reader: JournalReader, report: Report, again: Again | None, tell: Callable[[str], None]
 ) -> None:
-    """Fold each session anew; with `again`, decide each of its events once more."""
+    """Rebuild each session. With `again`, also replay each of its events."""
     done = 0
     for name, rows in groupby(reader.each(_BY_SESSION), key=lambda row: row[1]):
         report.sessions += 1
         folding = _Folding(reader, report, name)
         for row in rows:
             if done % EVERY == 0:
-                tell(f"going through record {done:,} of {report.records:,}")
+                tell(f"rebuilding sessions: record {done:,} of {report.records:,}")
             done += 1
             folding.step(stored(row), row[-1], again)
         folding.end()
     if done != report.records:
-        report.find(Flaw.FILE, f"{report.records:,} records, and {done:,} of them of sessions")
+        report.find(Flaw.FILE, f"{report.records:,} records, but {done:,} records of sessions")
     for (name,) in reader.each(_STRAY):
-        report.find(Flaw.SESSION, "it is stored, but has no record", session=name)
+        report.find(Flaw.SESSION, "it is stored, but has no records", session=name)
 
 
 class _Folding:
-    """One session on its way from record to record."""
+    """Rebuilds one session, record by record."""
 
     def __init__(self, reader: JournalReader, report: Report, name: str) -> None:
         self._reader = reader
         self._report = report
         self._name = name
-        self._state: Session | None = Session(id=name)  # None: it rests on what was erased
+        self._state: Session | None = Session(id=name)  # None: it depends on an erased payload
         found = reader.query("SELECT seq, core FROM sessions WHERE id = ?", (name,))
         self._snapshot: tuple[int, bytes] | None = found[0] if found else None
         if not found:
@@ -69,20 +69,20 @@ class _Folding:
             self._state = fold(self._state, one.record.event, one.record.decision)
 
     def end(self) -> None:
-        """What is stored goes no further: compare."""
+        """Compare with the stored session, which ends here."""
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is None or self._state is None:
             return
         try:
             stored = unpacked(snapshot[1], self._texts)
         except (msgspec.MsgspecError, ValueError, TypeError, KeyError):
-            self._find("what is stored of it cannot be read")
+            self._find("its stored state cannot be read")
             return
         if encode_session(stored) == encode_session(self._state):
             self._report.folded += 1
         else:
             parts = ", ".join(_different(stored, self._state))
-            self._find(f"it is not what its records up to {snapshot[0]} give: {parts} differs")
+            self._find(f"it does not match its records up to {snapshot[0]}: {parts} differs")
 
     def _texts(self, wanted: Iterable[bytes]) -> Mapping[bytes, str]:
         question = "SELECT digest, text FROM texts WHERE digest = ?"
@@ -94,7 +94,7 @@ class _Folding:
 
 def _different(stored: Session, folded: Session) -> list[str]:
     names = [name for name in stored.__struct_fields__ if _differ(stored, folded, name)]
-    return [f"`{name}`" for name in names] or ["the order of something"]
+    return [f"`{name}`" for name in names] or ["the order of entries"]
 
 
 def _differ(stored: Session, folded: Session, name: str) -> bool:

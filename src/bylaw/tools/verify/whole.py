@@ -1,4 +1,4 @@
-"""A path → everything that can be found out about the journal there."""
+"""Run all checks of one journal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def verify(path: str, *, decisions: bool, tell: Callable[[str], None]) -> Report:
-    """Check all of a journal as it is now; JournalError if there is none to check."""
+    """Check a journal as it is now, with `decisions` also replay it. Raises JournalError."""
     report = Report(path)
     anchor = anchor_of(find_root(), path)
-    # Read first: it only ever follows the journal.
+    # Read the anchor first: it is never ahead of the journal.
     noted = None if anchor is None else anchor.read()
     try:
         with JournalReader(path) as reader:
@@ -49,9 +49,9 @@ def _check(
     tell("checking the file")
     damages = [words for (words,) in reader.query("PRAGMA integrity_check") if words != "ok"]
     for words in damages:
-        report.find(Flaw.FILE, f"it is damaged: {words}")
+        report.find(Flaw.FILE, f"the file is damaged: {words}")
     if damages:
-        return  # what is read from it is not what was written
+        return  # further findings would only follow from the damage
     check_links(reader, report, tell)
     _check_texts(reader, report, "texts", Flaw.SESSION)
     _check_texts(reader, report, "sources", Flaw.RULES)
@@ -60,20 +60,20 @@ def _check(
 
 
 def _check_rules(reader: JournalReader, report: Report) -> None:
-    """Every record names rules that were stored with the first of their records."""
+    """Check that the rules of each record are stored."""
     missing = reader.query(
         "SELECT min(seq), rules FROM records"
         " WHERE rules NOT IN (SELECT digest FROM rule_sets) GROUP BY rules ORDER BY 1"
     )
     for seq, rules in missing:
         if rules != NO_RULES.digest:
-            report.find(Flaw.RULES, f"those of record {seq} are not stored any more")
+            report.find(Flaw.RULES, f"the rules of record {seq} are no longer stored")
 
 
 def _check_texts(reader: JournalReader, report: Report, table: str, flaw: Flaw) -> None:
-    for key, text in reader.each(f"SELECT digest, text FROM {table}"):  # noqa: S608 - ours
+    for key, text in reader.each(f"SELECT digest, text FROM {table}"):  # noqa: S608 - constants
         if digest(as_bytes(text)) != key:
-            report.find(flaw, f"the text that is stored as {key.hex()[:12]} is another one")
+            report.find(flaw, f"the text stored as {key.hex()[:12]} does not match its digest")
 
 
 def _check_head(
@@ -85,10 +85,10 @@ def _check_head(
     report.anchor = AnchorState(anchor.path, seq, fits=found == [(chain,)])
     if report.anchor.fits:
         return
-    way_out = f"if you know why, remove `{anchor.path}`"
+    way_out = f"if you know the reason, remove `{anchor.path}`"
     if seq > newest:
-        text = f"record {seq} was written, and the journal ends with {newest}: its end was cut off,"
-        report.find(Flaw.CUT, f"{text} or lost when the power failed; {way_out}")
+        text = f"record {seq} was written, but the journal ends at {newest}: its end was cut off,"
+        report.find(Flaw.CUT, f"{text} or lost in a power failure; {way_out}")
     else:
         text = f"record {seq} is not the one that was written: the journal was replaced"
         report.find(Flaw.REPLACED, f"{text}; {way_out}", seq)
