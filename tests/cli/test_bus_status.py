@@ -144,9 +144,7 @@ class TestNothing:
         folder.mkdir()
         done = status(folder, "--root", ".")
         assert done.returncode == 0
-        assert done.stdout == (
-            f"no bus `runtime/bus` in `{folder}`; `bylaw bus run` creates it\n"
-        )
+        assert done.stdout == (f"no bus `runtime/bus` in `{folder}`; `bylaw bus run` creates it\n")
         assert data(folder, "--root", ".")["exists"] is False
         assert files_in(folder) == {}
 

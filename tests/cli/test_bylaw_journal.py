@@ -93,7 +93,7 @@ class TestVerify:
         done = call(recorded, "verify")
 
         assert done.returncode == 1
-        assert "record 5 was written, and the journal ends with 4" in done.stdout
+        assert "record 5 was written, but the journal ends at 4" in done.stdout
 
     def test_another_decision(self, recorded):
         change("UPDATE sources SET text = replace(text, 'deny tool shell', 'deny tool shall')")
@@ -185,7 +185,7 @@ class TestPurge:
     def test_without_saying_what(self, recorded):
         done = call(recorded, "journal", "purge", "--yes")
         assert done.returncode == 1
-        assert "has no `keep_days`" in done.stderr
+        assert "set `keep_days` under" in done.stderr
 
         (recorded / "bylaw.toml").write_text("[journal]\nkeep_days = 1\n")
         done = call(recorded, "journal", "purge", "--yes")

@@ -142,7 +142,10 @@ def test_a_broken_file_and_switches_of_old_rules_are_told_on_standard_error(root
     assert done.returncode == 1
     assert b"broken" in done.stdout
     assert b"error[bad-line]" in done.stderr
-    assert rb"note: the disabled rule `lines:rules/old\u{1b}.lines#line-1` does not exist" in done.stderr
+    assert (
+        rb"note: the disabled rule `lines:rules/old\u{1b}.lines#line-1` does not exist"
+        in done.stderr
+    )
 
 
 def test_wrong_usage(root):

@@ -166,7 +166,7 @@ class TestRefused:
             ("- {trigger: a, instructions: x}", 1, "has no `name`"),
             ("- {name: A, instructions: x}", 1, "has no `trigger`"),
             ("- {name: A, trigger: a}", 1, "has no instructions"),
-            ("- {name: A, trigger: a, instructions: x, instructions_file: y}", 1, "both"),
+            ("- {name: A, trigger: a, instructions: x, instructions_file: y}", 1, "given twice"),
             ("- {name: A, trigger: a, instructions: ' '}", 1, "a text that is not empty"),
             ("- {name: A, trigger: a, instructions_file: gone.md}", 1, "no such file"),
             ("- {name: A, trigger: a, instructions_file: ../x.md}", 1, "leads out"),
@@ -175,7 +175,7 @@ class TestRefused:
             ("- {name: '..', trigger: a, instructions: x}", 1, "letters or digits"),
             ("- {name: 5, trigger: a, instructions: x}", 1, "must be a text"),
             ("policies: []", 1, "list of policies"),
-            ("- text", 1, "keys and values"),
+            ("- text", 1, "must be a mapping"),
             ("- name: [", 1, "never closed"),
         ],
     )

@@ -379,7 +379,10 @@ class TestChanges:
     @pytest.mark.parametrize(
         ("statement", "found"),
         [
-            ("UPDATE records SET verdict = 'deny' WHERE seq = 7", "it does not match the hash chain"),
+            (
+                "UPDATE records SET verdict = 'deny' WHERE seq = 7",
+                "it does not match the hash chain",
+            ),
             ("UPDATE records SET at = at + 1 WHERE seq = 7", "it does not match the hash chain"),
             ("DELETE FROM records WHERE seq = 7", "missing before it: 7"),
             ("DELETE FROM records WHERE seq < 4", "missing before it: 1 to 3"),
@@ -418,9 +421,7 @@ class TestChanges:
             journal.query("UPDATE sessions SET core = ? WHERE id = 'other'", (changed,))
 
         (found,) = wrong_with(written)
-        assert re.fullmatch(
-            "it does not match its records up to [0-9]+: `history` differs", found
-        )
+        assert re.fullmatch("it does not match its records up to [0-9]+: `history` differs", found)
 
     def test_a_chain_that_was_written_anew_shows_against_the_anchor(
         self, written, a_person, monkeypatch

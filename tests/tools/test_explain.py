@@ -191,7 +191,10 @@ class TestRules:
     def test_a_rule_that_was_not_asked(self, monkeypatch):
         record(monkeypatch, [SHELL])
         (rule,) = explained(1, "line-3").rules
-        assert (rule.result, rule.detail) == (None, "it fires on prompt, and this event is tool.before")
+        assert (rule.result, rule.detail) == (
+            None,
+            "it fires on prompt, and this event is tool.before",
+        )
         assert "was not evaluated: it fires on prompt" in shown(1, "line-3")
 
     def test_a_rule_that_was_switched_off(self, monkeypatch):
@@ -295,7 +298,9 @@ class TestDoubts:
             journal.query("DELETE FROM payloads WHERE seq = 1")
         found = explained(2, "line-1")
         assert found.rules[0].result is TraceResult.GUARD_FALSE
-        replayed = "replay gives fired for `lines:rules/a.lines#line-1`; the record says guard_false"
+        replayed = (
+            "replay gives fired for `lines:rules/a.lines#line-1`; the record says guard_false"
+        )
         assert replayed in found.notes
 
     def test_a_redacted_record(self, monkeypatch):

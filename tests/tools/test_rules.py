@@ -198,7 +198,10 @@ class TestSwitch:
         switched(root, NO)
         off = switch_rule("line-2", on=False)
 
-        assert (off.changed, printer.render_switched(off)) == (False, "`line-2` is already disabled\n")
+        assert (off.changed, printer.render_switched(off)) == (
+            False,
+            "`line-2` is already disabled\n",
+        )
         switch_rule("line-2", on=True)
         on = switch_rule("line-2", on=True)
         assert (on.changed, printer.render_switched(on)) == (False, "`line-2` is already enabled\n")

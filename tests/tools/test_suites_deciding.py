@@ -172,7 +172,9 @@ def test_a_refused_rule_file_must_be_said(tmp_path):
     failures, _ = tried(body, tmp_path, diagnostics=[MISSPELT])
 
     assert len(failures) == 1
-    assert failures[0].startswith("a rule file has errors, but no `diagnostics` block expects them\n")
+    assert failures[0].startswith(
+        "a rule file has errors, but no `diagnostics` block expects them\n"
+    )
     assert "error[empty-case]: wrong" in failures[0]
     assert tried(body, tmp_path, diagnostics=[ODD])[0] == []
 

@@ -1,1 +1,1 @@
-"""Answers to questions of people, as data. Nothing here changes a file."""
+"""Answers to questions of people, as data, and their printers."""

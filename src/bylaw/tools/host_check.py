@@ -147,7 +147,7 @@ class _Checked(Struct, frozen=True):
             yield self._warn(HOST_VERDICT, headline, f"the call is {abilities.ask}")
 
     def _texts(self, part: Rule, abilities: ClientAbilities) -> Iterator[Diagnostic]:
-        """Warn about messages, notices and warnings that arrive later or at another reader."""
+        """Warn about messages, notices and warnings that arrive late or reach only the model."""
         id_, moments = self.rule.id, _moments(part, abilities, part.on.kinds)
         silent = moments - abilities.for_model
         if part.judgement is not None and part.judgement.verdict >= Verdict.ASK:

@@ -170,7 +170,7 @@ class Explaining:
             return Says.SATISFIED, case.matched_files if policy.safety else ()
         says = Says.SETTLED if state is None else _SAYS[state]
         if says is Says.SETTLED:
-            assert entry is not None, "only an entry can settle it"
+            assert entry is not None, "only an entry can resolve it"
             return says, (entry.status.value,)
         lacking = tuple(wanted for file, wanted in case.arrows if file == path)
         return says, lacking if says is Says.FIRES else ()
