@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.stage import Stage
 
-# An agent may run another agent: how deep that may go.
+# Agents can run agents. This is the greatest depth.
 MAX_AGENT_DEPTH = 3
 AGENTS = "agents"
 

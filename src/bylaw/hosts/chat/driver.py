@@ -100,7 +100,7 @@ class Driver:
         self._heard(block, answer, before)
 
     def told(self, block: Block, *, recorded: bool = False) -> None:
-        """Submit a block that a person wrote into the file, unless its event is `recorded`."""
+        """Handle a block that is new in the file. `recorded`: its event was submitted before."""
         if recorded or not block.by_person:
             self.owes_turn |= block.by_person
             if not recorded:

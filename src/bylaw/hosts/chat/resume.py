@@ -105,7 +105,7 @@ def _refuse_orphans(blocks: Sequence[Block], name: str) -> None:
 
 
 def _new_blocks(driver: Driver, *, known: bool) -> list[Block]:
-    """Return the messages of people that no event covers yet."""
+    """Return the messages that a person wrote and that no event covers yet."""
     blocks, file = driver.transcript.blocks, driver.transcript.file
     if known and not file.edited and file.known >= 0:
         at = len(file.source.text.encode()[: file.known].decode(errors="ignore"))

@@ -249,7 +249,7 @@ class TestTold:
 
             line, _ = fails(provider.model())
 
-            assert line.endswith("redirects elsewhere; Bylaw does not follow (307)")
+            assert line.endswith("redirects elsewhere, and Bylaw follows no redirects (307)")
             assert elsewhere.asked == []
 
     def test_an_error_inside_of_a_stream_that_would_come_again(self, provider, server):

@@ -1,4 +1,4 @@
-"""Select the units that stay word for word because they are relevant, although `keep` does not.
+"""Select the units that stay word for word because they are relevant, and not because of `keep`.
 
 A unit is relevant from a score of 0.5 on. At most a quarter of the tokens that could be removed
 stay for this reason: the highest score first, and of equal scores the newest. So the history always

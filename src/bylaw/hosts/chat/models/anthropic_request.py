@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The API requires a limit. This is the largest that all its current models allow.
 DEFAULT_MAX_TOKENS = 32_000
 
-# Since version 2026-10-21 the API accepts no temperature, so a request with one uses this version.
+# Since 2026-10-21 the API accepts no temperature. Requests with one use this older version.
 _VERSION_WITH_TEMPERATURE = "2023-06-01"
 
 _INSTRUCTIONS = frozenset({Role.SYSTEM, Role.DEVELOPER})

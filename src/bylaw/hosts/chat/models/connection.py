@@ -59,7 +59,7 @@ def key_from(*variables: str) -> Key:
 
 
 class Connection(Struct, frozen=True):
-    """A client of a package, with what its error messages need."""
+    """A client of a package, with what its requests and error messages need."""
 
     package: ModuleType
     client: Any

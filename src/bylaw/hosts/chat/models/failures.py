@@ -61,7 +61,7 @@ def one_line(text: str) -> str:
 
 def _sentence(line: Connection, status: int) -> str:
     if status in _REDIRECTED:
-        return f"{line.address} redirects elsewhere; Bylaw does not follow ({status})"
+        return f"{line.address} redirects elsewhere, and Bylaw follows no redirects ({status})"
     if status in _NO_KEY:
         return f"{line.name} refused the key in `{line.key.variable}` ({status})"
     if status == _UNKNOWN:

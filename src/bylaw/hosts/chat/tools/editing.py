@@ -30,13 +30,13 @@ class WritingTool(CheckedTool[A]):
         self.files = files
 
     def act(self, args: A) -> str:
-        """Change files and return a report."""
+        """Change files and return a report, while no other tool changes files."""
         with ONE_AT_A_TIME:
             return self.change(args)
 
     @abstractmethod
     def change(self, args: A) -> str:
-        """Change files and return a report, while no other tool changes files."""
+        """Change files and return a report."""
 
     def write(self, spot: Spot, text: Text) -> None:
         """Write a text to a file."""

@@ -39,7 +39,7 @@ def scripted_tools(named: str) -> "ScriptedTools":
 
 
 class ScriptedTools:
-    """The results of each tool. The constructor checks the complete file, and raises BylawError."""
+    """The results of each tool. The constructor raises BylawError if the file is invalid."""
 
     def __init__(self, path: str) -> None:
         self._left: defaultdict[str, deque[ScriptedResult]] = defaultdict(deque)

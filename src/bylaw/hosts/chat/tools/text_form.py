@@ -13,7 +13,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Text(Struct, frozen=True):
-    """The text of a file without its byte order mark. If all lines end in CRLF, here in LF."""
+    """The text of a file without its byte order mark. CRLF becomes LF if all lines end in it."""
 
     content: str = ""
     crlf: bool = False

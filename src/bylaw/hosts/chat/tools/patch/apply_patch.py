@@ -22,7 +22,7 @@ Change files with a patch: all of them or none. Paths start at the project root.
 *** Add File: path/of/new_file
 +every line of the new file begins with a plus
 *** Update File: path/of/file
-*** Move to: new/path/of/file (optional)
+*** Move to: path/if/the/file/is/moved
 @@ def the_function_that_contains_the_lines():
  an existing line that stays
 -a line to remove

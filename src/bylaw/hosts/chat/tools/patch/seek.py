@@ -1,7 +1,7 @@
 """Find consecutive lines in a file.
 
-They must match exactly. If they do nowhere, white space at the end of lines is ignored, then white
-space at both ends.
+They must match exactly. If they match nowhere, white space at the end of lines is ignored, then
+white space at both ends.
 """
 
 from __future__ import annotations
