@@ -127,20 +127,20 @@ def test_on_a_terminal_it_asks(folder, server):
 @pytest.mark.parametrize(
     ("text", "arguments", "told"),
     [
-        ("<user>hi</user>", [], "no model is named"),
+        ("<user>hi</user>", [], "no model is set"),
         ("<user>hi</user>", ["--model", "opnai:x"], "did you mean `openai`?"),
         ("<user>hi</user>", ["--model", "script:none.jsonl"], "none.jsonl"),
         (
             "<user>hi</user>",
             ["--model", "openai:x", "--tools", "x"],
-            "`x` names no tools: write `script:FILE`",
+            "invalid value `x` for the tools: write `script:FILE`",
         ),
         ("<user>hi", ["--model", "openai:x"], "main.chatmd:1:1"),
         ("<rules><on event='x'/></rules>", ["--model", "openai:x"], "main.chatmd:1:19"),
         (
             "<tool_response tool_call_id='c'>x</tool_response>",
             ["--model", "openai:x"],
-            "answers no call",
+            "answers no earlier call",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_default_model_that_nobody_trusts_is_named(tmp_path, chat):
 
     exit_code, _, errors = chat()
     assert exit_code == 1
-    assert "`[model] default` counts when it is trusted; see `bylaw trust`" in errors
+    assert "`[model] default` is not trusted; run `bylaw trust`" in errors
     assert chat("--trust")[:2] == (0, "Hello.\nGood bye.\n")
 
 

@@ -246,8 +246,8 @@ class TestTrouble:
         [
             (ToolError("no such file"), "Error: no such file"),
             (ToolError("Error: twice"), "Error: twice"),
-            (KeyError("x"), "Error: `t` broke: KeyError: 'x'"),
-            (RecursionError("deep"), "Error: `t` broke: RecursionError: deep"),
+            (KeyError("x"), "Error: `t` crashed: KeyError: 'x'"),
+            (RecursionError("deep"), "Error: `t` crashed: RecursionError: deep"),
         ],
     )
     def test_a_tool_that_breaks_is_an_error_and_the_chat_goes_on(self, path, wrong, text):
@@ -330,7 +330,7 @@ class TestTrouble:
 
         if arguments:
             assert done == []
-            assert results(path)[0][1].startswith("Error: the arguments are no JSON")
+            assert results(path)[0][1].startswith("Error: the arguments are not ")
             assert order(path) == []
         else:
             assert done == [{}]

@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_mended_is_told_in_a_line(path, part, monkeypatch)
 def test_a_torn_piece_that_cannot_be_kept_aside_is_not_cut_off(path, monkeypatch):
     path.write_bytes(b"<user>hi</user>\n<assistant>torn")
     monkeypatch.setattr(StateFolder, "write", read_only)
-    refused = r"^cannot keep a torn piece of `chat\.chatmd`: Read-only file system$"
+    refused = r"^cannot save a torn piece of `chat\.chatmd`: Read-only file system$"
     with pytest.raises(BylawError, match=refused):
         opened(path)
     assert path.read_bytes().endswith(b"torn")
@@ -111,7 +111,7 @@ def test_an_editor_that_saves_meanwhile_loses_nothing(path, change):
             other.write_bytes(b"<user>me</user>")
             os.replace(other, path)  # noqa: PTH105 - as an editor does it
         theirs = path.read_bytes()
-        with pytest.raises(BylawError, match="changed by somebody else"):
+        with pytest.raises(BylawError, match="changed while the chat was running"):
             file.append("<assistant>a</assistant>\n")
     assert path.read_bytes() == theirs
 
@@ -176,7 +176,7 @@ def test_a_file_that_could_not_be_opened_again_is_not_written(path, limit, monke
 
 def test_a_file_that_is_no_text_can_be_opened_once_it_is(path):
     path.write_bytes(b"<user>\xff</user>\n")
-    with pytest.raises(BylawError, match="is no UTF-8 text"):
+    with pytest.raises(BylawError, match="is not UTF-8 text"):
         opened(path)
     path.write_bytes(b"<user>x</user>\n")
     opened(path).close()  # nobody holds it any more

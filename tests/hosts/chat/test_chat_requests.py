@@ -168,8 +168,8 @@ def test_the_session_has_everything(root, monkeypatch):
     assert "<archive " in text
     assert any(one.failed for one in sent)
     assert any("the notes" in one.text for one in sent)
-    assert "Error: the arguments are no JSON: " in text
-    assert "Error: the arguments are no JSON object" in text
+    assert "Error: the arguments are not JSON: " in text
+    assert "Error: the arguments are not a JSON object" in text
 
 
 def test_nothing_of_rules_and_archives_is_sent(root, monkeypatch):

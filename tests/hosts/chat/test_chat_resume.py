@@ -197,7 +197,7 @@ class TestEdited:
     def test_a_response_that_answers_nothing_is_refused(self, path):
         before = '<user>hi</user>\n<tool_response tool_call_id="c">x</tool_response>\n'
         path.write_text(before)
-        with pytest.raises(BylawError, match="`c` answers no call"):
+        with pytest.raises(BylawError, match="`c` answers no earlier call"):
             run(path, saying("one"))
         assert path.read_text() == before
 
@@ -216,7 +216,7 @@ class TestTorn:
         assert path.read_text().startswith("<user>hi</user>\n<assist")
         heard = run(path, saying("uno"))
 
-        assert heard.notes == ["the last block was torn, and was cut off"]
+        assert heard.notes == ["the last block was incomplete and was removed"]
         assert texts(path) == ["hi", "uno"]
         assert len(events(path, Kind.TURN_START)) == 1
 
@@ -300,7 +300,7 @@ class TestOthers:
             driver.run(lambda: None)
 
         assert other.returncode == 1
-        assert other.stderr == b"error: another chat has `chat.chatmd` open; end it first\n"
+        assert other.stderr == b"error: another chat has `chat.chatmd` open; exit it first\n"
         assert texts(path) == ["hi", "one"]
 
     @pytest.mark.parametrize("how", ["append", "replace"])
@@ -316,7 +316,7 @@ class TestOthers:
 
         model = saying()
         model.say = say
-        with pytest.raises(BylawError, match="was changed by somebody else while the chat ran"):
+        with pytest.raises(BylawError, match="changed while the chat was running"):
             run(path, model)
         assert texts(path) == ["hi", "mine"]
 

@@ -1,1 +1,1 @@
-"""The world of a ChatMD file: a chat with a model, in which every block is written down."""
+"""The chat host: one conversation with a model, in a ChatMD file that gets every block."""

@@ -1,7 +1,7 @@
-"""Another ChatMD file and what it is told → what its model answers: a chat inside a chat.
+"""Run an agent of a chat: another ChatMD file, as a chat inside the chat.
 
-Its transcript is a copy of its prompt below the state folder, so that what it saw can be read
-afterwards. It belongs to the session of the chat that runs it, as one of its agents.
+The file of the agent is copied below the state folder and the copy becomes its transcript, so that
+it can be read afterwards. The agent belongs to the session of the chat that runs it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
     from bylaw.hosts.chat.stage import Stage
 
-# Agents that run agents: one inside the other.
+# Agents can run agents. This is the greatest depth.
 MAX_AGENT_DEPTH = 3
 AGENTS = "agents"
 
 
 class AgentRunner:
-    """Runs the agents of one chat; paths count from the folder of its file."""
+    """Runs the agents of one chat. Paths are relative to the folder of the chat file."""
 
     def __init__(self, stage: Stage, location: str, session: str, agent: str) -> None:
         self._stage = stage
@@ -40,12 +40,15 @@ class AgentRunner:
         self._agent = agent
 
     def run(self, src: str, given: str) -> str:
-        """The answer; BylawError if there is none."""
+        """Run the agent in file `src` and return its last message.
+
+        Raises BylawError if the agent gives no answer.
+        """
         location = self._location(src)
         name = name_from(self._stage.root, location)
         depth = len(self._agent.split("/")) + 1 if self._agent else 1
         if depth > MAX_AGENT_DEPTH:
-            message = f"agents run one inside the other at most {MAX_AGENT_DEPTH} deep"
+            message = f"agents can be nested at most {MAX_AGENT_DEPTH} deep"
             raise BylawError(message)
         prompt = read_regular_file(location, name).text
         agent = "/".join(filter(None, (self._agent, name.replace("/", "."))))
@@ -54,7 +57,7 @@ class AgentRunner:
             driver = self._stage.driver(file, location, session=self._session, agent=agent)
             if given.strip():
                 driver.prompt(given)
-            else:  # its prompt says it all
+            else:  # no input: the agent answers its own file
                 driver.owes_turn = True
             driver.answer()
             file.forget()
@@ -63,16 +66,16 @@ class AgentRunner:
     def _location(self, src: str) -> str:
         location = real_path(absolute(src, self._folder))
         if not lies_in(location, real_path(self._stage.root)):
-            raise BylawError(f"the agent `{brief(src)}` lies outside the root")
+            raise BylawError(f"the agent `{brief(src)}` is outside the root")
         return location
 
     def _copy(self, name: str, prompt: str) -> str:
-        """A new file in the state folder that holds the prompt."""
+        """Write the prompt to a new file in the state folder and return its path."""
         stem = name.rpartition("/")[2].removesuffix(".chatmd")
         with state_folder(self._stage.root):
             folder = f"{real_path(self._stage.root)}/{STATE}/{AGENTS}"
             with suppress(FileExistsError):
-                os.mkdir(as_bytes(folder), 0o700)  # noqa: PTH102 - a Path takes no bytes
+                os.mkdir(as_bytes(folder), 0o700)  # noqa: PTH102 - Path rejects bytes
             path = f"{folder}/{stem}-{os.urandom(6).hex()}.chatmd"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
             with open(os.open(as_bytes(path), flags, 0o600), "wb") as stream:  # noqa: PTH123 - same

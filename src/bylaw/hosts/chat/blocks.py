@@ -1,6 +1,7 @@
-"""Elements of a ChatMD file → the blocks that make a conversation, as plain data.
+"""Elements of a ChatMD file → the blocks of the conversation, as plain data.
 
-What is no part of it (settings, rules, archives, reasoning, empty messages) gives no block.
+Elements that are not part of the conversation give no block: settings, rules, archives, reasoning
+and empty messages.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
     from bylaw.model.source import SourceFile
 
-    # What an element inside a message stands for: a text, a picture, or nothing.
+    # Returns what replaces an element inside a message: a text, which may be empty, or an image.
     Inline: TypeAlias = Callable[[Element], str | Image]
 
 
 class BlockKind(StrEnum):
-    """What a block is."""
+    """Kind of a block."""
 
     MESSAGE = "message"
     CALL = "call"
@@ -37,9 +38,10 @@ class BlockKind(StrEnum):
 class Block(Struct, frozen=True, kw_only=True):
     """One block of the conversation.
 
-    `text` is what was said, the arguments of a call, or a response. `call` is the id of a call
-    and of its response. `via_rule` names the rule that made the block, `synthetic` whether any
-    did; one that `halts` ended its turn. `element` and `source` are where it stands.
+    `text` is the text of a message, the arguments of a call, or a response. `call` is the id of
+    the call; its response has the same id. `synthetic`: a rule or an agent made the block, and
+    `via_rule` names it. `halts`: the block ended its turn. `element` and `source` say where the
+    block is.
     """
 
     kind: BlockKind
@@ -57,35 +59,35 @@ class Block(Struct, frozen=True, kw_only=True):
 
     @property
     def by_model(self) -> bool:
-        """Whether the model itself wrote it."""
+        """Whether the model wrote the block."""
         return self.role is Role.ASSISTANT and not self.synthetic
 
     @property
     def by_person(self) -> bool:
-        """Whether a person said it."""
+        """Whether a person wrote the block."""
         return self.role is Role.USER and not self.synthetic
 
 
-# Elements that are called by the role of who speaks; what tools say has an element of its own.
+# Elements that are named after the role of the author. Tool responses have their own element.
 _SPEAKERS = {word: role for word, role in ROLES.items() if role is not Role.TOOL}
 ERROR = "error"
 
 
 def no_inline(element: Element) -> str:
-    """For whoever wants the text alone."""
+    """Show an element inside a message as `[NAME SRC]`, without reading the file."""
     return f"[{element.name} {element.value('src')}]"
 
 
 def read_blocks(
     placed: Iterable[tuple[Element, SourceFile]], inline: Inline = no_inline
 ) -> list[Block]:
-    """The blocks of elements, each with the text in which it stands."""
+    """Return the blocks of elements. Each element comes with the source that contains it."""
     read = (_read(element, source, inline) for element, source in placed)
     return [block for block in read if block is not None]
 
 
 def own_blocks(source: SourceFile) -> list[Block]:
-    """The blocks that stand in a text itself, without what they refer to."""
+    """Return the blocks of a text, without reading the files that it refers to."""
     document, _ = parse(source)
     return read_blocks((element, source) for element in document.elements)
 
@@ -97,7 +99,7 @@ def _read(element: Element, source: SourceFile, inline: Inline) -> Block | None:
         return None
     text, images = _content(element, source, inline)
     if kind is BlockKind.MESSAGE and not text and not images:
-        return None  # such as the empty message in which a person is to write
+        return None  # for example the empty message that a person will fill in
     return Block(
         kind=kind,
         role=role,
@@ -130,7 +132,7 @@ def _kind_of(element: Element, role: Role | None) -> BlockKind | None:
         return BlockKind.CALL
     if role is Role.TOOL:
         return BlockKind.RESPONSE
-    # Old transcripts hold calls as messages of the assistant.
+    # Old transcripts write calls as `<msg>` elements of the assistant.
     flags = {one.name for one in element.attributes}
     is_call = element.name == "msg" and flags & {"tool_call", "function_call"}
     return BlockKind.CALL if is_call else BlockKind.MESSAGE

@@ -1,6 +1,6 @@
-"""Ids that models gave their calls → ids that stand for one call of a session each.
+"""Make the call ids of models unique in a session.
 
-The calls of all agents count in one session, and a rule's call is named before anybody sees it.
+All agents of a chat share one session, so their calls share one set of ids.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from bylaw.dialects.chatmd.syntax.nodes import Element
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# So the calls of rules are named; a model must not take the name of one that is to come.
+# Prefix of the ids of rule calls. The id of a model must not equal that of a later rule call.
 OF_RULES = "rule-"
 
 
 class CallIds:
-    """Those that are taken, in one run."""
+    """The ids that are used in one run."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
-        self._taking = Lock()  # agents run side by side
+        self._taking = Lock()  # agents run in parallel
 
     def found(self, elements: Iterable[Element]) -> None:
-        """What stands in a file is taken, in its archives, too."""
+        """Mark the ids in a file as used, including those in its archives."""
         with self._taking:
             self._taken.update(_ids_in(elements))
 
     def take(self, wanted: str) -> str:
-        """The id itself if it is free, else one like it."""
+        """Reserve the wanted id if it is free, else the id with a number added, and return it."""
         if wanted.startswith(OF_RULES):
             wanted = f"call-{wanted}"
         with self._taking:

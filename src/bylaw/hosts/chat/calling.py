@@ -1,8 +1,9 @@
-"""The calls of one assistant message → their responses, judged, run and written in call order.
+"""Run the calls of one assistant message: decide each call, run it, and write its response.
 
-Calls run side by side, but for those that change files. A call that the rules would not simply let
-pass while others are under way waits until those have ended, and is judged then: so a tool that
-must come after another can be called in the same message.
+Responses are written in call order. Calls run in parallel, except those that change files. If the
+rules would not allow a call without any action while other calls run, it waits until those have
+finished and is decided then. So a tool that must come after another tool can be called in the same
+message.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MAX_AT_ONCE = 8
 
 
 class Running(NamedTuple):
-    """A call under way."""
+    """A tool call that is running."""
 
     before: ToolBefore
     begun: int
@@ -43,7 +44,7 @@ class Running(NamedTuple):
 
 
 class Caller:
-    """Sees to the calls of a message; `halted` is the answer that ended the turn, if one did."""
+    """Handles the calls of a message. `halted` is the answer that ended the turn, if one did."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class Caller:
         self.halted: Answer | None = None
 
     def answer_all(self, calls: Iterable[Block]) -> None:
-        """Every call gets exactly one response."""
+        """Run all calls. Every call gets exactly one response."""
         pool = ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="tool")
         try:
             for call in calls:
@@ -70,7 +71,7 @@ class Caller:
                     self._refuse(call, "the turn was halted before this call")
             self._drain()
         except BaseException:
-            self._tools.cancel()  # nobody waits for them any more
+            self._tools.cancel()  # their results are not needed any more
             raise
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -79,10 +80,10 @@ class Caller:
         try:
             args = read_json(call.text or "{}")
         except JsonError as wrong:
-            self._refuse(call, f"the arguments are no JSON: {wrong}")
+            self._refuse(call, f"the arguments are not JSON: {wrong}")
             return
         if not isinstance(args, dict):
-            self._refuse(call, "the arguments are no JSON object")
+            self._refuse(call, "the arguments are not a JSON object")
             return
         also = self._tools.also(call.tool)
         seen = self._tools.seen(call.tool, args)
@@ -103,22 +104,22 @@ class Caller:
         return not any(map(self._tools.writes, tools)) and self._passes(before)
 
     def _denied(self, call: Block, answer: Answer) -> None:
-        """A denial has answered the call; what a person or a payload would, is answered here."""
+        """Write the response to a refused call, unless the host did so when a rule denied it."""
         if answer.verdict is Verdict.DENY and not answer.problem:
             return
         reasons = "\n".join(reason.text for reason in answer.deciding.reasons)
         rule = next((reason.rule for reason in answer.deciding.reasons), "")
         if answer.verdict is Verdict.HALT:
             self.halted = answer
-        self._drain()  # in call order
+        self._drain()  # keep the call order
         ended = call_refused(answer)
-        if ended is not None:  # first, or whoever goes on after a kill would tell of a failure
+        if ended is not None:  # before the response, else a chat that resumes reports a failure
             self._submit(ended)
         self._answer(call.call, failure(reasons), rule)
 
     def _refuse(self, call: Block, why: str) -> None:
-        """A call that cannot be made is no event for rules, but it is answered."""
-        self._drain()  # in call order
+        """Answer a call that does not run. Rules get no tool event for it."""
+        self._drain()  # keep the call order
         self._answer(call.call, failure(why))
 
     def _drain(self) -> None:

@@ -1,4 +1,7 @@
-"""Events of a chat → the runtime, stamped with the session, the agent and what is switched off."""
+"""Submit the events of one agent of a chat to the runtime.
+
+Each event is stamped with the session, the agent, the disabled rules and facts about the model.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Channel:
-    """One agent's side of a session."""
+    """One agent's connection to its session."""
 
     def __init__(
         self, loop: Loop, session: str, agent: str, switches: Switchboard, model: ModelSettings
@@ -41,38 +44,38 @@ class Channel:
         self._model = model
 
     def submit(self, event: Event) -> Answer:
-        """Record an event, decide it, carry out what follows."""
+        """Record an event, decide it, and perform its effects."""
         (answer,) = self._loop.take([self._stamped(event)])
         return answer
 
     def stop(self, event: AgentStop, max_blocks: int, in_a_row: int) -> tuple[Answer, StopAnswer]:
-        """Submit that the model wants to hand back; what it was let go with is recorded."""
+        """Submit a stop of the model. If violations no longer block, record their release."""
         answer = self.submit(event)
         judged = judged_stop(answer, self._loop.journal, max_blocks, BlocksBefore(in_a_row))
         self._loop.take(judged.release_records)
         return answer, judged
 
     def passes(self, event: Event) -> bool:
-        """Whether the rules would let it pass now, without a word."""
+        """Whether the rules would allow the event now, without any action."""
         decision = self.preview(event)
         return decision.verdict is Verdict.ALLOW and not decision.plans
 
     def preview(self, event: Event) -> Decision:
-        """What the rules would say now; nothing is recorded."""
+        """Return what the rules would decide now. Nothing is recorded."""
         return self._loop.runtime.preview(self._stamped(event))
 
     def recover(self) -> None:
-        """See to what an earlier process left undone."""
+        """Finish what an earlier process left unfinished."""
         self._loop.runtime.recover(self.session_id)
 
     def session(self) -> Session:
-        """What is recorded of the session."""
+        """Return the session as recorded."""
         return self._loop.journal.session(self.session_id)
 
     def has_told(self, block: Block, since: int) -> bool:
-        """Whether the event of a message is recorded behind that of a number.
+        """Whether the event of a message is recorded after event number `since`.
 
-        What a rule kept back is not told: it must not be answered.
+        False if a rule denied the last prompt: the model must not answer that.
         """
         said = (block.role, block.text)
         told = (record.event for record in self._records(Kind.MESSAGE, since))
@@ -82,7 +85,7 @@ class Channel:
         )
 
     def keeps_back(self) -> bool:
-        """Whether a rule kept back what the person said last."""
+        """Whether a rule denied the last prompt."""
         last = [record.decision.verdict for record in self._records(Kind.PROMPT)][-1:]
         return any(map(is_refused, last))
 

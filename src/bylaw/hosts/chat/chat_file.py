@@ -1,8 +1,8 @@
-"""A ChatMD file that is being written: blocks are appended, never lost, and never half there.
+"""The open ChatMD file of a chat: it appends blocks, and no block is lost or left half written.
 
-Before bytes are appended they are noted beside the journal, with the length that the file has. If
-the process dies in between, the next one finds a tail that is a beginning of what was noted and
-cuts it. The digest of all that was written tells whether somebody edited the file in between.
+Before bytes are appended, a note in the state folder records them and the length of the file. If
+the process dies while it writes, the next process finds the beginning of these bytes at the end of
+the file and cuts it off. A digest of everything written shows whether the file was edited since.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 MAX_CHAT_BYTES = 256 << 20
-MAX_BLOCK_BYTES = MAX_NOTE_BYTES // 2  # as text of a note it takes a third more
+MAX_BLOCK_BYTES = MAX_NOTE_BYTES // 2  # base64 in the note adds a third
 _APPENDING = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class ChatFile:
-    """An open ChatMD file, which no other chat can have open at the same time.
+    """An open ChatMD file. No other chat can have it open at the same time.
 
-    `source` is what it held when it was opened or written anew; `known` up to which byte of that
-    nothing is new to the rules, or -1 if nothing is known of it; `edited` whether what was there
-    when it was last left is not the same any more; `cut` how many bytes of a torn block were taken
-    off. `begun` is the number of the event behind which what is new may have been told, -1 if it
-    was not.
+    `source` is the text when the file was opened or last rewritten. `known` is the byte up to which
+    events cover the text, -1 if that is unknown. `edited`: the text that was in the file when it
+    was last closed has changed. `cut` is the number of bytes of a torn block that were removed. If
+    the last process began to submit new text, `begun` is the number of the event before that,
+    else -1.
     """
 
     def __init__(self, path: str, root: str, name: str) -> None:
@@ -68,20 +68,20 @@ class ChatFile:
         self.close()
 
     def close(self) -> None:
-        """Let others have it."""
+        """Close the file and release its lock."""
         os.close(self._descriptor)
 
     @property
     def replies(self) -> int:
-        """How often the model had answered when the last turn began."""
+        """The number of model replies in the file when the last turn began."""
         return self._note.replies
 
     def turn_begins(self, replies: int) -> None:
-        """Note how often the model has answered before a turn."""
+        """Note the number of model replies before a turn."""
         self._keep(replace(self._now(), replies=replies))
 
     def append(self, text: str) -> None:
-        """Add blocks at the end; a kill leaves all of it or, at the next opening, nothing."""
+        """Append blocks. After a kill, the file has all of them or the next chat removes them."""
         self._refuse_other_hands()
         data = text.encode()
         if len(data) > MAX_BLOCK_BYTES or self._length + len(data) > MAX_CHAT_BYTES:
@@ -101,9 +101,9 @@ class ChatFile:
             raise
 
     def rewrite(self, text: str, replies: int) -> None:
-        """Put another text in the place of this one, in one step.
+        """Replace the whole text in one step.
 
-        `replies` is how often the model had answered when the turn began, as it is counted there.
+        `replies` is the number of model replies when the turn began, counted in the new text.
         """
         self._refuse_other_hands()
         data = text.encode()
@@ -122,30 +122,30 @@ class ChatFile:
         self.turn_begins(replies)
 
     def telling(self, at: int, after: int) -> None:
-        """Note that what begins at this byte is about to be told, in events behind a number."""
+        """Note that the text from byte `at` on will be submitted now, after event `after`."""
         self._untold, self._told_after = at, after
         self._keep(self._now())
 
     def settle(self) -> None:
-        """Note that the file is as it should be, and that all of it was told."""
+        """Note that the file is complete and that events cover all of it."""
         self._untold = -1
         self._keep(self._now())
 
     def forget(self) -> None:
-        """Nobody will go on with this file: what was noted of it is not needed."""
+        """Delete the note: no process will resume this file."""
         self._keeper.forget()
 
     def read_again(self) -> SourceFile:
-        """The file as it lies there now."""
+        """Read the file from disk again."""
         return _decoded(self.name, _read(self._descriptor, self.name))
 
     def _refuse_other_hands(self) -> None:
-        """Whoever edits the file meanwhile must lose nothing, nor must the chat."""
+        """Raise BylawError if the file was edited or replaced, so that no text gets lost."""
         with failing_plainly("find", self.name):
             ours = os.fstat(self._descriptor)
             there = os.lstat(as_bytes(self._path))
         if (there.st_dev, there.st_ino, there.st_size) != (ours.st_dev, ours.st_ino, self._length):
-            message = f"`{self.name}` was changed by somebody else while the chat ran; start again"
+            message = f"`{self.name}` changed while the chat was running; start the chat again"
             raise BylawError(message)
 
     def _too_large(self) -> BylawError:
@@ -165,7 +165,7 @@ class ChatFile:
         self._note = note
 
     def _recovered(self, data: bytes) -> bytes:
-        """The file without a torn tail; what is known of it is told."""
+        """Return the file without a torn tail, and set the attributes that the note decides."""
         note = self._keeper.last()
         self.known, self.edited, self.cut = -1, False, 0
         self._note = note or Note(0, "")
@@ -175,7 +175,7 @@ class ChatFile:
             return data
         if note.rewrite:
             with suppress(OSError):
-                os.unlink(as_bytes(self._spare(note.rewrite)))  # noqa: PTH108 - takes no bytes
+                os.unlink(as_bytes(self._spare(note.rewrite)))  # noqa: PTH108 - Path rejects bytes
         if note.rewrite and sha256(data).hexdigest() == note.rewrite:
             self.known = len(data)
             self._note = replace(note, replies=note.rewrite_replies)
@@ -199,9 +199,10 @@ class ChatFile:
         return data
 
     def _mended(self, data: bytes) -> bytes:
-        """The file without a block that was torn some other way; the piece is kept aside.
+        """Return the file without a block that was torn in another way; save the removed piece.
 
-        Behind what is known, and in what was edited, a person wrote: then nothing is taken away.
+        Remove nothing that a person may have written: text after the known part, or text of an
+        edited file that did not get shorter.
         """
         shortened = self.edited and len(data) < self._note.length
         if self.known >= 0 or (self.edited and not shortened):
@@ -221,7 +222,7 @@ class ChatFile:
             os.ftruncate(self._descriptor, length)
 
     def _spare(self, digest: str) -> str:
-        """Where a new text is written before it takes the place of the old one."""
+        """Path of the temporary file to which `rewrite` writes the new text."""
         return f"{self._path}.{digest[:16]}"
 
 
@@ -229,7 +230,7 @@ def _opened(path: str, name: str) -> int:
     try:
         descriptor = os.open(as_bytes(path), _APPENDING)
     except PermissionError:
-        raise  # it may be read, but not written to
+        raise  # reported as `cannot write`: the file may be readable
     except (OSError, ValueError) as wrong:
         raise LoadError([unreadable(name, wrong)]) from None
     problem = _problem_with(descriptor, name)
@@ -241,11 +242,11 @@ def _opened(path: str, name: str) -> int:
 
 def _problem_with(descriptor: int, name: str) -> BylawError | None:
     if not S_ISREG(os.fstat(descriptor).st_mode):
-        return LoadError([unreadable(name, ValueError("it is no regular file"))])
+        return LoadError([unreadable(name, ValueError("it is not a regular file"))])
     try:
         flock(descriptor, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        return BylawError(f"another chat has `{name}` open; end it first")
+        return BylawError(f"another chat has `{name}` open; exit it first")
     return None
 
 
@@ -265,7 +266,7 @@ def _decoded(name: str, data: bytes) -> SourceFile:
     try:
         return SourceFile.decode(name, data)
     except EncodingError as wrong:
-        raise BylawError(f"`{name}` is no UTF-8 text: {wrong}") from None
+        raise BylawError(f"`{name}` is not UTF-8 text: {wrong}") from None
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -275,7 +276,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _replaced(path: str, old: int, data: bytes, temporary: str) -> int:
-    """A new file in the place of an open one, with its mode, open and locked."""
+    """Replace an open file by a new one with the same mode. Return it open and locked."""
     mode = S_IMODE(os.fstat(old).st_mode)
     new = os.open(as_bytes(temporary), _APPENDING | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -283,10 +284,10 @@ def _replaced(path: str, old: int, data: bytes, temporary: str) -> int:
         flock(new, LOCK_EX | LOCK_NB)
         _write_all(new, data)
         os.fsync(new)
-        os.rename(as_bytes(temporary), as_bytes(path))  # noqa: PTH104 - a Path takes no bytes
+        os.rename(as_bytes(temporary), as_bytes(path))  # noqa: PTH104 - Path rejects bytes
     except OSError:
         os.close(new)
         with suppress(OSError):
-            os.unlink(as_bytes(temporary))  # noqa: PTH108 - a Path takes no bytes
+            os.unlink(as_bytes(temporary))  # noqa: PTH108 - Path rejects bytes
         raise
     return new

@@ -1,4 +1,4 @@
-"""The world of one ChatMD file: effects become blocks in it, and so does what is no effect."""
+"""The host of one ChatMD file: writes the effects of rules, and the calls of rules, as blocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.needs import Gatherers
     from bylaw.runtime.performing import Performer, Performers
 
-    # Another ChatMD file and what it is told → what its model answers.
+    # Takes the path of a ChatMD file and an input; returns the answer of its model.
     RunAgent = Callable[[str, str], str]
 
 
@@ -43,12 +43,12 @@ _STATUSES = {
     CallStatus.ERROR: EffectStatus.FAILED,
     CallStatus.TIMEOUT: EffectStatus.TIMEOUT,
 }
-# What a dead process left of an agent's chat is nothing for the chat that ran it.
+# The result of an effect for an agent whose chat ended when an earlier process died.
 GONE = StepOutcome(EffectStatus.FAILED, {"error": "the chat of the agent is over"})
 
 
 class ChatHost:
-    """Performs effects by writing blocks, and writes down what is no effect."""
+    """Performs effects by writing blocks, and writes the calls of rules and their responses."""
 
     name = CHAT
 
@@ -68,17 +68,17 @@ class ChatHost:
 
     @property
     def gatherers(self) -> Gatherers:
-        """All facts of a chat come with its events."""
+        """None: the events of a chat come with all facts."""
         return NO_GATHERERS
 
     @property
     def scribe(self) -> ChatHost:
-        """The host itself."""
+        """The host itself writes the calls of rules."""
         return self
 
     @property
     def performers(self) -> Performers:
-        """One method an effect."""
+        """One method per effect."""
         methods: Performers = {
             Op.MESSAGE_INSERT: self._insert,
             Op.TOOL_CALL: self._call,
@@ -139,18 +139,18 @@ class ChatHost:
         return StepOutcome(EffectStatus.OK, told)
 
     def named(self, before: ToolBefore) -> ToolBefore:
-        """The call of a rule with the other names of its tool."""
+        """Return the call of a rule with the other names of its tool and arguments."""
         seen = self._tools.seen(before.tool, before.args)
         return replace(before, also=self._tools.also(before.tool), args=seen)
 
     def call_begins(self, before: ToolBefore, rule: str) -> None:
-        """The call of a rule is a block like any other."""
+        """Write the call of a rule as a block."""
         if before.agent != self._agent_name:
             return
         self._transcript.add(call(before.call, before.tool, as_text(dict(before.args)), rule))
 
     def call_denied(self, before: ToolBefore, decision: Decision) -> None:
-        """Exactly one response, from the first rule that denied."""
+        """Write exactly one response, in the name of the first rule that denied."""
         if not self._waits(before.call):
             return
         told = denial_message(before, decision)
@@ -159,18 +159,18 @@ class ChatHost:
         self._transcript.add(response(before.call, told.text, failed=True, rule=denying))
 
     def _waits(self, call_id: str) -> bool:
-        """Whether a call of this file has no response; whoever died may have given it."""
+        """Whether a call of this file has no response; an earlier process may have written one."""
         blocks = reversed(self._transcript.blocks)
         last = next((block for block in blocks if block.call == call_id), None)
         return last is not None and last.kind is BlockKind.CALL
 
     def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
-        """Every call of this file has a response."""
+        """Write the response to a refused call, so that every call of this file has one."""
         if self._waits(before.call):
             self._transcript.add(response(before.call, text, failed=True, rule=rule))
 
     def too_deep(self, event: Event, due: Due) -> str:
-        """The chat is told that a step was refused, and the text is given back (CM-A32)."""
+        """Write to the chat that a step was not performed, and return the text (CM-A32)."""
         text = (
             f"{due.step.op} of rule {due.plan.rule} was not performed:"
             f" a chain of rules has at most {MAX_CHAIN} links"

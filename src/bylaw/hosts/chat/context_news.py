@@ -1,7 +1,7 @@
-"""The context documents in force → what the model of a chat is told when they enable something.
+"""Tell the model of a chat what its context documents enforce.
 
-What is enforced is also told: whenever a command replaces what is enabled, or sets a variable, the
-chat gets a block that says what now holds.
+When a command changes what is enabled, or sets a variable, the chat gets a block with the new
+state.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
     from bylaw.runtime.loading import Library
 
-# What tells it is no rule of a document, and has a name like one.
+# The rule name of this block. It is not a rule of a document.
 RENDERED = "render"
 RENDERED_UID = built_in_uid(NAME, RENDERED)
 
 
 class ContextNews:
-    """What a chat's context documents demand; nothing if it has none."""
+    """Reports what the context documents of a chat enforce; nothing if there are none."""
 
     def __init__(self, document: Document | None = None) -> None:
         self._document = document
 
     @classmethod
     def of(cls, library: Library) -> ContextNews:
-        """What the documents in force say; a broken one denies by itself and tells nothing."""
+        """Read the active documents. A broken one is skipped: it denies by itself."""
         for loaded in library.books:
             if loaded.dialect.name == NAME and not loaded.broken:
                 return cls(read_document([file.source for file in loaded.texts.values()]))
         return cls()
 
     def since(self, before: Slate, now: Slate) -> str:
-        """What the model must know now, if that is something else than before."""
+        """Return the new state as text for the model, empty if the text did not change."""
         if self._document is None or before == now:
             return ""
         told = rendered(self._document, now)
@@ -51,7 +51,7 @@ class ContextNews:
 
 
 def may_withhold(books: Iterable[Book]) -> bool:
-    """Whether a rule of these books can keep an output from being released."""
+    """Whether a rule of these books can withhold an output."""
     return any(
         Kind.TURN_END in rule.on.kinds and is_refused(rule.judgement.verdict)
         for book in books
@@ -62,5 +62,5 @@ def may_withhold(books: Iterable[Book]) -> bool:
 
 
 def in_fixed_words(uid: str) -> bool:
-    """Whether the language of a rule fixes what a person reads, to the letter."""
+    """Whether the language of a rule prescribes the exact text that a person reads."""
     return dialect_of(uid) == NAME

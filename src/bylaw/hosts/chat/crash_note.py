@@ -1,4 +1,4 @@
-"""What is noted of a ChatMD file beside the journal, for whoever opens it after a crash."""
+"""Note kept for each open chat file, so that a chat can resume after a crash."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.state_folder import StateFolder
 
-# A note holds what is appended at once, in base64; the longest of it is a turn of the model.
+# A note contains one append in base64. The longest append is a turn of the model.
 MAX_NOTE_BYTES = 64 << 20
 
 
 class Note(Struct, frozen=True, omit_defaults=True):
-    """What is known of a file: its length and digest, and what was about to be written.
+    """The length and digest of a file, and what was about to be written to it.
 
-    `pending` are blocks that may have been appended, `rewrite` the digest of a text that may have
-    taken the file's place. `replies` is how often the model had answered when the turn began, and
-    `rewrite_replies` how often by the count of that text. `untold` is where what a person wrote
-    begins of which not all is told by events, -1 if nowhere; its events come behind `told_after`.
+    `pending` are blocks that may have been appended. `rewrite` is the digest of a text that may
+    have replaced the file. `replies` is the number of model replies when the turn began;
+    `rewrite_replies` is the same number, counted in the text of `rewrite`. `untold` is the byte at
+    which text of a person begins that events may not cover yet, -1 if there is none; its events
+    come after event number `told_after`.
     """
 
     length: int
@@ -43,7 +44,10 @@ class Note(Struct, frozen=True, omit_defaults=True):
 
 
 class NoteKeeper:
-    """The note of one file, in the state folder of its root; BylawError if that cannot be used."""
+    """The note of one file, in the state folder of its root.
+
+    All methods raise BylawError if the state folder cannot be used.
+    """
 
     def __init__(self, path: str, root: str, name: str) -> None:
         self._name = name
@@ -51,7 +55,7 @@ class NoteKeeper:
         self._key = f"chat-{sha256(as_bytes(path)).hexdigest()[:32]}.json"
 
     def last(self) -> Note | None:
-        """What was noted last, None if nothing is known."""
+        """Return the last note, None if there is none or it is invalid."""
         with self._folder("read the note of") as folder:
             data = folder.read(self._key, MAX_NOTE_BYTES)
         if data is None:
@@ -62,18 +66,18 @@ class NoteKeeper:
             return None
 
     def keep(self, note: Note) -> None:
-        """Put a note in the place of the last one."""
-        with self._folder("keep a note of") as folder:
+        """Replace the last note."""
+        with self._folder("write the note of") as folder:
             folder.write(self._key, msgspec.json.encode(note), lasting=False)
 
     def forget(self) -> None:
-        """Take the note away."""
-        with self._folder("forget") as folder:
+        """Delete the note."""
+        with self._folder("delete the note of") as folder:
             folder.remove(self._key)
 
     def set_aside(self, torn: bytes) -> None:
-        """Keep the piece of a torn block that is about to be cut off."""
-        with self._folder("keep a torn piece of") as folder:
+        """Save the piece of a torn block that will be cut off."""
+        with self._folder("save a torn piece of") as folder:
             folder.write(f"{self._key}.torn", torn)
 
     @contextmanager
@@ -84,7 +88,7 @@ class NoteKeeper:
 
 @contextmanager
 def failing_plainly(do: str, name: str) -> Iterator[None]:
-    """What the operating system refuses while something is done to a file is told in a line."""
+    """Turn an OSError into a one-line BylawError: `cannot DO NAME: why`."""
     try:
         yield
     except OSError as wrong:

@@ -1,9 +1,9 @@
-"""One chat from its opening to its end: turns, each with its events, blocks and calls.
+"""Run one chat: its turns, each with its events, blocks and calls.
 
     turn.start → request → assistant's block → message → calls → turn.end → (agent.stop)
 
-What the rules want is carried out while an event is submitted, so it stands in the file before the
-next thing happens.
+Effects of rules are performed while an event is submitted, so they are in the file before the next
+step.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from bylaw.model.slate import Slate
     from bylaw.runtime.answer import Answer
 
-KEPT_BACK = "a rule keeps back what the file says last; take it out of the file"
-NOTHING_SENT = "a rule lets no request be sent"
+KEPT_BACK = "a rule does not allow the last message in the file; remove it from the file"
+NOTHING_SENT = "a rule denies the turn, so no request is sent"
 
 
 class Driver:
-    """Runs a chat; `owes_turn` says whether the model has something to answer."""
+    """Runs a chat. `owes_turn`: the model has something to answer."""
 
     def __init__(self, channel: Channel, transcript: Transcript, outfit: Outfit) -> None:
         self.channel = channel
@@ -57,14 +57,14 @@ class Driver:
         listener = transcript.listener
         self._gate = OutputGate(channel, listener, withholds=outfit.withholds)
         self.owes_turn = False
-        # The turn that a process left open is gone on with, and its rules are not asked again.
+        # An earlier process left a turn open: go on with it, without another turn start.
         self.in_turn = False
         self.stopped = ""
         self.turns = 0
         self.usage = Usage()
 
     def run(self, ask: Callable[[], str | None]) -> None:
-        """Turn after turn; `ask` gives what a person says next, None at the end."""
+        """Run turns until the chat ends. `ask` returns the next prompt, None at the end."""
         while not self.stopped:
             if self._goes_on():
                 self.turn()
@@ -74,7 +74,7 @@ class Driver:
                 self.prompt(said)
 
     def answer(self) -> None:
-        """Turns until nothing is called any more; BylawError if the model says nothing."""
+        """Run turns until one has no calls. Raises ScriptEndedError if the model's script ends."""
         while self.owes_turn and not self.stopped:
             if self._outfit.model.ended:
                 raise ScriptEndedError("the script of the model has ended")
@@ -86,11 +86,11 @@ class Driver:
         return self.owes_turn or not self._outfit.model.hands_back
 
     def end(self) -> None:
-        """The person is done."""
+        """Submit the end of the session."""
         self.channel.submit(SessionEnd())
 
     def prompt(self, text: str) -> None:
-        """A person says something, unless a rule keeps it back."""
+        """Submit a prompt and write it to the file, unless a rule denies it."""
         text = writable(text)
         before = self.channel.session().slate
         answer = self.channel.submit(Prompt(text=text))
@@ -100,7 +100,7 @@ class Driver:
         self._heard(block, answer, before)
 
     def told(self, block: Block, *, recorded: bool = False) -> None:
-        """A block that a person wrote into the file; `recorded`: its event is, already."""
+        """Handle a block that is new in the file. `recorded`: its event was submitted before."""
         if recorded or not block.by_person:
             self.owes_turn |= block.by_person
             if not recorded:
@@ -115,9 +115,9 @@ class Driver:
         self._heard(block, answer, before)
 
     def _heard(self, block: Block, answer: Answer, before: Slate) -> None:
-        """What a person said stands in the file: it is history, and it is answered.
+        """Submit a prompt that is in the file as a message, and let the model answer it.
 
-        `before` is what was enabled when it was said.
+        `before` are the variables before the prompt was submitted.
         """
         self.channel.submit(Message(role=Role.USER, text=block.text))
         self._blocked = 0
@@ -131,14 +131,14 @@ class Driver:
         self._ask_agents(block)
 
     def _tell_enabled(self, before: Slate) -> None:
-        """What is enforced is also told."""
+        """Tell the model what the context documents enforce now, if that changed."""
         news = self._outfit.news.since(before, self.channel.session().slate)
         if news:
             (told,) = self.transcript.add(message(Role.DEVELOPER, news, RENDERED))
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=(RENDERED_UID,)))
 
     def _halt(self, decision: Decision) -> str:
-        """A rule ends the turn: what it says is the answer, and nothing else is."""
+        """End the turn with the text of the rules as its only answer, and return this text."""
         reasons = [one for one in decision.reasons if one.verdict is decision.verdict]
         text = "\n".join(reason.text for reason in reasons)
         self._gate.forget()
@@ -151,9 +151,9 @@ class Driver:
         return block.text
 
     def _ask_agents(self, block: Block) -> None:
-        """What an `<agent>` inside a message answers is a block of its own, so that it is seen.
+        """Run each `<agent>` inside a message and write its answer as a block of its own.
 
-        One that a process asked before it died is not asked again.
+        An agent that answered in an earlier process is not run again.
         """
         agents = [one for one in block.element.children if _is_agent(one)]
         answered = self._behind(block) if agents else []
@@ -170,12 +170,12 @@ class Driver:
             self.channel.submit(Message(role=role, text=written.text))
 
     def _behind(self, block: Block) -> list[str]:
-        """Which rules and agents have written behind a block."""
+        """Return the rules and agents that wrote the blocks from this one on."""
         places = [place for place, one in enumerate(self.transcript.blocks) if one is block]
         return [one.via_rule for one in self.transcript.blocks[places[0] :]] if places else []
 
     def turn(self) -> None:
-        """One answer of the model, with everything that it calls."""
+        """Get one reply from the model and run its calls."""
         if not self.in_turn and not self._begin():
             return
         self.in_turn = False
@@ -202,10 +202,10 @@ class Driver:
             self.channel.submit(TurnEnd(text=text, response=ERROR_RESPONSE))
 
     def _withhold(self, reply: Reply) -> bool:
-        """Judge an output before anybody sees it; one that is not released is only recorded.
+        """Decide an output before it is shown. If it is withheld, it is only recorded.
 
-        What is said beside calls is not final. If it is kept back, so are its calls, and the
-        turn ends with the payload.
+        Text with calls is not final. If it is withheld, its calls do not run either, and the turn
+        ends with the payload.
         """
         decision = self._gate.objection(reply)
         if decision is None:
@@ -217,10 +217,10 @@ class Driver:
         return True
 
     def finish(self, text: str, *, goes_on: bool) -> bool:
-        """The turn is over; if nothing was called, the person is next.
+        """End the turn. If nothing was called, a person is next.
 
-        False if the output stays held: it was judged, but its end could not be recorded, or rules
-        judge otherwise by now. Then the chat stops.
+        Return False if the output stays withheld although it was decided before: the end of the
+        turn could not be recorded, or the rules decide differently now. Then the chat stops.
         """
         answer = self.channel.submit(self._gate.end_of(text, final=not goes_on))
         self.owes_turn = goes_on
@@ -240,9 +240,9 @@ class Driver:
         return not self.stopped
 
     def _write(self, reply: Reply) -> list[Block]:
-        """The whole message at once, so that a kill leaves all of it or nothing."""
+        """Write the complete message at once, so that a kill leaves all of it or nothing."""
         if reply.cut:
-            self.transcript.listener.note(f"the answer is not complete: {reply.cut}")
+            self.transcript.listener.note(f"the answer is incomplete: {reply.cut}")
         written = [message(Role.ASSISTANT, reply.text)] if reply.text or not reply.calls else []
         calls = (
             call(self._outfit.call_ids.take(one.id), one.tool, one.arguments) for one in reply.calls
@@ -254,7 +254,7 @@ class Driver:
         return [block for block in blocks if block.kind is BlockKind.CALL]
 
     def _hand_back(self, text: str) -> None:
-        """The model is done; rules may want it to go on, a limited number of times."""
+        """Submit a stop: the model is done. Rules can block it a limited number of times."""
         outfit = self._outfit
         event = AgentStop(text=text, each=True)
         answer, stop = self.channel.stop(event, outfit.max_blocks, self._blocked)
@@ -276,12 +276,12 @@ class Driver:
             self.channel.submit(Message(role=Role.DEVELOPER, text=told.text, cause=cause))
 
     def _kept_back(self, answer: Answer) -> bool:
-        """Whether a rule refuses; the person is told why."""
+        """Whether rules deny the event. Show the person the reasons."""
         self._tell_reasons(answer)
         return is_refused(answer.verdict)
 
     def _tell_reasons(self, answer: Answer) -> None:
-        """The person is told what rules object to, also where they only warn."""
+        """Show the person the reasons of the rules, including warnings."""
         for reason in answer.deciding.reasons:
             if in_fixed_words(reason.uid):
                 self.transcript.listener.text(f"{reason.text}\n")

@@ -1,7 +1,7 @@
-"""What stands inside a message and is kept elsewhere: documents and pictures of the chat's folder.
+"""Read the documents and images that a message refers to.
 
-They are read when the chat is opened and stay what they were. Nothing is fetched from the network,
-and nothing is read outside the root: a file of a stranger must not send our secrets to a model.
+Each is read once and not again while the chat is open. Nothing is fetched from the network, and
+nothing is read outside the root: a chat file of a stranger must not send our secrets to a model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMOTE = ("http://", "https://")
 
 
 class InlineReader:
-    """Reads what elements inside messages name, for one file; `tell` hears of what cannot be."""
+    """Reads what elements inside messages refer to. `tell` gets a text for each that fails."""
 
     def __init__(self, location: str, root: str, tell: Callable[[str], None]) -> None:
         self._folder = folder_of(location)
@@ -36,7 +36,7 @@ class InlineReader:
         self._read: dict[tuple[str, str], str | Image] = {}
 
     def __call__(self, element: Element) -> str | Image:
-        """The text or the picture in place of an element."""
+        """Return the text or the image that replaces an element."""
         key = (element.name, element.value("src"))
         if key not in self._read:
             self._read[key] = self._shown(*key)
@@ -58,7 +58,7 @@ class InlineReader:
         try:
             return SourceFile.decode(src, self._bytes(src, MAX_DOCUMENT_BYTES)).text
         except EncodingError:
-            return self._missing(name, src, "is no UTF-8 text")
+            return self._missing(name, src, "is not UTF-8 text")
         except (OSError, ValueError) as wrong:
             return self._missing(name, src, in_plain_words(wrong))
 
@@ -73,7 +73,7 @@ class InlineReader:
     def _bytes(self, src: str, at_most: int) -> bytes:
         real = real_path(absolute(src or ".", self._folder))
         if not lies_in(real, self._root):
-            raise ValueError("it lies outside the root")
+            raise ValueError("it is outside the root")
         data = regular_bytes(real, at_most, links=False)
         if len(data) > at_most:
             raise ValueError(f"it is larger than {at_most:,} bytes")

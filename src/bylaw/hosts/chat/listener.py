@@ -1,4 +1,4 @@
-"""Who follows a chat while it happens: a terminal, a program, or nobody."""
+"""What a program implements to follow a chat while it runs, such as a terminal."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ if TYPE_CHECKING:
 
 
 class Listener(Protocol):
-    """Is told; what it is told is untrusted text."""
+    """Follows a chat. All texts that it gets are untrusted."""
 
     def text(self, piece: str) -> None:
-        """A piece of what the model is saying."""
+        """Show a piece of the model's text."""
 
     def block(self, block: Block) -> None:
         """A block was written to the file."""
 
     def hold(self) -> None:
-        """Show nothing of what follows before it is released."""
+        """Hold everything that follows, until `release` or `drop`."""
 
     def release(self) -> None:
         """Show what was held."""
 
     def drop(self) -> None:
-        """Forget what was held: a rule keeps it back."""
+        """Discard what was held: a rule withholds it."""
 
     def note(self, text: str) -> None:
-        """Something that a person should know."""
+        """Show a note for the person."""
 
     def log(self, level: Level, rule: str, text: str) -> None:
-        """A rule wants a line in the log."""
+        """Show a log line of a rule."""
 
 
 class Aside:
-    """Hears of an agent only what a person should know; what is said stands in its own file."""
+    """The listener of an agent: passes on notes and log lines only.
+
+    The conversation of the agent is in its own file.
+    """
 
     def __init__(self, listener: Listener, agent: str) -> None:
         self._listener = listener
@@ -57,9 +60,9 @@ class Aside:
         """Nothing is held."""
 
     def note(self, text: str) -> None:
-        """Told, and of whom."""
+        """Pass on the note, with the name of the agent."""
         self._listener.note(f"{self._agent}: {text}")
 
     def log(self, level: Level, rule: str, text: str) -> None:
-        """As in every chat."""
+        """Pass on the log line."""
         self._listener.log(level, rule, text)

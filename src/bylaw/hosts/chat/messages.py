@@ -1,4 +1,4 @@
-"""What is sent to a model and what comes back: plain data that every provider can be given."""
+"""Requests to a model and its replies, as plain data for every provider."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Call(Struct, frozen=True):
-    """A tool call as the model wrote it; `arguments` is its JSON text, which may be wrong."""
+    """A tool call as the model wrote it. `arguments` is its JSON text, which may be invalid."""
 
     id: str
     tool: str
@@ -20,7 +20,7 @@ class Call(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """A picture in a message: an address, or a `data:` URI."""
+    """An image in a message: a web address or a `data:` URI."""
 
     url: str
 
@@ -28,8 +28,8 @@ class Image(Struct, frozen=True):
 class Sent(Struct, frozen=True, kw_only=True):
     """One message of a request.
 
-    `calls` are those of an assistant's message; `answers` is the id of the call to which a
-    message of role `tool` is the response, `failed` whether that is an error.
+    `calls` are the calls in a message of the assistant. A message of role `tool` is the response to
+    the call with the id `answers`; `failed`: the response is an error.
     """
 
     role: Role
@@ -41,7 +41,7 @@ class Sent(Struct, frozen=True, kw_only=True):
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool as the model is told of it; `parameters` is a JSON schema of an object."""
+    """A tool as described to the model. `parameters` is the JSON schema of an object."""
 
     name: str
     description: str
@@ -49,7 +49,7 @@ class ToolSpec(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What `<config>` says of the model; None is the provider's default."""
+    """Options for the model, from `<config>`. None: the provider's default."""
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -57,7 +57,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Everything that a model is asked with."""
+    """Everything that is sent to a model for one turn."""
 
     messages: tuple[Sent, ...]
     tools: tuple[ToolSpec, ...] = ()
@@ -65,13 +65,13 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens as the provider counted them; None: it did not say."""
+    """Tokens as counted by the provider. None: it did not report them."""
 
     sent: int | None = None
     received: int | None = None
 
     def plus(self, other: Usage) -> Usage:
-        """Both together, as far as they are known."""
+        """Return the sum of both, as far as they are known."""
         return Usage(_sum(self.sent, other.sent), _sum(self.received, other.received))
 
 
@@ -80,7 +80,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """One turn of the assistant; `cut` says why it is not complete, if so (a length limit)."""
+    """One turn of the assistant. If it is incomplete, `cut` says why (such as a length limit)."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()

@@ -1,4 +1,4 @@
-"""What a chat works with."""
+"""The parts of one chat that its driver works with."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Outfit(Struct, frozen=True, kw_only=True):
-    """What a chat works with; it `withholds` outputs if a rule may keep one back.
+    """The parts of one chat that its driver works with.
 
-    Then nothing is shown before it was judged. `max_blocks` is how often a stop is blocked.
+    `withholds`: a rule may withhold an output, so nothing is shown before it is decided.
+    `max_blocks` is how many times a stop can be blocked.
     """
 
     model: Model

@@ -1,4 +1,4 @@
-"""What the model says in one answer → shown, once nobody can keep it back any more."""
+"""Show the output of the model only when no rule can withhold it any more."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 
 
 class OutputGate:
-    """The turns of one answer; `withholds` says whether a rule may keep an output back."""
+    """Holds the output of one answer, over all its turns. `withholds`: a rule may withhold it."""
 
     def __init__(self, channel: Channel, listener: Listener, *, withholds: bool) -> None:
         self._channel = channel
         self._listener = listener
         self._withholds = withholds
-        # What the model said in this answer, before it called tools.
+        # The texts of this answer that came with calls.
         self._said: list[str] = []
 
     def forget(self) -> None:
-        """Another answer begins."""
+        """Forget the texts: another answer begins."""
         self._said.clear()
 
     def hold(self) -> None:
-        """Show nothing of what follows, if it may be kept back."""
+        """Hold the output that follows, if a rule may withhold it."""
         if self._withholds:
             self._listener.hold()
 
     def objection(self, reply: Reply) -> Decision | None:
-        """What a rule objects to in an output that nobody has seen; nothing is recorded."""
+        """Return the decision that denies an output, None if it is allowed. Records nothing."""
         if not self._withholds:
             return None
         decision = self._channel.preview(self.end_of(reply.text, final=not reply.calls))
         return decision if is_refused(decision.verdict) else None
 
     def end_of(self, text: str, *, final: bool) -> TurnEnd:
-        """The end of a turn, with what was said before in the same answer."""
+        """Return the event for the end of a turn, with the earlier texts of the same answer."""
         return TurnEnd(text=text, final=final, earlier="\n".join(self._said))
 
     def stays_closed(self, answer: Answer) -> bool:
-        """Whether an output is not shown after all, by the answer to the end of its turn."""
+        """Whether the answer to the end of a turn denies its output; if so, drop the output."""
         if not self._withholds or not is_refused(answer.verdict):
             return False
         self._listener.drop()
         return True
 
     def show(self, reply: Reply) -> None:
-        """What was held is shown once the answer is whole and nobody kept it back."""
+        """Show the held output if the answer is complete, else keep the text for its end."""
         if reply.calls:
             self._said += [reply.text] if reply.text else []
         else:

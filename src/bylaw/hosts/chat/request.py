@@ -1,8 +1,8 @@
-"""The blocks of a file → the messages that a model is sent: a pure function.
+"""The blocks of a file → the messages of a request; pure.
 
-In the file a block stands where it happened. Providers want all responses right behind the message
-that called, so what stands between a call and the last response of the same message is moved
-behind that response. Nothing else changes its place.
+In a file, blocks are in the order of events. Providers want all responses right after the message
+with their calls. So blocks between a call and the last response to the same message are moved after
+that response. All other blocks keep their place.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def messages_of(blocks: Sequence[Block]) -> tuple[Sent, ...]:
-    """What is sent."""
+    """Return the messages to send."""
     return tuple(_sent(list(blocks)))
 
 
 def unanswered(blocks: Sequence[Block]) -> list[Block]:
-    """Calls that have no response yet, in their order; an id may be used again later."""
+    """Return the calls without a response, in order. An id may be used again later."""
     waiting: dict[str, Block] = {}
     for block in blocks:
         if block.kind is BlockKind.CALL:
@@ -37,7 +37,7 @@ def unanswered(blocks: Sequence[Block]) -> list[Block]:
 
 
 def orphans(blocks: Sequence[Block]) -> list[Block]:
-    """Responses that answer no call before them, or one that has been answered."""
+    """Return the responses without an earlier call, or to a call that already has one."""
     waiting: set[str] = set()
     found = []
     for block in blocks:
@@ -51,9 +51,9 @@ def orphans(blocks: Sequence[Block]) -> list[Block]:
 
 
 def size_of(blocks: Sequence[Block]) -> tuple[int, int]:
-    """How many messages there are, and their tokens, as the events of a chat count them.
+    """Return the number of messages and of their tokens, as the events of a chat count them.
 
-    A call is a part of the assistant's message; one that a rule made is not counted.
+    A call is a part of the assistant's message. A call that a rule made is not counted.
     """
     length = tokens = 0
     before: Block | None = None
@@ -65,15 +65,15 @@ def size_of(blocks: Sequence[Block]) -> tuple[int, int]:
 
 
 def begins_message(block: Block, before: Block | None) -> bool:
-    """Whether a block is a message of its own, given the one before it."""
+    """Whether a message begins with this block, given the block before it."""
     if block.kind is not BlockKind.CALL:
         return True
-    # The assistant said nothing and called.
+    # The message of the assistant has calls and no text.
     return block.by_model and not (before is not None and before.by_model)
 
 
 def replies_in(blocks: Sequence[Block]) -> int:
-    """How many turns of the model there are."""
+    """Return the number of turns of the model."""
     ends = [*blocks[1:], None]
     return sum(
         1
@@ -93,8 +93,8 @@ def goes_on(block: Block, follower: Block | None) -> bool:
 
 
 def _sent(blocks: list[Block]) -> Iterator[Sent]:
-    # What is moved may hold calls with things between them, too; a stack, because a file may
-    # nest them as deep as it likes.
+    # The moved blocks may themselves have calls with blocks between them. A stack, because a file
+    # can nest them to any depth.
     stack = [(blocks, 0)]
     while stack:
         run, at = stack.pop()
@@ -115,7 +115,7 @@ def _sent(blocks: list[Block]) -> Iterator[Sent]:
 
 
 def _end_of_message(blocks: list[Block], at: int) -> int:
-    """Behind the assistant's text and its calls; a call of a rule is a message of its own."""
+    """Return the place after the assistant's text and calls. A rule's call is its own message."""
     end = at + 1
     while end < len(blocks) and goes_on(blocks[end - 1], blocks[end]):
         end += 1

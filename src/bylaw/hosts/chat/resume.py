@@ -1,7 +1,7 @@
-"""An open file and what the journal knows of its session → a chat that goes on where it was.
+"""Resume a chat from its file and the journal of its session.
 
-The journal holds what rules may read: once, cool-downs, counters, variables. The file holds what
-was said. Where the two differ, the file is right, and a `history` event says so.
+The journal has what rules can read: once, cool-downs, counters, variables. The file has the
+conversation. If the two differ, the file is right, and a `history` event records that.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 RULE = "resume"
 UID = built_in_uid(NAME, RULE)
 NO_RECORD = (
-    "No record of the earlier part of this conversation was found: what rules count and remember"
-    " (once, cool-downs, calls, variables) begins anew here."
+    "No record of the earlier part of this conversation was found. What rules count and remember"
+    " (once, cool-downs, calls, variables) starts again here."
 )
 EDITED = (
     "The file of this conversation was edited by hand since its last turn: it now has {messages}."
-    " What rules count and remember goes on from the record."
+    " What rules count and remember continues from the record."
 )
-INTERRUPTED = "the call was interrupted before it was answered; it may have been carried out"
+INTERRUPTED = "the call was interrupted before its response; the tool may have run"
 NOT_BEGUN = "the call was interrupted before it began"
 
 
 def resume(driver: Driver) -> None:
-    """Bring session and file together, tell the rules what is new, finish an open turn."""
+    """Make the session match the file, submit what is new, and finish an open turn."""
     transcript, channel = driver.transcript, driver.channel
     _refuse_orphans(transcript.blocks, transcript.file.name)
     known = channel.session().seq > 0
@@ -53,7 +53,7 @@ def resume(driver: Driver) -> None:
         channel.submit(SessionStart())
     channel.recover()
     if transcript.file.cut:
-        transcript.listener.note("the last block was torn, and was cut off")
+        transcript.listener.note("the last block was incomplete and was removed")
     _answer_interrupted(driver, known=known)
     _tell_endings(driver)
     _agree(driver, new[told:], known=known)
@@ -63,13 +63,16 @@ def resume(driver: Driver) -> None:
 
 
 def _is_told(driver: Driver, block: Block) -> bool:
-    """Whether a process that died had told it: then its event is recorded."""
+    """Whether an earlier process submitted the block before it died, so its event is recorded."""
     begun = driver.transcript.file.begun
     return begun >= 0 and driver.channel.has_told(block, begun)
 
 
 def _note_untold(driver: Driver, new: Sequence[Block]) -> None:
-    """What is written before new blocks are told must not make them old ones."""
+    """Note where new blocks begin, so that the next process submits them if this one dies.
+
+    Without the note, the writes that come first would make them part of the known text.
+    """
     file = driver.transcript.file
     own = [block.element.span.start for block in new if block.source.path == file.name]
     if own:
@@ -78,11 +81,11 @@ def _note_untold(driver: Driver, new: Sequence[Block]) -> None:
 
 
 def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
-    """What was not told when the process dies is told by the next one."""
+    """Submit new blocks. If the process dies, the next one submits the rest."""
     file = driver.transcript.file
     source, at, size = file.source, 0, 0
     for block in new:
-        # A rule may have compacted the file meanwhile; then nothing stands where it was.
+        # A rule may have compacted the file meanwhile; then no offset is valid any more.
         if block.source.path == file.name and file.source is source:
             size += len(source.text[at : block.element.span.start].encode())
             at = block.element.span.start
@@ -97,12 +100,12 @@ def _tell_new(driver: Driver, new: Sequence[Block], *, told: bool) -> None:
 def _refuse_orphans(blocks: Sequence[Block], name: str) -> None:
     found = orphans(blocks)
     if found:
-        wrong = f"the response `{found[0].call}` answers no call that stands before it"
+        wrong = f"the response `{found[0].call}` answers no earlier call"
         raise BylawError(f"`{name}`: {wrong}")
 
 
 def _new_blocks(driver: Driver, *, known: bool) -> list[Block]:
-    """What no event has told of yet, and a person wrote."""
+    """Return the messages that a person wrote and that no event covers yet."""
     blocks, file = driver.transcript.blocks, driver.transcript.file
     if known and not file.edited and file.known >= 0:
         at = len(file.source.text.encode()[: file.known].decode(errors="ignore"))
@@ -125,7 +128,7 @@ def _behind_last_reply(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _answer_interrupted(driver: Driver, *, known: bool) -> None:
-    """No call is begun twice, and none is left without a response."""
+    """Answer interrupted calls: no call runs twice, and none is left without a response."""
     transcript, channel = driver.transcript, driver.channel
     calls = channel.session().calls
     made = {one.call for one in calls.pending} | {one.call for one in calls.tools}
@@ -133,12 +136,13 @@ def _answer_interrupted(driver: Driver, *, known: bool) -> None:
         begun = block.call in made or not known
         text = failure(INTERRUPTED if begun else NOT_BEGUN).text
         (written,) = transcript.add(response(block.call, text, failed=True, rule=block.via_rule))
-        if not block.synthetic:  # no rule acts on what it caused, and who caused this is lost
+        # Rules do not react to their own effects, and which event caused a rule's call is lost.
+        if not block.synthetic:
             channel.submit(Message(role=Role.TOOL, text=written.text))
 
 
 def _tell_endings(driver: Driver) -> None:
-    """Calls of the model that are answered in the file, and under way for the rules."""
+    """Submit the end of model calls that have a response in the file but not in the session."""
     pending = {one.call: one for one in driver.channel.session().calls.pending}
     for block in driver.transcript.blocks:
         if block.kind is BlockKind.RESPONSE and not block.synthetic and block.call in pending:
@@ -157,7 +161,7 @@ def _tell_endings(driver: Driver) -> None:
 
 
 def _agree(driver: Driver, new: Sequence[Block], *, known: bool) -> None:
-    """Set what rules read of the history to what the file says."""
+    """Set the history that rules read to what the file has."""
     channel, transcript = driver.channel, driver.transcript
     unknown = set(map(id, new))
     old = [block for block in transcript.blocks if id(block) not in unknown]
@@ -188,7 +192,7 @@ def _tell(driver: Driver, text: str) -> None:
 
 
 def _finish_turn(driver: Driver) -> None:
-    """A turn that was left open is finished, or its request is made again."""
+    """Finish a turn that was left open, or repeat its request."""
     blocks = driver.transcript.blocks
     replies = [block for block in blocks if block.by_model]
     called = bool(replies) and replies[-1].kind is BlockKind.CALL
@@ -206,7 +210,8 @@ def _finish_turn(driver: Driver) -> None:
 def _owes_turn(driver: Driver) -> bool:
     """Whether the model has something to answer.
 
-    The record knows it; without one, a person who spoke last waits for an answer.
+    The session says so. If it is unknown or the file was edited, the model must answer if a person
+    wrote last.
     """
     last = next(filter(_is_said, reversed(driver.transcript.blocks)), None)
     if last is None or last.halts or (last.by_person and driver.channel.keeps_back()):
@@ -224,7 +229,7 @@ def _is_said(block: Block) -> bool:
 
 
 def _text_before(blocks: Sequence[Block], call: Block) -> str:
-    """What the assistant said in the message that ends with this call."""
+    """Return the assistant's text in the message that ends with this call."""
     place = next(place for place, block in enumerate(blocks) if block is call)
     while place and blocks[place].kind is BlockKind.CALL:
         place -= 1

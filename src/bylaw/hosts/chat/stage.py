@@ -1,9 +1,9 @@
-"""A root → everything that its chats share, and the drivers of chats on it.
+"""Set up the chats of one run: what they share, and a driver for each file.
 
     file → text → rules, tools, model → driver
 
-An agent is a chat of its own on the same stage: its file is a copy of its prompt, its session that
-of the chat that runs it.
+An agent is a chat of its own with the same setup. Its file is a copy of its prompt, and its session
+is that of the chat that runs it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What a person asks for beside the file; `model` counts for agents, too."""
+    """Options of the person who starts the chat. They apply to its agents, too."""
 
     model: str = ""
     tools: str = ""
@@ -85,9 +85,9 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def open_chat(path: str, wanted: Wanted, listener: Listener) -> Iterator[Driver]:
-    """A chat that has gone on to where a person, or the model, is next.
+    """Open a chat and resume it, up to where a person or the model is next.
 
-    LoadError if the file, its rules or the settings do not load.
+    Raises LoadError if the file, its rules or the settings do not load.
     """
     location = real_path(absolute(path))
     root = find_root(folder_of(location))
@@ -99,14 +99,14 @@ def open_chat(path: str, wanted: Wanted, listener: Listener) -> Iterator[Driver]
         resume(driver)
         yield driver
         driver.end()
-        if not driver.stopped:  # else what was not judged is judged the next time
+        if not driver.stopped:  # else the next chat submits what was not decided
             file.settle()
 
 
 class _Law(NamedTuple):
-    """Which books are in force for one chat, and the settings that count under them.
+    """The active rules of one chat, and the settings that apply under them.
 
-    Whether they are trusted is asked again before anything is started.
+    `trust` is read again before any program is started.
     """
 
     library: Library
@@ -115,7 +115,7 @@ class _Law(NamedTuple):
 
 
 class Stage:
-    """What the chats of one run share; `stack` closes it."""
+    """What the chats of one run share. `stack` closes it."""
 
     def __init__(self, root: str, wanted: Wanted, listener: Listener, stack: ExitStack) -> None:
         self.root = root
@@ -124,7 +124,7 @@ class Stage:
         self._stack = stack
         self._configuration: Configuration = read_configuration(root)
         self._library = load_root(root)
-        self._library.in_force()  # a set that is refused lets no chat begin
+        self._library.in_force()  # raises LoadError if the set of rules is refused
         self._switches = read_switches(root)
         self._journal: Journal = stack.enter_context(open_journal(root, self._configuration))
         self._scripts = stack.enter_context(ScriptRunner())
@@ -134,7 +134,10 @@ class Stage:
         self._cancellation = Cancellation()
 
     def driver(self, file: ChatFile, location: str, *, session: str, agent: str = "") -> Driver:
-        """The driver of a file whose prompt lies at a location; LoadError if it does not load."""
+        """Return the driver of a file. Raises LoadError if the file does not load.
+
+        `location` is the path of the file itself, or of the file that an agent's copy was made of.
+        """
         listener = Aside(self._listener, agent) if agent else self._listener
         law = self._law(file.source, location, listener)
         declared = self._declarations(file.source, location)
@@ -171,7 +174,7 @@ class Stage:
     def _toolbox(
         self, declared: Declarations, law: _Law, run_agent: RunAgent, listener: Listener
     ) -> Toolbox:
-        """The tools that a file declares; none of them changes a rule file."""
+        """Return the tools that a file declares. They do not change protected files."""
         kept = protection(self.root, law.settings.protect, _locations(law.library))
         maker = ToolMaker(
             Files(self.root, kept),
@@ -189,7 +192,7 @@ class Stage:
         return Loop(host, rules, texts, self._journal, self._scripts, policies)
 
     def _library_with(self, source: SourceFile, location: str, listener: Listener) -> Library:
-        """The books in force, and the file's own; what is wrong with that one ends the chat."""
+        """Return the active books and that of the file. Errors in the file end the chat."""
         others = [one for one in self._library.governing if one.files[0].location != location]
         name = name_from(self.root, location)
         found = Found(name, location, CHATMD, Why.GIVEN, name, "")
@@ -206,7 +209,7 @@ class Stage:
         return trust_of(self.root, library, self._configuration)
 
     def _declarations(self, source: SourceFile, location: str) -> Declarations:
-        """What the file declares; what is wrong with it was told when its rules were loaded."""
+        """Return what the file declares. Its errors were reported when its rules were loaded."""
         return read_declarations(self._placed(source, location))[0]
 
     def _placed(self, source: SourceFile, location: str) -> list[tuple[Element, SourceFile]]:
@@ -224,10 +227,10 @@ class Stage:
         return read
 
     def _model(self, declared: Declarations, settings: Settings) -> Model:
-        """One object a name, so that a script goes on where another chat left it."""
+        """Return the model of the chat. Chats share one object per name, so they share a script."""
         name = self._wanted.model or _of_file(declared) or settings.model.default or ""
         if not name:
-            raise BylawError(f"no model is named; {self._naming()}")
+            raise BylawError(f"no model is set; {self._naming()}")
         if name not in self._models:
             model = model_named(name, base_url=settings.model.base_url or "")
             self._stack.callback(model.close)
@@ -236,18 +239,18 @@ class Stage:
 
     def _naming(self) -> str:
         if self._configuration.settings.model.default:
-            return "`[model] default` counts when it is trusted; see `bylaw trust`"
-        return "name one with `--model`, `<config model=…/>` or `[model] default`"
+            return "`[model] default` is not trusted; run `bylaw trust`"
+        return "set one with `--model`, `<config model=…/>` or `[model] default`"
 
 
 def _of_file(declared: Declarations) -> str:
-    """The model of `<config>`; files from before there were providers name one of OpenAI."""
+    """Return the model of `<config>`. A name without a provider, as in old files, is of OpenAI."""
     name = declared.config.model
     return f"openai:{name}" if name and ":" not in name else name
 
 
 def _locations(library: Library) -> list[str]:
-    """Where the rule files lie that a model must not change."""
+    """Return the paths of the rule files, which a model must not change."""
     return [found.location for book in library.books for found in book.files]
 
 

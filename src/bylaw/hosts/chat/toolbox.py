@@ -26,7 +26,7 @@ WRITES = "file.write"
 
 
 class Result(Struct, frozen=True):
-    """What came of a call: the text that stands in the file, and the value that rules read."""
+    """The result of a call: the text for the file, and the value that rules read."""
 
     text: str
     value: JSON = None
@@ -39,23 +39,23 @@ class Result(Struct, frozen=True):
 
 
 def failure(problem: str, status: CallStatus = CallStatus.ERROR) -> Result:
-    """An error as a model, and a guard that looks for `Error`, can recognise it."""
+    """Return an error. Its text begins with `Error`, so that models and guards recognise it."""
     text = problem if problem.lower().startswith("error") else f"Error: {problem}"
     return Result(result_text(text), None, status)
 
 
 class Script(Protocol):
-    """Results that were written down before, for every tool."""
+    """Prepared results for every tool."""
 
     def run(self, name: str, args: Mapping[str, JSON]) -> JSON:
-        """The next result of a tool; ToolError if there is none, or if it is an error."""
+        """Return the next result of a tool. Raises ToolError if it is an error or missing."""
 
 
 class Toolbox:
-    """Tools; with a script every result comes from there.
+    """The tools of a chat. With a script, every result comes from the script.
 
-    `one_by_one`: a script's results have an order, so its calls are not run side by side.
-    `cancel` ends the commands that are running, for good.
+    `one_by_one`: calls do not run in parallel, because the results of a script have an order.
+    `cancel` ends all running commands, and no command can run after it.
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class Toolbox:
         self.one_by_one = script is not None
 
     def also(self, name: str) -> tuple[str, ...]:
-        """The other names of a tool."""
+        """Return the other names of a tool."""
         tool = self._tools.get(name)
         if tool is None:
             return ()
         return tuple(one for one in (tool.spec.name, *tool.also) if one != name)
 
     def writes(self, name: str) -> bool:
-        """Whether a tool changes files: then the order of calls is the order of changes."""
+        """Whether a tool changes files. Such calls run one after the other, in call order."""
         tool = self._tools.get(name)
         return tool is not None and WRITES in tool.also
 
     def seen(self, name: str, args: Mapping[str, JSON]) -> dict[str, JSON]:
-        """The arguments as rules see them: under every name that the tool takes them by."""
+        """Return the arguments as rules see them: under every name that the tool accepts."""
         tool = self._tools.get(name)
         named = dict(args)
         for pair in tool.synonyms if tool is not None else ():
@@ -98,7 +98,7 @@ class Toolbox:
         return named
 
     def run(self, name: str, args: Mapping[str, JSON]) -> Result:
-        """Run a tool; whatever goes wrong is its result, never the end of the chat."""
+        """Run a tool. Every error becomes its result and never ends the chat."""
         try:
             value = self._value(name, args)
             text = result_text(value)
@@ -106,8 +106,8 @@ class Toolbox:
             return failure(str(late), CallStatus.TIMEOUT)
         except ToolError as problem:
             return failure(str(problem))
-        except Exception as broken:  # noqa: BLE001 - a tool that breaks has failed
-            return failure(f"`{brief(name)}` broke: {type(broken).__name__}: {broken}")
+        except Exception as broken:  # noqa: BLE001 - a tool that crashes has failed
+            return failure(f"`{brief(name)}` crashed: {type(broken).__name__}: {broken}")
         return Result(text, value if text == as_text(value) else text)
 
     def _value(self, name: str, args: Mapping[str, JSON]) -> JSON:
@@ -117,4 +117,4 @@ class Toolbox:
         if tool is not None:
             return tool.run(args)
         help_ = did_you_mean(name, [spec.name for spec in self.specs])
-        raise ToolError(f"there is no tool `{brief(name)}`" + (f"; {help_}" if help_ else ""))
+        raise ToolError(f"unknown tool `{brief(name)}`" + (f"; {help_}" if help_ else ""))

@@ -1,7 +1,7 @@
-"""A text that does not load → where its last block was torn, if that is all that is wrong.
+"""Find the torn block at the end of a text that does not load, if nothing else is wrong with it.
 
-A torn block is the beginning of what a chat writes, and nothing stands behind it. Whatever else is
-wrong was made by a person, and is theirs to mend: nothing of it is taken away.
+A torn block is the beginning of a block that a chat wrote, with nothing after it. A person made all
+other errors and must fix them: nothing of them is removed.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ from bylaw.model.source import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Blocks before the first error that are tried; it lies in the torn one.
+# How many block starts before the first error are tried. The error is inside the torn block.
 MAX_TRIES = 3
-# What no person writes; the rest is taken for torn only if bytes are known to be gone.
+# Blocks that no person writes. Others can only be torn if bytes of the file are known to be gone.
 _OURS = re.compile(r"^<(?:assistant|tool_call|tool_response)\b", re.MULTILINE)
 _ANY = re.compile(r"^<(?:assistant|tool_call|tool_response|user|system|developer)\b", re.MULTILINE)
 _TAG = re.compile(r'<([a-z_]+)(?: [a-z_]+=(?:"[^"]*"|[^\s<>"]+))*>')
 _HALF_A_TAG = re.compile(r'^<[a-z_]+(?: [a-z_]+(?:=(?:"[^"]*"?|[^\s<>"]*))?)* ?\Z', re.MULTILINE)
 _BEGIN_OF_RAW = f"\n{RAW}\n"
-# Behind the mark of the end in a payload stand another end and another beginning.
+# An end mark inside the content is written as end mark, end mark, start mark.
 _GOES_ON = RAW_END + RAW
 _MARK = re.compile(rf"{re.escape(RAW_END)}({re.escape(_GOES_ON)})?")
 
 
 def torn_at(source: SourceFile, *, shortened: bool) -> int | None:
-    """Where the torn block begins; `shortened`: bytes of the file are known to be gone."""
+    """Return where the torn block begins, None if there is none.
+
+    `shortened`: bytes of the file are known to be gone.
+    """
     text = source.text
     errors = [one for one in parse_once(source)[1] if one.severity is Severity.ERROR]
     if not errors:
@@ -47,7 +50,7 @@ def torn_at(source: SourceFile, *, shortened: bool) -> int | None:
 
 
 def _begins(text: str, block: re.Pattern[str], until: int) -> Iterator[int]:
-    """Where blocks begin, up to a place, from there on backwards."""
+    """Return where blocks begin, up to `until`, last first."""
     return reversed([found.start() for found in block.finditer(text) if found.start() <= until])
 
 
@@ -56,7 +59,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_beginning(text: str) -> bool:
-    """Whether a text is what is there of one block when its writer is stopped."""
+    """Whether a text is the incomplete beginning of one block."""
     tag = _TAG.match(text)
     if tag is None:
         return _HALF_A_TAG.fullmatch(text) is not None

@@ -1,7 +1,6 @@
-"""The conversation of an open file: what is written to it, and the blocks that it holds.
+"""The conversation of an open file: its blocks, and the blocks that are written to it.
 
-A block is read back from the very text that was written, so that what a model is sent is what is
-in the file.
+A written block is read back from its text, so that the model gets exactly what is in the file.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Written(Struct, frozen=True):
-    """A block that is about to be written."""
+    """A block to write."""
 
     name: str
     text: str
@@ -32,7 +31,7 @@ class Written(Struct, frozen=True):
 
     @property
     def as_text(self) -> str:
-        """As it stands in the file; a name that no attribute can hold loses its backslashes."""
+        """The text of the block in the file. If an attribute is not writable, `\\` becomes `_`."""
         try:
             return block_text(self.name, self.attributes, self.text)
         except ValueError:
@@ -41,24 +40,24 @@ class Written(Struct, frozen=True):
 
 
 def message(role: Role, text: str, rule: str = "") -> Written:
-    """Something that is said; by a rule, if that is named."""
-    assert role is not Role.TOOL, "that is the response to a call"
+    """Return a message, by a rule if one is named."""
+    assert role is not Role.TOOL, "a message of a tool is a response"
     return Written(role.value, text, _made_by(rule))
 
 
 def halt(text: str, rule: str) -> Written:
-    """What a rule ends a turn with, in place of the assistant's answer."""
+    """Return the text with which a rule ends a turn, in place of the assistant's answer."""
     return Written(Role.ASSISTANT.value, text, {"halt": "true"} | _made_by(rule))
 
 
 def call(call_id: str, tool: str, arguments: str, rule: str = "") -> Written:
-    """A call of a tool."""
+    """Return a tool call."""
     named = {"function_name": tool, "tool_call_id": call_id}
     return Written("tool_call", arguments, named | _made_by(rule))
 
 
 def response(call_id: str, text: str, *, failed: bool = False, rule: str = "") -> Written:
-    """The answer to a call."""
+    """Return the response to a call."""
     status = {"status": ERROR} if failed else {}
     return Written("tool_response", text, status | {"tool_call_id": call_id} | _made_by(rule))
 
@@ -68,7 +67,7 @@ def _made_by(rule: str) -> dict[str, str]:
 
 
 class Transcript:
-    """Blocks in memory, as they stand in the file; `read` gives those of a whole text."""
+    """The blocks of a file, in memory. `read` returns the blocks of a complete text."""
 
     def __init__(
         self, file: ChatFile, read: Callable[[SourceFile], list[Block]], listener: Listener
@@ -79,13 +78,13 @@ class Transcript:
         self.renew()
 
     def renew(self) -> None:
-        """The file is another text."""
+        """Read all blocks again, after the file was rewritten."""
         text = self.file.source.text
         self.blocks = self._read(self.file.source)
         self._ends_line = not text or text.endswith("\n")
 
     def add(self, *written: Written) -> list[Block]:
-        """Write blocks, all or none of them, and give them as they can be read back."""
+        """Write all of the blocks or none, and return them as they are read back."""
         text = "".join(one.as_text for one in written)
         self.file.append(text if self._ends_line else "\n" + text)
         self._ends_line = True

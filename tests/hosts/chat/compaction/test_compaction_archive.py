@@ -34,7 +34,7 @@ def test_the_whole_file():
     archive = f"{head}\n{text[begin:end]}\n</archive>\n{summary}"
     assert new == text[:begin] + archive + text[end:]
     assert done.note == (
-        "[compact] 2 messages (2 to 3) replaced by an extract, since there is no model to ask;"
+        "[compact] 2 messages (2 to 3) replaced by an extract, because no model is available;"
         " kept in the archive of this file"
     )
     assert undone(text, new) == text
@@ -44,7 +44,7 @@ def test_without_summary_nothing_takes_the_place():
     text = written(message(Role.USER, LONG), message(Role.ASSISTANT, "yes"))
     done, new = compacted(text, "assistant", "relevance")
     assert [one.text for one in blocks_of(new)] == ["yes"]
-    assert done.note == "[compact] 1 message (1) taken out; kept in the archive of this file"
+    assert done.note == "[compact] 1 message (1) removed; kept in the archive of this file"
 
 
 def test_what_stays_in_between_parts_the_archives():
@@ -80,7 +80,7 @@ def test_text_between_messages_stays_where_it_is():
 def test_a_file_that_would_not_read_back_is_not_written():
     text = f"<user>a</user><user>{LONG}"  # the end tag of an archive would be a part of it
     with chat(text) as (file, path):
-        with pytest.raises(CompactionError, match="would not read back"):
+        with pytest.raises(CompactionError, match="would not parse"):
             Compactor(None).compact(file, step("system"), "tidy")
         assert path.read_text() == text
 
@@ -104,7 +104,7 @@ def test_there_may_be_nothing_to_do():
     text = written(message(Role.SYSTEM, LONG), message(Role.USER, "a"))
     done, new = compacted(text, "system,latest:1")
     assert (done.replaced, new) == (0, text)
-    assert done.note == "[compact] 0 messages replaced: there is nothing that may go"
+    assert done.note == "[compact] 0 messages replaced: no message may be removed"
     done, new = compacted(text, "system")
     assert (done.replaced, new) == (0, text)
     assert done.note == "[compact] 0 messages replaced: the history would not become shorter"

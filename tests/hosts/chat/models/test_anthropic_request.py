@@ -181,7 +181,7 @@ class TestPictures:
 
     @pytest.mark.parametrize("url", ["a.png", "data:image/svg+xml;base64,aGk=", "data:image/png,x"])
     def test_other_forms_are_refused(self, url):
-        with pytest.raises(ModelError, match="is no picture that can be sent"):
+        with pytest.raises(ModelError, match="cannot send the image"):
             sent(said(Role.USER, "x", images=(Image(url),)))
 
 

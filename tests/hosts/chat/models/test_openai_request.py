@@ -89,12 +89,12 @@ class TestPictures:
         "url", ["a.png", "file:///etc/passwd", "data:text/html;base64,aGk=", ""]
     )
     def test_other_addresses_are_refused(self, url):
-        with pytest.raises(ModelError, match="is no picture that can be sent"):
+        with pytest.raises(ModelError, match="cannot send the image"):
             message(Role.USER, images=(Image(url),))
 
     @pytest.mark.parametrize("role", [Role.SYSTEM, Role.DEVELOPER, Role.ASSISTANT, Role.TOOL])
     def test_only_users_show_pictures(self, role):
-        with pytest.raises(ModelError, match=f"role `{role}`: put it into a user's message"):
+        with pytest.raises(ModelError, match=f"role `{role}`: move it to a user message"):
             message(role, "x", images=(Image(PNG),))
 
 

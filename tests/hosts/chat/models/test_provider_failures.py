@@ -55,7 +55,7 @@ class TestAskedAgain:
 
         line, _ = fails(provider.model())
 
-        assert line == f"`{provider.name}:m` has no time for the request (429): slow down"
+        assert line == f"`{provider.name}:m` cannot handle the request now (429): slow down"
         assert len(server.asked) == 1
 
     @pytest.mark.parametrize("said", ["-1", "0", "nan", "inf", "soon", "1e999", ""])
@@ -76,7 +76,7 @@ class TestAskedAgain:
 
         line, _ = fails(provider.model())
 
-        assert line == f"the server of `{provider.name}:m` failed (500): oh no (asked 4 times)"
+        assert line == f"the server of `{provider.name}:m` failed (500): oh no (after 4 attempts)"
         assert len(server.asked) == 4
 
     def test_waits_become_longer(self, provider, server):
@@ -134,7 +134,7 @@ class TestNothingIsShownTwice:
         line, pieces = fails(provider.model())
 
         assert pieces == ["shown ", "too"]
-        assert line.startswith("the turn broke off in the middle: ")
+        assert line.startswith("the turn was interrupted: ")
         assert len(server.asked) == 1
 
     def test_an_error_in_the_middle(self, provider, server):
@@ -146,7 +146,7 @@ class TestNothingIsShownTwice:
 
         assert pieces == ["shown"]
         name = f"`{provider.name}:m`"
-        assert line == f"the turn broke off in the middle: {name} gave up on the turn: too much"
+        assert line == f"the turn was interrupted: {name} aborted the turn: too much"
         assert len(server.asked) == 1
 
     def test_what_the_listener_raises_is_its_own_affair(self, provider, server):
@@ -168,7 +168,7 @@ class TestSilence:
 
         line, _ = fails(provider.model(timeout_s=0.2))
 
-        assert line == f"`{provider.name}:m` was silent for 0.2 seconds"
+        assert line == f"`{provider.name}:m` sent nothing for 0.2 seconds"
         assert time.monotonic() - begun < 3
         assert len(server.asked) == 1
 
@@ -178,7 +178,7 @@ class TestSilence:
         line, pieces = fails(provider.model(timeout_s=0.2))
 
         assert pieces == ["shown"]
-        assert line.endswith("was silent for 0.2 seconds")
+        assert line.endswith("sent nothing for 0.2 seconds")
         assert len(server.asked) == 1
 
     def test_nobody_is_there(self, provider, server):
@@ -187,7 +187,7 @@ class TestSilence:
         line, _ = fails(provider.model(retries=1))
 
         assert line.startswith(f"`{provider.name}:m` cannot be reached at http://127.0.0.1:9")
-        assert line.endswith("(asked 2 times)")
+        assert line.endswith("(after 2 attempts)")
 
 
 class TestTold:
@@ -214,7 +214,7 @@ class TestTold:
 
         line, _ = fails(provider.model())
 
-        assert line.startswith(f"`{provider.name}:m` is not known at http://127.0.0.1:")
+        assert line.startswith(f"`{provider.name}:m` was not found at http://127.0.0.1:")
         assert line.endswith("(404): no such model: m")
 
     def test_a_request_that_is_refused(self, provider, server):
@@ -249,7 +249,7 @@ class TestTold:
 
             line, _ = fails(provider.model())
 
-            assert line.endswith("sends elsewhere, which is not followed (307)")
+            assert line.endswith("redirects elsewhere, and Bylaw follows no redirects (307)")
             assert elsewhere.asked == []
 
     def test_an_error_inside_of_a_stream_that_would_come_again(self, provider, server):
@@ -258,7 +258,7 @@ class TestTold:
 
         line, _ = fails(provider.model())
 
-        told = "gave up on the turn: the picture is no picture"
+        told = "aborted the turn: the picture is no picture"
         assert line == f"`{provider.name}:m` {told}"
         assert len(server.asked) == 1
 
@@ -281,16 +281,16 @@ class TestMalformed:
 
         line, _ = fails(provider.model(retries=0))
 
-        assert line == f"the answer of `{provider.name}:m` has no end"
+        assert line == f"the answer of `{provider.name}:m` ended too early"
 
     @pytest.mark.parametrize(
         ("chunk", "wrong"),
         [
-            ({"choices": 5}, "`choices` is no list"),
-            ({"choices": [{"delta": {"content": ["x"]}}]}, "`content` is no text"),
-            ({"choices": [{"delta": {"tool_calls": {"a": 1}}}]}, "`tool_calls` is no list"),
-            ({"choices": [{"delta": {}, "finish_reason": 5}]}, "`finish_reason` is no text"),
-            ({"choices": [{"delta": {"tool_calls": [{"id": 5}]}}]}, "`id` is no text"),
+            ({"choices": 5}, "`choices` is not a list"),
+            ({"choices": [{"delta": {"content": ["x"]}}]}, "`content` is not a string"),
+            ({"choices": [{"delta": {"tool_calls": {"a": 1}}}]}, "`tool_calls` is not a list"),
+            ({"choices": [{"delta": {}, "finish_reason": 5}]}, "`finish_reason` is not a string"),
+            ({"choices": [{"delta": {"tool_calls": [{"id": 5}]}}]}, "`id` is not a string"),
         ],
     )
     def test_chunks_of_another_form(self, openai, server, chunk, wrong):
@@ -298,7 +298,7 @@ class TestMalformed:
 
         line, _ = fails(openai.model())
 
-        assert line == f"the answer of `openai:m` has a wrong form: {wrong}"
+        assert line == f"the answer of `openai:m` is malformed: {wrong}"
         assert len(server.asked) == 1
 
     @pytest.mark.parametrize(
@@ -306,17 +306,20 @@ class TestMalformed:
         [
             (
                 {"type": "content_block_delta", "index": 0, "delta": {"type": 5}},
-                "`type` is no text",
+                "`type` is not a string",
             ),
             (
                 {"type": "content_block_delta", "delta": {"type": "text_delta", "text": 5}},
-                "`text` is no text",
+                "`text` is not a string",
             ),
             (
                 {"type": "content_block_start", "content_block": {"type": "tool_use", "id": 1}},
-                "`id` is no text",
+                "`id` is not a string",
             ),
-            ({"type": "message_delta", "delta": {"stop_reason": {}}}, "`stop_reason` is no text"),
+            (
+                {"type": "message_delta", "delta": {"stop_reason": {}}},
+                "`stop_reason` is not a string",
+            ),
         ],
     )
     def test_events_of_another_form(self, anthropic, server, event, wrong):
@@ -324,7 +327,7 @@ class TestMalformed:
 
         line, _ = fails(anthropic.model())
 
-        assert line == f"the answer of `anthropic:m` has a wrong form: {wrong}"
+        assert line == f"the answer of `anthropic:m` is malformed: {wrong}"
         assert len(server.asked) == 1
 
     def test_a_web_page(self, provider, server):
@@ -332,7 +335,7 @@ class TestMalformed:
 
         line, _ = fails(provider.model())
 
-        assert line.endswith("answers with `text/html`, not with events")
+        assert line.endswith("answers with `text/html`, not with an event stream")
         assert len(server.asked) == 1
 
     def test_nothing_at_all(self, provider, server):
@@ -340,7 +343,7 @@ class TestMalformed:
 
         line, _ = fails(provider.model(retries=1))
 
-        assert line == f"the answer of `{provider.name}:m` is empty (asked 2 times)"
+        assert line == f"the answer of `{provider.name}:m` is empty (after 2 attempts)"
 
     def test_bytes_that_are_no_text(self, provider, server):
         server.answers = [Answer([b"event: message_start\ndata: {\xff\xfe}\n\n"])]

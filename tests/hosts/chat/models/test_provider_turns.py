@@ -140,7 +140,7 @@ class TestEnds:
     def test_a_reason_that_is_not_known_is_told(self, provider, server):
         server.answers = [provider.stream("x", stop="tired")]
 
-        assert ask(provider.model())[0].cut == "it stopped for `tired`"
+        assert ask(provider.model())[0].cut == "unknown stop reason `tired`"
 
     def test_a_filter_cuts(self, openai, server):
         server.answers = [openai.stream("x", stop="content_filter")]

@@ -254,7 +254,7 @@ class TestPlaces:
         chat.put("f", "class A(Base):\n  x\nclass B(Base):\n  x\n")
         apply(tool, "*** Update File: f", "@@ class B", "-  x", "+  y")
         assert chat.read("f") == "class A(Base):\n  x\nclass B(Base):\n  y\n"
-        with chat.refused("has an anchor that leads nowhere"):
+        with chat.refused("has an anchor that cannot be found"):
             apply(tool, "*** Update File: f", "@@ class", "-  y", "+  z")
 
     def test_anchors_lead_to_each_other(self, chat, tool):
@@ -293,7 +293,8 @@ class TestPlaces:
     def test_hunks_out_of_order(self, chat, tool):
         chat.put("f", "a\nb\nc\n")
         with chat.refused(
-            "hunk 2 of `f` (line 6 of the patch)", "it stands only before that, from line 1"
+            "hunk 2 of `f` (line 6 of the patch)",
+            "its lines are only earlier in the file, from line 1",
         ):
             apply(tool, "*** Update File: f", "@@", "-c", "+C", "@@", "-a", "+A")
 
@@ -301,7 +302,7 @@ class TestPlaces:
         chat.put("src/f.py", "import os\n\n\ndef compute(value):\n    return value * 2\n")
         with chat.refused(
             "hunk 1 of `src/f.py` (line 3 of the patch) does not match",
-            "not there is `return value * 3`; the nearest is line 5: `return value * 2`",
+            "the file has no line `return value * 3`; the nearest is line 5: `return value * 2`",
         ):
             apply(
                 tool,
@@ -314,14 +315,14 @@ class TestPlaces:
     def test_lines_that_are_there_but_not_one_after_the_other(self, chat, tool):
         chat.put("f", "one one\nother\ntwo two\n")
         with chat.refused(
-            "do not stand in the file one after the other; the nearest is line 1: `one one`"
+            "the file does not have its lines one after the other; the nearest is line 1: `one one`"
         ):
             apply(tool, "*** Update File: f", " one one", "-two two", "+x")
 
     def test_no_such_anchor(self, chat, tool):
         chat.put("f", "def compute():\n    pass\n")
         with chat.refused(
-            "has an anchor that leads nowhere; not there is `def computed()",
+            "has an anchor that cannot be found; the file has no line `def computed()",
             "line 1: `def compute():`",
         ):
             apply(tool, "*** Update File: f", "@@ def computed():", "-    pass", "+    go")
@@ -363,22 +364,22 @@ class TestRefused:
             (patch("*** Create File: a", "+x"), "`*** Add File: PATH`, `*** Delete File: PATH` or"),
             (
                 patch("*** Add File: a", "+x", "y"),
-                "line 4 of the patch, `y`: every line of a new file begins with",
+                "line 4 of the patch, `y`: every line of a new file must begin with",
             ),
             (
                 patch("*** Add File: a", "+x", "", "+y"),
                 "line 5 of the patch, `+y`: every line of a new file",
             ),
-            (patch("*** Delete File: a", "-x"), "nothing follows on a file that is deleted"),
+            (patch("*** Delete File: a", "-x"), "a deleted file has no lines"),
             (patch("*** Update File: a"), "the update of `a` has no hunk"),
             (
                 patch("*** Update File: a", "@@ x", " y"),
                 "line 3 of the patch, `@@ x`: hunk 1 changes nothing",
             ),
             (patch("*** Update File: a", "@@"), "hunk 1 changes nothing"),
-            (patch("*** Update File: a", "+x", "*** Move to: b"), "is needed here"),
+            (patch("*** Update File: a", "+x", "*** Move to: b"), "expected `*** Add File: PATH`"),
             (patch("*** Update File: a", "*** End of File", "+x"), "has no hunk"),
-            (patch("*** Move to: a"), "is needed here"),
+            (patch("*** Move to: a"), "expected `*** Add File: PATH`"),
             (patch(*["*** Delete File: a"] * (MAX_SECTIONS + 1)), "at most 100 files"),
             (patch("*** Update File: a", *["@@", "+x"] * (MAX_HUNKS + 1)), "at most 1,000 hunks"),
             ("x" * (MAX_PATCH_CHARS + 1), "the patch is longer than 1,000,000 characters"),
@@ -389,17 +390,17 @@ class TestRefused:
             tool.run({"patch": text})
 
     def test_files_that_are_not_there(self, chat, tool):
-        with chat.refused("cannot update `a/b`: there is no such file"):
+        with chat.refused("cannot update `a/b`: the file does not exist"):
             apply(tool, "*** Update File: a/b", "+x")
-        with chat.refused("cannot delete `a`: there is no such file"):
+        with chat.refused("cannot delete `a`: the file does not exist"):
             apply(tool, "*** Delete File: a")
 
     def test_files_that_are(self, chat, tool):
         chat.put("a", "x")
         chat.put("b", "y")
-        with chat.refused("cannot add `./a`: there is such a file"):
+        with chat.refused("cannot add `./a`: the file already exists"):
             apply(tool, "*** Add File: ./a", "+x")
-        with chat.refused("cannot move to `b`: there is such a file"):
+        with chat.refused("cannot move to `b`: the file already exists"):
             apply(tool, "*** Update File: a", "*** Move to: b")
 
     def test_links_are_neither_deleted_nor_moved(self, chat, tool):
@@ -577,9 +578,7 @@ class TestAllOrNothing:
                 (files.root / "one").write_text("mine\n")
 
         tool = ApplyPatch(Files(str(files.root), protected))
-        with pytest.raises(
-            ToolError, match="cannot write `one`: somebody else has just changed it"
-        ):
+        with pytest.raises(ToolError, match="cannot write `one`: it has changed in the meantime"):
             apply(tool, *self.MANY)
         assert files.read("one") == "mine\n"
         assert files.read("two") == "2\n"

@@ -59,5 +59,5 @@ def test_read_roots(chat, path):
 def test_read_roots_outside(chat):
     declared = BuiltInTool("read_file", (ReadRoot("up", "../outside"),))
     assert built_in(declared, chat.files, Trust.for_one_run).run({"file": "secret"}) == "secret"
-    with chat.refused("nobody has trusted this chat"):
+    with chat.refused("this chat is not trusted"):
         built_in(declared, chat.files, untrusted).run({"file": "secret"})

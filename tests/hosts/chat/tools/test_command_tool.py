@@ -121,7 +121,7 @@ def test_output_that_is_no_text(tool):
         ("no-such-program", [], "there is no program `no-such-program`"),
         ("./local", [], "is a path from somewhere"),
         ("", [], "there is no program to start"),
-        ("'unclosed", [], "`'unclosed` is no command: no closing quotation"),
+        ("'unclosed", [], "`'unclosed` is not a valid command: no closing quotation"),
         ("echo", ["a\0b"], "an argument holds a null byte"),
         ("echo", ["x" * 200_000], "the arguments are longer than"),
         ("echo", ["\ud800"], "an argument is no text"),
@@ -161,7 +161,7 @@ def test_what_the_model_is_told(tool):
     made = tool("git ls-files", description="Files that git knows.")
     assert made.spec.name == "it"
     assert made.spec.description == (
-        "Run `git ls-files` with further arguments; no shell reads them. Files that git knows."
+        "Run `git ls-files` with further arguments. No shell interprets them. Files that git knows."
     )
     assert made.also == ("shell",)
     assert made.spec.parameters == {
@@ -171,7 +171,7 @@ def test_what_the_model_is_told(tool):
                 "type": "array",
                 "items": {"type": "string"},
                 "default": [],
-                "description": "Arguments that follow the command, one text each.",
+                "description": "Arguments to add to the command, one string each.",
             }
         },
         "required": [],

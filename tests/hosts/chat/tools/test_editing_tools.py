@@ -156,7 +156,7 @@ class TestAppend:
         chat.put("f", b"\xff\xfe")
         with chat.refused("cannot change `f`: it is not UTF-8 text: byte 0xff at 0"):
             append.run({"path": "f", "content": "x"})
-        with chat.refused("half of a character"):
+        with chat.refused("a lone surrogate"):
             append.run({"path": "g", "content": "\ud83d"})
 
     def test_a_file_that_must_not_be_written_is_not_replaced(self, chat, append):
@@ -199,26 +199,24 @@ class TestReplace:
 
     def test_where_line_breaks_are_mixed_they_count(self, chat, replace):
         chat.put("f", "a\r\nb\nc")
-        with chat.refused("does not stand in `f`"):
+        with chat.refused("is not in `f`"):
             replace.run({"path": "f", "find": "a\nb", "replace": ""})
         replace.run({"path": "f", "find": "a\r\nb", "replace": "x"})
         assert chat.read("f") == "x\nc"
 
     def test_not_there(self, chat, replace):
         chat.put("f", "def one():\n    return compute(1)\n")
-        with chat.refused(
-            "`find` does not stand in `f`; the nearest is line 2: `return compute(1)`"
-        ):
+        with chat.refused("`find` is not in `f`; the nearest is line 2: `return compute(1)`"):
             replace.run({"path": "f", "find": "return compute(2)", "replace": ""})
 
     def test_nothing_near(self, chat, replace):
         chat.put("f", "x\n")
-        with chat.refused("`find` does not stand in `f`"):
+        with chat.refused("`find` is not in `f`"):
             replace.run({"path": "f", "find": "something else", "replace": ""})
 
     def test_several_times(self, chat, replace):
         chat.put("f", "a\n\na a\n")
-        with chat.refused("stands 3 times in `f`, first in lines 1 and 3", "set `all` to true"):
+        with chat.refused("occurs 3 times in `f`, first in lines 1 and 3", "set `all` to true"):
             replace.run({"path": "f", "find": "a", "replace": "b"})
 
     def test_nothing_to_find(self, chat, replace):

@@ -21,7 +21,7 @@ from bylaw.runtime.trust import Trust, TrustState
 from other_user import as_somebody_else
 
 NOTE = re.compile(
-    r"\n\n---\n\[File truncated: (\d+) more bytes not shown; go on with offset (\d+)\]\Z"
+    r"\n\n---\n\[File truncated: (\d+) more bytes not shown; continue with offset (\d+)\]\Z"
 )
 
 
@@ -49,7 +49,7 @@ class TestReadFile:
         chat.put("f", "0123456789\nabcdef\n")
         assert read.run({"file": "f", "offset": 11}) == "abcdef\n"
         assert read.run({"file": "f", "offset": 18}) == ""
-        note = "\n\n---\n[File truncated: 7 more bytes not shown; go on with offset 11]"
+        note = "\n\n---\n[File truncated: 7 more bytes not shown; continue with offset 11]"
         assert read.run({"file": "f", "limit": 13}) == f"0123456789\n{note}"
 
     def test_a_line_that_is_longer_than_the_limit_is_cut(self, chat, read):
@@ -139,12 +139,15 @@ class TestReadFile:
         assert read.spec.parameters == {
             "type": "object",
             "properties": {
-                "file": {"type": "string", "description": "The file, from the folder of the chat."},
+                "file": {
+                    "type": "string",
+                    "description": "Path of the file, from the project root.",
+                },
                 "offset": {
                     "type": "integer",
                     "minimum": 0,
                     "default": 0,
-                    "description": "The byte to begin with.",
+                    "description": "The byte at which to start.",
                 },
                 "limit": {
                     "type": "integer",
@@ -181,9 +184,9 @@ class TestReadRoots:
         ):
             with chat.refused("leads out"):
                 tool.run(args)
-        with chat.refused("say which `root`: known here: `data`, `far`"):
+        with chat.refused("`root` is required: known here: `data`, `far`"):
             tool.run({"file": "value"})
-        with chat.refused("there is no folder `dta` to read in: did you mean `data`?"):
+        with chat.refused("unknown `root` `dta`: did you mean `data`?"):
             tool.run({"root": "dta", "file": "value"})
 
     def test_one_needs_no_name(self, chat, roots):
@@ -199,7 +202,7 @@ class TestReadRoots:
     def test_a_root_that_is_a_link_to_the_outside_lies_there(self, chat):
         (chat.root / "door").symlink_to("../outside")
         tool = ReadFile(chat.files, [NamedFolder("door", f"{chat.root}/door")], untrusted)
-        with chat.refused("lies outside"):
+        with chat.refused("is outside"):
             tool.run({"file": "secret"})
 
     def test_without_roots_there_is_no_such_argument(self, chat, read):

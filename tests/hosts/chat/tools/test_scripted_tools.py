@@ -109,5 +109,5 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_by_name(script):
     assert scripted_tools("script:" + script({"tool": "a", "result": 1})).run("a", {}) == 1
     for named in ("script:", "results.jsonl", "openai:x", ""):
-        with pytest.raises(BylawError, match="names no tools: write `script:FILE`"):
+        with pytest.raises(BylawError, match="for the tools: write `script:FILE`"):
             scripted_tools(named)

@@ -1,6 +1,6 @@
-"""`<compact>` in a ChatMD file: old messages go to an archive, a summary takes their place.
+"""`<compact>` in a ChatMD file: move old messages to archives and replace them by a summary.
 
-`keep` says what stays (`keeping`). Of the rest, `relevance` picks what is worth staying word for
-word, and `summary` puts one message in the place of what goes. With a model that can be asked both
-are asked of it (`judge`, `summary`); without one both are computed (`overlap`, `extract`).
+The attribute `keep` says which messages stay. Of the others, the strategy `relevance` selects those
+that stay word for word, and the strategy `summary` replaces the rest by one message. If there is a
+model to ask, it gives the scores and writes the summary; else both are computed.
 """

@@ -1,8 +1,8 @@
-"""A file and the elements of it that go → its new text, in which they stand in archives.
+"""Wrap the removed elements of a file in archives: a file and these elements → its new text.
 
-Runs of elements that go, with what is not sent between them, are each wrapped in place; every
-other character stays. Taking away the tags of an archive, each with its line break, and the block
-behind the last one gives the old text back.
+Each run of removed elements, with anything between them that is not sent, is wrapped in place.
+Every other character stays. Without the tags of the archives, each with its line break, and the
+block after the last archive, the text is the old one again.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ _END = f"\n</{ARCHIVE}>"
 
 
 class Run(Struct):
-    """Where an archive is to stand, and where the elements in it begin that are messages."""
+    """The span of a new archive, and where the removed elements in it begin."""
 
     span: Span
     begins: list[int]
 
 
 def runs(document: Document, going: Collection[int], sent: Collection[int]) -> list[Run]:
-    """What goes; elements are named by where they begin, `sent` are all that make blocks."""
+    """Return the runs of removed elements.
+
+    `going` and `sent` say where elements begin: those to remove, and all that make blocks.
+    """
     finding = _Finding(document, going, sent)
     for node in document.children:
         finding.take(node)
@@ -41,14 +44,14 @@ def runs(document: Document, going: Collection[int], sent: Collection[int]) -> l
 
 
 class _Finding:
-    """Runs while the nodes of a file come."""
+    """Collects the runs from the nodes of a file."""
 
     def __init__(self, document: Document, going: Collection[int], sent: Collection[int]) -> None:
         self.runs: list[Run] = []
         self._source = document.source
         self._going, self._sent = going, sent
         self._open = False
-        # Where reasoning begins that belongs to whatever comes next.
+        # Where reasoning begins that belongs to the next element.
         self._ahead: int | None = None
 
     def take(self, node: Node) -> None:
@@ -69,7 +72,7 @@ class _Finding:
         self._open, self._ahead = True, None
 
     def _may_lie_between(self, node: Node) -> bool:
-        """Whether it says nothing to anybody, wherever it stands."""
+        """Whether a node is never sent and can be in an archive."""
         if isinstance(node, Element):
             return node.name in MESSAGES and node.span.start not in self._sent
         is_blank = isinstance(node, Text) and self._source.slice(node.span).isspace()
@@ -77,7 +80,10 @@ class _Finding:
 
 
 def archived(text: str, found: Iterable[tuple[Run, int]], rule: str, behind: str) -> str:
-    """The new text; each run comes with the number of its messages, `behind` is for the last."""
+    """Return the new text.
+
+    Each run comes with the number of its messages. `behind` is written after the last archive.
+    """
     pieces: list[str] = []
     at = 0
     for run, messages in found:

@@ -1,7 +1,7 @@
-"""A question beside the chat → what a model answers, read, or the reason why there is no use in it.
+"""Ask a model a question outside the chat, and read its answer.
 
-An answer that cannot be read is asked for again; a model that fails is not, since its client has
-tried again where that helps.
+If an answer cannot be used, the model is asked again. If the model fails, it is not: its client has
+already retried.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ ATTEMPTS = 3
 
 
 class UselessError(BylawError):
-    """What is wrong with an answer."""
+    """The answer cannot be used. The text says why."""
 
 
 def ask(model: Model, task: str, material: str, read: Callable[[str], Read]) -> Read:
-    """Set a task; `read` makes something of the answer, or raises UselessError."""
+    """Give the model a task, and return what `read` makes of its answer.
+
+    `read` raises `UselessError` if it cannot use the answer. Raises CompactionError if no answer
+    can be used.
+    """
     said = Sent(role=Role.SYSTEM, text=task), Sent(role=Role.USER, text=material)
     request = Request(messages=said)
     wrong: UselessError | None = None
@@ -40,7 +44,7 @@ def ask(model: Model, task: str, material: str, read: Callable[[str], Read]) -> 
             return read(_text_of(reply))
         except UselessError as useless:
             wrong = useless
-    raise CompactionError(f"the answer of `{model.name}` was no use {ATTEMPTS} times: {wrong}")
+    raise CompactionError(f"`{model.name}` gave no usable answer in {ATTEMPTS} attempts: {wrong}")
 
 
 def _reply(model: Model, request: Request) -> Reply:
@@ -54,7 +58,7 @@ def _text_of(reply: Reply) -> str:
     if reply.calls:
         raise UselessError("it calls tools")
     if reply.cut:
-        raise UselessError(f"it is not complete: {reply.cut}")
+        raise UselessError(f"it is incomplete: {reply.cut}")
     text = reply.text.strip()
     if not text:
         raise UselessError("it is empty")

@@ -1,7 +1,7 @@
-"""An open chat file and a `<compact>` → the file, shorter for the model, and what to say of it.
+"""Compact an open chat file: make it shorter for the model, and report what was done.
 
-What is replaced stays in the file, in archives that are never sent. The file is written once, when
-all is known; until then nothing has changed, so a model that fails costs nothing.
+Replaced messages stay in the file, in archives that are never sent. The file is written once, at
+the end, so nothing has changed if a model fails.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
-    """How many messages were replaced, the first and the last of them, and what is left.
+    """The result of a compaction.
 
-    `note` tells it to the model. `length` and `tokens` are those of the history now, without it.
+    `note` is the report for the model. `length` and `tokens` are the size of the history now,
+    without the note. `replaced` is the number of replaced messages; `first` and `last` are the
+    numbers of the first and the last of them.
     """
 
     note: str
@@ -49,7 +51,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
 
 class Compactor:
-    """Compacts the history of a chat; `read` gives the blocks of its file, imported ones, too."""
+    """Compacts the history of a chat. `read` returns the blocks of its file and its imports."""
 
     def __init__(
         self,
@@ -60,13 +62,13 @@ class Compactor:
         self._read = read
 
     def compact(self, file: ChatFile, step: HistoryCompact, rule: str) -> Compaction:
-        """Do it, in the name of a rule; CompactionError: nothing was changed."""
+        """Compact the file in the name of a rule. If it raises CompactionError, nothing changed."""
         keep, strategies = read_keep(step.keep), read_strategy(step.strategy)
         source = file.read_again()
         history = History(self._read(source))
         going = self._left_to_go(history, staying(history, keep, source.path), strategies)
         if not going:
-            return _unchanged(history, "there is nothing that may go")
+            return _unchanged(history, "no message may be removed")
         stand_in = self._stand_in(history, going, rule) if Strategy.SUMMARY in strategies else ""
         new = Rewriting(source, history, going, rule, stand_in)
         length, tokens = size_of(new.blocks)
@@ -88,7 +90,7 @@ class Compactor:
         self, history: History, kept: set[int], strategies: frozenset[Strategy]
     ) -> frozenset[int]:
         going = [unit for unit in range(len(history.units)) if unit not in kept]
-        # Nothing is gained by a summary of a summary alone.
+        # A summary of nothing but summaries gains nothing.
         if all(map(is_reminder, history.blocks_of(going))):
             return frozenset()
         if Strategy.RELEVANCE in strategies:
@@ -105,8 +107,8 @@ class Compactor:
         return message(Role.USER, text, rule).as_text
 
     def _note(self, new: Rewriting, numbers: list[int]) -> str:
-        summary = "a summary" if self._model else "an extract, since there is no model to ask"
-        what = f"replaced by {summary}" if new.stand_in else "taken out"
+        summary = "a summary" if self._model else "an extract, because no model is available"
+        what = f"replaced by {summary}" if new.stand_in else "removed"
         where = "archive" if len(new.runs) == 1 else "archives"
         told = f"{number_of(len(numbers), 'message')} ({_range(numbers)})"
         return f"[compact] {told} {what}; kept in the {where} of this file"

@@ -1,4 +1,4 @@
-"""Messages that go → the beginning of each, on one line: what stands for them without a model."""
+"""Removed messages → the beginning of each on one line, in place of a summary by a model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
 
 MAX_EXTRACT_CHARS = 6_000
-# The line of a message has a quarter of its length, within these bounds.
+# The line of a message has a quarter of the length of the message, within these bounds.
 SHARE = 4
 MIN_LINE_CHARS = 60
 MAX_LINE_CHARS = 400
 
 
 def extract(blocks: Sequence[Block]) -> str:
-    """The lines; what an earlier summary says is taken over as it is, while there is room."""
+    """Return the lines. The lines of an earlier summary are not shortened while there is room."""
     lines = [text for block in blocks for text in _lines(block)]
     return "\n".join(fitted(lines, MAX_EXTRACT_CHARS, MIN_LINE_CHARS))
 

@@ -1,4 +1,4 @@
-"""Why a history was not compacted."""
+"""The error that says why a history was not compacted."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from bylaw.model.errors import BylawError
 
 
 class CompactionError(BylawError):
-    """Nothing was changed; the text says why, for the message that tells it."""
+    """The history was not compacted and nothing was changed. The text says why."""

@@ -1,4 +1,4 @@
-"""Texts → shorter ones that fit into a room together."""
+"""Shorten texts so that all of them together fit into a number of characters."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SENTENCE_ENDS = re.compile(r"[.!?…:;](?=\s)|\n")
-# Of what has no room the beginning tells what it was about, the end where it led to.
+# The share of the first texts, which show the subject. The last texts show the outcome.
 _OF_BEGINNING = 1 / 3
-# The line that says how many are left out.
+# Characters for the line that says how many texts are left out.
 _GAP = 20
 
 
 def fitted(texts: Sequence[str], room: int, shortest: int) -> list[str]:
-    """Cut the longest until all have room, none below `shortest`; else leave out the middle.
+    """Shorten the longest texts until all fit into `room` characters.
 
-    A line break behind each is counted.
+    No text is cut below `shortest`; if they do not fit then, those in the middle are left out. A
+    line break after each text is counted.
     """
     fair = max(_fair_length([len(text) for text in texts], room - len(texts)), shortest)
     cut = [shortened(text, fair) for text in texts]
@@ -28,7 +29,7 @@ def fitted(texts: Sequence[str], room: int, shortest: int) -> list[str]:
 
 
 def shortened(text: str, room: int) -> str:
-    """The beginning of a text, to the end of a sentence if that does not cost half of it."""
+    """Return the beginning of a text, up to the end of a sentence if that uses at least half."""
     if len(text) <= room:
         return text
     ends = [found.end() for found in _SENTENCE_ENDS.finditer(text, room // 2, room - 2)]
@@ -36,7 +37,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _fair_length(lengths: list[int], room: int) -> int:
-    """The length to which all are cut that are longer."""
+    """Return the length to which all longer texts are cut."""
     waiting = len(lengths)
     for length in sorted(lengths):
         if length * waiting > room:
@@ -55,7 +56,7 @@ def _without_middle(texts: list[str], room: int) -> list[str]:
 
 
 def _that_fit(texts: list[str], room: int) -> int:
-    """How many of the first ones fit."""
+    """Return how many of the first texts fit."""
     for number, text in enumerate(texts):
         room -= len(text) + 1
         if room < 0:

@@ -1,8 +1,8 @@
-"""What `keep` asks for → the units that stay, whatever the strategy is.
+"""The attribute `keep` → the units that stay with every strategy.
 
-A unit stays if any part of it does, so `latest:N` may keep more than N messages. It also stays
-while one of its calls waits for a response, and if it does not stand in the file itself: what was
-imported cannot be archived.
+A unit stays if any part of it stays, so `latest:N` may keep more than N messages. A unit also stays
+while one of its calls has no response, and if it is not in the file itself: imported messages
+cannot be archived.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def staying(history: History, keep: Keep, path: str) -> set[int]:
-    """The units that stay; `path` is that of the file."""
+    """Return the units that stay. `path` is the path of the file."""
     places = enumerate(history.blocks)
     fixed = (place for place, it in places if it.role in keep.roles or it.source.path != path)
     latest = islice(_newest_others(history, keep), keep.latest)
@@ -27,7 +27,7 @@ def staying(history: History, keep: Keep, path: str) -> set[int]:
 
 
 def _newest_others(history: History, keep: Keep) -> Iterator[int]:
-    """Where the messages begin that are not kept by their role, newest first."""
+    """Yield where messages begin that their role does not keep, newest first."""
     for place in reversed(history.message_at):
         if history.blocks[place].role not in keep.roles:
             yield place

@@ -1,10 +1,11 @@
-"""Units of a history → how relevant each is, from 0 to 1, by the words that it shares.
+"""Units of a history → a relevance score for each, from 0 to 1, computed from shared words.
 
-    score = 0.7 · overlap + 0.2 · recency + 0.1 if a person said something in it
+    score = 0.7 · overlap + 0.2 · recency + 0.1 if a person wrote something in it
 
-`overlap` is how many words a unit has in common with what is being worked on, of the words of the
-one that has fewer; words that most units have do not count. `recency` is 1 for the newest unit.
-Words are counted, not weighed, so that the order in which they come cannot matter.
+`overlap` is the number of words that a unit shares with the messages being worked on, divided by
+the number of words of the side that has fewer. Words that occur in most units are ignored.
+`recency` is 1 for the newest unit. Words are counted and not weighted, so that their order in a set
+cannot change a score.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.blocks import Block
 
 OVERLAP, RECENCY, BY_PERSON = 0.7, 0.2, 0.1
-# A unit with fewer words would share all of them by chance.
+# The least divisor: a unit with fewer words could share all of them by chance.
 FEWEST_WORDS = 8
-# With fewer units than this no word is said to be common.
+# With fewer units than this, no word is ignored as common.
 FEWEST_UNITS = 4
-# Characters of a block that are looked at.
+# Characters of a block that are read.
 MAX_READ_CHARS = 20_000
 
 _WORD = re.compile(r"\w[\w./-]{2,}")
 
 
 def scores(units: Sequence[list[Block]], focus: Iterable[Block]) -> list[float]:
-    """The score of each unit, oldest first."""
+    """Return the score of each unit, oldest first."""
     words = [_words(unit) for unit in units]
     common = _common(words)
     sought = _words(focus) - common

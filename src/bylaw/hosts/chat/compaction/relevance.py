@@ -1,7 +1,8 @@
-"""Units that `keep` does not keep → those that are relevant enough to stay word for word.
+"""Select the units that stay word for word because they are relevant, and not because of `keep`.
 
-A unit is relevant from a score of 0.5 on. At most a quarter of what could go stays for that
-reason, the best first and of equals the newest: a history that is compacted becomes shorter.
+A unit is relevant from a score of 0.5 on. At most a quarter of the tokens that could be removed
+stay for this reason: the highest score first, and of equal scores the newest. So the history always
+becomes shorter.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
 THRESHOLD = 0.5
 SHARE = 4
-# What is being worked on: the newest messages of people, and the newest that stay anyway.
+# The messages being worked on: the newest of people, and the newest that stay anyway.
 FOCUS_OF_PEOPLE = 3
 FOCUS_KEPT = 6
 
 
 def relevant(history: History, going: list[int], model: Model | None) -> set[int]:
-    """The units that are to stay; without a model they are found by their words."""
+    """Return the units that stay. Without a model, shared words give the scores."""
     units = [history.blocks_of([unit]) for unit in going]
     focus = _focus(history, set(going))
     found = judged(model, units, focus) if model else scores(units, focus)

@@ -1,4 +1,4 @@
-"""A history and the units that go → the file without them, as text and as blocks."""
+"""A history and the units to remove → the file without them, as text and as blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 class Rewriting(Struct, frozen=True, dict=True):
-    """The file before, what goes of it, and the text of the block that stands for that, if any."""
+    """A file with some units removed.
+
+    `source` and `history` are the file before. `stand_in` is the text of the block that replaces
+    the removed units, empty if nothing replaces them.
+    """
 
     source: SourceFile
     history: History
@@ -32,23 +36,23 @@ class Rewriting(Struct, frozen=True, dict=True):
 
     @cached_property
     def runs(self) -> list[Run]:
-        """Where archives are to stand."""
+        """Where the new archives are."""
         return runs(parse(self.source)[0], frozenset(self._messages), frozenset(self._standing))
 
     @cached_property
     def text(self) -> str:
-        """The file as it will be; CompactionError if it would not read back as it should."""
+        """The new text. Raises CompactionError if it would not parse to the expected blocks."""
         counted = [(run, sum(self._messages[at] for at in run.begins)) for run in self.runs]
         behind = f"\n{self.stand_in}".rstrip("\n")
         text = archived(self.source.text, counted, self.rule, behind)
         found = own_blocks(SourceFile(self.source.path, text))
         if [_written(block) for block in found] != self._expected():
-            raise CompactionError("the file would not read back as it was written")
+            raise CompactionError("the new file would not parse to the expected blocks")
         return text
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The history as it will be."""
+        """The new history."""
         places = self.history.places_of(self.going)
         gone = set(places)
         kept = [place for place in range(len(self.history.blocks)) if place not in gone]
@@ -58,12 +62,12 @@ class Rewriting(Struct, frozen=True, dict=True):
 
     @cached_property
     def _standing(self) -> dict[int, str]:
-        """Every element of the file that makes a block: where it begins, and its text."""
+        """All elements of the file that make a block: where each begins, and its text."""
         return {block.element.span.start: _written(block) for block in own_blocks(self.source)}
 
     @cached_property
     def _messages(self) -> Counter[int]:
-        """Every element that goes: where it begins, and how many messages begin with it."""
+        """All removed elements: where each begins, and how many messages begin with it."""
         history = self.history
         return Counter(
             {

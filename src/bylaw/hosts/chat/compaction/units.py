@@ -1,8 +1,8 @@
-"""Blocks → the units that stay or go as a whole, and the messages that they are counted as.
+"""Blocks → units that stay or go together, and the numbers of their messages.
 
-A message of the assistant, its calls and all responses to them are one unit, a call of a rule and
-its response are another; every other message is a unit by itself. Blocks are named by their place,
-messages by their number, from 1, as `request.size_of` counts them.
+A message of the assistant, its calls and all responses to them are one unit. A call of a rule and
+its response are another. Every other message is a unit by itself. Blocks are identified by their
+index in the history, messages by their number from 1, as `size_of` counts them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Unit(Struct):
-    """What is never separated; `unanswered` is how many of its calls have no response yet."""
+    """Blocks that are never separated. `unanswered` is the number of calls without a response."""
 
     places: list[int]
     unanswered: int = 0
 
 
 class History:
-    """The blocks of a conversation with their units."""
+    """The blocks of a conversation and their units."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = blocks
@@ -39,12 +39,12 @@ class History:
 
     @cached_property
     def unit_at(self) -> dict[int, int]:
-        """The unit of each place."""
+        """The unit of each block."""
         return {place: number for number, unit in enumerate(self.units) for place in unit.places}
 
     @cached_property
     def message_at(self) -> dict[int, int]:
-        """Where messages begin, and which number each has."""
+        """The block at which each message begins, and the number of the message."""
         before = [None, *self.blocks]
         places = [
             place for place, block in enumerate(self.blocks) if begins_message(block, before[place])
@@ -52,20 +52,20 @@ class History:
         return {place: number for number, place in enumerate(places, 1)}
 
     def places_of(self, units: Iterable[int]) -> list[int]:
-        """The places of several units, in the order of the file."""
+        """Return the indexes of the blocks of several units, in the order of the file."""
         return sorted(place for unit in units for place in self.units[unit].places)
 
     def blocks_of(self, units: Iterable[int]) -> list[Block]:
-        """The blocks of several units, in the order of the file."""
+        """Return the blocks of several units, in the order of the file."""
         return [self.blocks[place] for place in self.places_of(units)]
 
     def messages_of(self, units: Iterable[int]) -> list[int]:
-        """The numbers of their messages, ascending."""
+        """Return the numbers of the messages of several units, ascending."""
         at = self.message_at
         return [at[place] for place in self.places_of(units) if place in at]
 
     def weight(self, unit: int) -> int:
-        """Its size in tokens, with the arguments of its calls."""
+        """Return the size of a unit in tokens, including the arguments of its calls."""
         return sum(count_tokens(block.text) for block in self.blocks_of([unit]))
 
 
@@ -79,12 +79,12 @@ def _units_of(blocks: Sequence[Block]) -> list[Unit]:
 
 
 class _Grouping:
-    """Units while blocks come, in the order of the file."""
+    """Collects the units from the blocks of a file, in order."""
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
         self._last = Unit([])
-        # An id may be used again: the first call that waits is answered first.
+        # An id may be used again: a response belongs to the first call that waits for one.
         self._waiting: defaultdict[str, deque[Unit]] = defaultdict(deque)
         self._answered: dict[str, Unit] = {}
 
@@ -102,7 +102,7 @@ class _Grouping:
                 unit = waiting.popleft()
                 unit.unanswered -= 1
                 self._answered[block.call] = unit
-            # A second response stays with the first.
+            # A second response belongs to the unit of the first.
             if block.call in self._answered:
                 return self._answered[block.call]
         self.units.append(Unit([]))

@@ -1,4 +1,4 @@
-"""The attributes `keep` and `strategy` of `<compact>` → what they ask for (CM-A30)."""
+"""Read the attributes `keep` and `strategy` of `<compact>` (CM-A30)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _LATEST = re.compile(r"latest:([0-9]{1,9})")
 
 
 class Strategy(StrEnum):
-    """What is done with messages that `keep` does not keep."""
+    """What happens to messages that `keep` does not keep."""
 
     RELEVANCE = "relevance"
     SUMMARY = "summary"
 
 
 class Keep(Struct, frozen=True):
-    """Messages of these roles stay, and the latest ones of the others."""
+    """Messages of these roles stay, and the `latest` ones of the other roles."""
 
     roles: frozenset[Role]
     latest: int
 
 
 def read_keep(text: str) -> Keep:
-    """As in `system,developer,latest:6`; of several `latest` the largest counts."""
+    """Read a value such as `system,developer,latest:6`. The largest of several `latest` applies."""
     roles: set[Role] = set()
     latest = 0
     for item in _items(text, ","):
@@ -38,16 +38,16 @@ def read_keep(text: str) -> Keep:
         elif found := _LATEST.fullmatch(item):
             latest = max(latest, int(found[1]))
         else:
-            raise CompactionError(f"`keep` does not know `{brief(item)}`")
+            raise CompactionError(f"unknown value `{brief(item)}` in `keep`")
     return Keep(frozenset(roles), latest)
 
 
 def read_strategy(text: str) -> frozenset[Strategy]:
-    """As in `relevance+summary`."""
+    """Read a value such as `relevance+summary`."""
     try:
         return frozenset(Strategy(item) for item in _items(text, "+"))
     except ValueError:
-        raise CompactionError(f"there is no strategy `{brief(text)}`") from None
+        raise CompactionError(f"unknown strategy `{brief(text)}`") from None
 
 
 def _items(text: str, between: str) -> list[str]:

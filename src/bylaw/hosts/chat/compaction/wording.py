@@ -1,4 +1,4 @@
-"""Blocks → lines of a transcript for whoever judges or sums them up."""
+"""Blocks → lines of a transcript, for models that score or summarise it and for extracts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def entry(block: Block) -> str:
-    """A block as it was; no text in it can look like the beginning of another block."""
+    """Return a block as text. No line of its text can look like the start of another block."""
     return _told(block, block.text.replace("\n", "\n  "))
 
 
 def line(block: Block) -> str:
-    """A block on one line."""
+    """Return a block on one line."""
     return _told(block, " ".join(block.text.split()))
 
 
 def entries(blocks: Iterable[Block]) -> str:
-    """Several blocks."""
+    """Return several blocks as text."""
     return "\n".join(map(entry, blocks))
 
 

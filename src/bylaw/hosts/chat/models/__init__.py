@@ -1,1 +1,1 @@
-"""Models: a request in, one turn of the assistant out."""
+"""Models of all providers: each turns a request into one turn of the assistant."""

@@ -1,4 +1,4 @@
-"""A model behind Anthropic's Messages API, or behind a server that speaks it."""
+"""A model behind Anthropic's Messages API, or behind a compatible server."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.messages import Reply, Request
     from bylaw.hosts.chat.models.turn import PartialCall, Turn
 
-TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name of a variable
+TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the name of a variable
 KEYS = ("ANTHROPIC_API_KEY", TOKEN)
 
-# Reasons to stop that leave a turn incomplete; any other one that is not known does so, too.
+# Stop reasons, with a text for those that leave a turn incomplete. An unknown one does that, too.
 _CUTS = {
     "end_turn": "",
     "stop_sequence": "",
@@ -39,12 +39,16 @@ _CUTS = {
     "refusal": REFUSED,
 }
 
-# What a request consists of, some of it read from or written to the provider's cache.
+# The input tokens of a request: plain, written to the provider's cache, and read from it.
 _SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class AnthropicModel:
-    """Made without a word to the server; ModelError if package, key or address are missing."""
+    """A model of Anthropic.
+
+    The constructor sends nothing. It raises ModelError if the package or the key is missing, or the
+    address is invalid.
+    """
 
     summarises = True
     hands_back = True
@@ -54,7 +58,7 @@ class AnthropicModel:
         self.name = f"anthropic:{model}"
         self._model = model
         key, package = key_from(*KEYS), package_named("anthropic")
-        # Given a key, the package looks for no other one, neither in variables nor in files.
+        # With a key, the package does not look for another one in variables or files.
         kind = "auth_token" if key.variable == TOKEN else "api_key"
 
         def client(**settings: Any) -> Any:
@@ -63,7 +67,7 @@ class AnthropicModel:
         self._line = connect(package, client, self.name, base_url, key, patience or Patience())
 
     def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:
-        """One turn of the assistant."""
+        """Return one turn of the assistant."""
         sent = anthropic_request(self._model, request)
         messages = self._line.client.messages
         return ask(
@@ -75,12 +79,12 @@ class AnthropicModel:
         )
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._line.client.close()
 
 
 class AnthropicReading:
-    """Events of a message → a turn."""
+    """Reads the events of a message into a turn."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
@@ -89,7 +93,7 @@ class AnthropicReading:
         self._given: set[int | None] = set()
 
     def take(self, event: Any) -> str:
-        """Note what an event tells; the text in it."""
+        """Read an event into the turn, and return the text in it."""
         match text_in(event, "type"):
             case "message_start":
                 self._note_usage(getattr(getattr(event, "message", None), "usage", None))
@@ -107,7 +111,7 @@ class AnthropicReading:
         if kind == "tool_use":
             call = self._turn.begin_call(text_in(block, "id"), text_in(block, "name"))
             self._calls[index] = call
-            # Some servers give all arguments at once, here, and no pieces of them.
+            # Some servers send all arguments here at once and no pieces of them.
             if given := getattr(block, "input", None):
                 self._given.add(index)
                 self._turn.extend(call, json.dumps(given, ensure_ascii=False))

@@ -1,10 +1,10 @@
-"""A request → the arguments of Anthropic's Messages.
+"""A request → the arguments of Anthropic's Messages API.
 
-The API has no role `developer`, and only some of its models take `system` behind the beginning,
-at few places. So the system and developer messages at the beginning become the system prompt, and
-later ones become a user's text in `<system-reminder>`, which every model and every compatible
-server takes, where they stand. Neighbours of one role are joined, empty texts are left out: the
-API demands both.
+The API has no role `developer`, and only some of its models accept `system` after the beginning,
+in few places. So the system and developer messages at the beginning become the system prompt. Later
+ones stay in their place as user text in `<system-reminder>`, which every model and every compatible
+server accepts. Adjacent messages of one role are joined and empty texts are left out, because the
+API requires both.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.messages import Call, Image, Options, Request, Sent, ToolSpec
     from bylaw.model.values import JSON
 
-# The API does not go without; the largest that all its current models allow.
+# The API requires a limit. This is the largest that all its current models allow.
 DEFAULT_MAX_TOKENS = 32_000
 
-# Since 2026-10-21 no temperature is taken; models that know one are asked in the older way.
+# Since 2026-10-21 the API accepts no temperature. Requests with one use this older version.
 _VERSION_WITH_TEMPERATURE = "2023-06-01"
 
 _INSTRUCTIONS = frozenset({Role.SYSTEM, Role.DEVELOPER})
 
 
 def anthropic_request(model: str, request: Request) -> dict[str, JSON]:
-    """What is sent, but for `stream`."""
+    """Return the arguments of the request, except `stream`."""
     first = list(takewhile(lambda message: message.role in _INSTRUCTIONS, request.messages))
     sent: dict[str, JSON] = {
         "model": model,
@@ -105,7 +105,7 @@ def _call(call: Call) -> JSON:
 
 
 def _input(arguments: str) -> JSON:
-    """The arguments as an object, which the API demands; a text that is none stands in one."""
+    """Return the arguments as an object, which the API requires; any other text is put into one."""
     try:
         read = read_json(arguments)
     except JsonError:

@@ -1,4 +1,4 @@
-"""A connection and a request → a reply, asking again while that helps and nothing was shown yet."""
+"""Request one turn of a model, and retry while that can help and no text was shown yet."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Reading(Protocol):
-    """How one provider tells a turn."""
+    """Reads the stream of one provider into a turn."""
 
     def __init__(self, turn: Turn) -> None:
-        """Begin a turn."""
+        """Begin to read into a turn."""
 
     def take(self, event: Any) -> str:
-        """Note what an event tells; the text in it. FormError if it has another form."""
+        """Read an event into the turn, and return the text in it. FormError if it is malformed."""
 
 
 def ask(
@@ -36,20 +36,20 @@ def ask(
     request: Request,
     on_text: Callable[[str], None],
 ) -> Reply:
-    """One turn; ModelError if there is none. No text is given to `on_text` twice."""
+    """Return one turn. Raises ModelError if it fails. `on_text` gets no text twice."""
     for asked in count(1):
         turn = Turn(request, on_text)
         try:
             return _attempt(line, open_stream, reading(turn), turn, request)
         except Failure as failure:
             if turn.released:
-                raise ModelError(f"the turn broke off in the middle: {failure}") from None
+                raise ModelError(f"the turn was interrupted: {failure}") from None
             wait_s = line.patience.wait_s(asked, failure)
             if wait_s is None:
-                times = f" (asked {asked} times)" if asked > 1 else ""
+                times = f" (after {asked} attempts)" if asked > 1 else ""
                 raise ModelError(f"{failure}{times}") from None
         sleep(wait_s)
-    raise AssertionError("counting has no end")
+    raise AssertionError("the loop does not end by itself")
 
 
 def _attempt(
@@ -59,12 +59,12 @@ def _attempt(
     turn: Turn,
     request: Request,
 ) -> Reply:
-    # What `on_text` raises is no failure of the model: only the reading is watched.
+    # An error in `on_text` is not a failure of the model, so only the reading is guarded.
     with closing(line.events(open_stream)) as events:
         for event in events:
             turn.say(_taken(line, reading, event))
     if not turn.ended:
-        raise Failure(f"the answer of {line.name} has no end", again=True)
+        raise Failure(f"the answer of {line.name} ended too early", again=True)
     return turn.reply(names_back(request.tools))
 
 
@@ -72,4 +72,4 @@ def _taken(line: Connection, reading: Reading, event: Any) -> str:
     try:
         return reading.take(event)
     except (FormError, RecursionError) as wrong:
-        raise Failure(f"the answer of {line.name} has a wrong form: {wrong}") from None
+        raise Failure(f"the answer of {line.name} is malformed: {wrong}") from None

@@ -1,4 +1,4 @@
-"""What a chat asks of a model."""
+"""The interface of a model, as a chat uses it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 
 class ModelError(BylawError):
-    """The model could not be asked, or its answer is no use; the text is for a person."""
+    """The model cannot be asked, or its answer cannot be used. The text is for a person."""
 
 
 class ScriptEndedError(BylawError):
-    """A scripted model has said all that it has to say."""
+    """A scripted model has no more turns."""
 
 
 class Model(Protocol):
     """One model of one provider."""
 
     name: str
-    """As in `openai:gpt-5`."""
+    """Provider and model, such as `openai:gpt-5`."""
     summarises: bool
-    """Whether it can be asked for something beside the chat."""
+    """Whether it can be asked questions outside the chat."""
     hands_back: bool
-    """Whether it waits for a person after a turn without calls; a script goes on by itself."""
+    """Whether a person is next after a turn without calls. A script goes on by itself."""
     ended: bool
-    """Whether it has nothing more to say: the end of a script."""
+    """Whether it has no more turns: the end of a script."""
 
     def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:
-        """Ask; `on_text` is given pieces of the text as they come. ModelError if it fails."""
+        """Return one turn. `on_text` gets the pieces of its text. Raises ModelError if it fails."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""

@@ -1,4 +1,4 @@
-"""An HTTP client as a package makes it, but that what a server sends ends at some time."""
+"""The HTTP client of a provider's package, with a limit on the size and time of a response."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.chat.models.patience import Patience
 
-# Everything that a server sends for one turn, with all that is wrapped around its words.
+# All bytes that a server sends for one turn, including what is wrapped around the text.
 MAX_STREAM_BYTES = 64 * 1024 * 1024
 
 
 def client_settings(package: ModuleType, patience: Patience) -> dict[str, Any]:
-    """What both packages are told: whom they wait for how long, and that they ask only once."""
+    """Return the client settings for both packages: timeouts, limits, and no retries."""
     timeout = package.Timeout(
         patience.timeout_s, connect=min(patience.connect_s, patience.timeout_s)
     )
     http_client = package.DefaultHttpxClient(
         timeout=timeout,
-        # Neither key nor chat goes anywhere but to the server that somebody chose.
+        # Key and chat go only to the configured server.
         follow_redirects=False,
         event_hooks={"response": [_bounding(patience.turn_s)]},
     )
@@ -34,10 +34,10 @@ def client_settings(package: ModuleType, patience: Patience) -> dict[str, Any]:
 
 
 def _bounding(turn_s: float) -> Callable[[httpx2.Response], None]:
-    import httpx2  # noqa: PLC0415 - it comes with the packages
+    import httpx2  # noqa: PLC0415 - installed with the packages
 
     class Bounded(httpx2.SyncByteStream):
-        """A body that is given up on when it is too long or takes too long."""
+        """The body of a response. Raises ModelError if it is too long or takes too long."""
 
         def __init__(self, body: httpx2.SyncByteStream) -> None:
             self._body = body
@@ -56,7 +56,7 @@ def _bounding(turn_s: float) -> Callable[[httpx2.Response], None]:
             self._body.close()
 
     def bound(response: httpx2.Response) -> None:
-        assert isinstance(response.stream, httpx2.SyncByteStream), "the client is no async one"
+        assert isinstance(response.stream, httpx2.SyncByteStream), "the client is not async"
         response.stream = Bounded(response.stream)
 
     return bound

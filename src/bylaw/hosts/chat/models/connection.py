@@ -1,6 +1,6 @@
-"""A provider's official package → a stream of its events; what goes wrong becomes a Failure.
+"""Open a stream of events with a provider's official package; every error becomes a `Failure`.
 
-The packages of OpenAI and Anthropic are made alike: what is used of them here has the same names.
+The packages of OpenAI and Anthropic use the same names for everything that is used here.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _SECRET_CHARS = 8
 
 
 class Key(Struct, frozen=True):
-    """A key, and the variable of the environment that held it."""
+    """A key, and the environment variable that it was read from."""
 
     text: str
     variable: str
 
     def hidden_in(self, text: str) -> str:
-        """A text of a server without the key."""
-        # Servers that need no key are given a word such as `x`: that is no secret.
+        """Return a text of a server with the key replaced."""
+        # For servers without keys, people set a word such as `x`: that is not a secret.
         return text.replace(self.text, "…") if len(self.text) >= _SECRET_CHARS else text
 
 
 def package_named(name: str) -> ModuleType:
-    """An official package, imported now; ModelError if it is not installed."""
+    """Import an official package. Raises ModelError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -49,17 +49,17 @@ def package_named(name: str) -> ModuleType:
 
 
 def key_from(*variables: str) -> Key:
-    """The key of the first variable that is set; ModelError if none is."""
+    """Return the key of the first variable that is set. Raises ModelError if none is."""
     for variable in variables:
         if text := os.environ.get(variable, ""):
             if not (text.isascii() and text.isprintable() and " " not in text):
-                raise ModelError(f"`{variable}` holds characters that no key has")
+                raise ModelError(f"`{variable}` has characters that are invalid in a key")
             return Key(text, variable)
-    raise ModelError(f"there is no key: set the variable `{variables[0]}`")
+    raise ModelError(f"no API key found: set the environment variable `{variables[0]}`")
 
 
 class Connection(Struct, frozen=True):
-    """A client of a package, and what a person is told of it."""
+    """A client of a package, with what its requests and error messages need."""
 
     package: ModuleType
     client: Any
@@ -69,12 +69,12 @@ class Connection(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """Where the server is; without names and passwords."""
+        """The address of the server, without user name and password."""
         url = self.client.base_url
         return f"{url.scheme}://{url.netloc.decode()}{url.path}".rstrip("/")
 
     def events(self, open_stream: Callable[[], Any]) -> Generator[Any, None, None]:
-        """The events of a stream; Failure if it cannot be opened or breaks."""
+        """Yield the events of a stream. Raises `Failure` if it cannot be opened or breaks."""
         try:
             with open_stream() as stream:
                 seen = False
@@ -97,7 +97,7 @@ class Connection(Struct, frozen=True):
     def _without_events(self, kind: str) -> Failure:
         if kind.startswith("text/event-stream"):
             return Failure(f"the answer of {self.name} is empty", again=True)
-        return Failure(f"{self.address} answers with `{one_line(kind)}`, not with events")
+        return Failure(f"{self.address} answers with `{one_line(kind)}`, not with an event stream")
 
     def _broken(self, cause: BaseException | None) -> Failure:
         httpx2 = _httpx2()
@@ -106,8 +106,8 @@ class Connection(Struct, frozen=True):
             told = f"{self.name} cannot be reached at {self.address}: {why}"
             return Failure(told, again=True)
         if isinstance(cause, httpx2.TimeoutException):
-            # It has the request: asking again could cost the same turn twice.
-            return Failure(f"{self.name} was silent for {self.patience.timeout_s:g} seconds")
+            # The server has the request: a retry could cost the same turn twice.
+            return Failure(f"{self.name} sent nothing for {self.patience.timeout_s:g} seconds")
         return Failure(f"the connection to {self.name} broke", again=True)
 
 
@@ -119,18 +119,18 @@ def connect(
     key: Key,
     patience: Patience,
 ) -> Connection:
-    """A connection to a server, to which nothing is sent yet; ModelError if that cannot be one."""
+    """Return a connection to a server. Nothing is sent yet. Raises ModelError if it is invalid."""
     try:
         client = make_client(base_url=base_url or None, **client_settings(package, patience))
-    # A proxy, a certificate or an address of the environment that cannot be used.
+    # A proxy, a certificate or an address from the environment is invalid.
     except (ImportError, OSError, ValueError, _httpx2().InvalidURL) as error:
-        raise ModelError(f"no connection can be made: {one_line(str(error))}") from None
+        raise ModelError(f"cannot connect: {one_line(str(error))}") from None
     if client.base_url.scheme not in {"http", "https"} or not client.base_url.host:
         client.close()
-        raise ModelError(f"`{one_line(base_url)}` is no address of a server, such as `https://…`")
+        raise ModelError(f"`{one_line(base_url)}` is not a server address such as `https://…`")
     return Connection(package, client, f"`{visible(brief(name))}`", key, patience)
 
 
 def _httpx2() -> ModuleType:
-    # Both packages stand on it, so it is there when they are.
+    # Both packages depend on it, so it is installed with them.
     return import_module("httpx2")

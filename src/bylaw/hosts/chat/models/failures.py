@@ -1,4 +1,4 @@
-"""What a server says instead of an answer → a Failure, told in one line without the key."""
+"""Error responses of a server → a `Failure`, in one line and without the key."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _MADE_IT = 200
 _REDIRECTED = range(300, 400)
 _NO_KEY = frozenset({401, 403})
 _UNKNOWN = 404
-# Beside the failures of a server itself: too slow, in conflict, too many.
+# Temporary, as errors of the server itself are: timeout, conflict, too many requests.
 _FOR_NOW = frozenset({408, 409, 429})
 _SERVER = 500
 
-# Errors inside of a stream that the next attempt would meet, too.
+# Errors in a stream that a retry would meet again.
 _FOR_GOOD = frozenset(
     {
         "authentication_error",
@@ -34,7 +34,7 @@ _FOR_GOOD = frozenset(
 
 
 def failure_of_status(line: Connection, error: Any) -> Failure:
-    """A status that says no, or an error inside of a stream that began well."""
+    """Return the failure for an error status, or for an error in a stream that began with 200."""
     status: int = error.status_code
     if status == _MADE_IT:
         return failure_of_event(line, error.body)
@@ -48,26 +48,26 @@ def failure_of_status(line: Connection, error: Any) -> Failure:
 
 
 def failure_of_event(line: Connection, body: object) -> Failure:
-    """An error that comes as an event of a stream."""
+    """Return the failure for an error event in a stream."""
     kind = _field(body, "type")
-    told = f"{line.name} gave up on the turn{_because(line, body)}"
+    told = f"{line.name} aborted the turn{_because(line, body)}"
     return Failure(told, again=kind not in _FOR_GOOD)
 
 
 def one_line(text: str) -> str:
-    """Foreign text that can be shown: on one line, not longer than helps."""
+    """Return foreign text in a form that can be shown: one short line."""
     return visible(clipped(" ".join(text[: MAX_TOLD * 2].split()), MAX_TOLD))
 
 
 def _sentence(line: Connection, status: int) -> str:
     if status in _REDIRECTED:
-        return f"{line.address} sends elsewhere, which is not followed ({status})"
+        return f"{line.address} redirects elsewhere, and Bylaw follows no redirects ({status})"
     if status in _NO_KEY:
         return f"{line.name} refused the key in `{line.key.variable}` ({status})"
     if status == _UNKNOWN:
-        return f"{line.name} is not known at {line.address} ({status})"
+        return f"{line.name} was not found at {line.address} ({status})"
     if status in _FOR_NOW:
-        return f"{line.name} has no time for the request ({status})"
+        return f"{line.name} cannot handle the request now ({status})"
     if status >= _SERVER:
         return f"the server of {line.name} failed ({status})"
     return f"{line.name} refused the request ({status})"
@@ -79,7 +79,7 @@ def _because(line: Connection, body: object) -> str:
 
 
 def _field(body: object, name: str) -> str:
-    """A text of the error; one package gives the whole body, the other what is inside of it."""
+    """Return a text of the error. One package gives the whole body, the other its `error` only."""
     if isinstance(body, dict):
         inside = body.get("error")
         found = inside.get(name) if isinstance(inside, dict) else body.get(name)

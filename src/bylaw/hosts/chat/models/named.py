@@ -1,4 +1,4 @@
-"""The name of a model → the model, as in `openai:gpt-5` or `script:turns.jsonl`."""
+"""The name of a model, such as `openai:gpt-5` or `script:turns.jsonl` → the model."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PROVIDERS = ("anthropic", "openai", "script")
 
 
 def model_named(name: str, *, base_url: str = "", timeout_s: float = TIMEOUT_S) -> Model:
-    """A model that can be asked; ModelError if the name, its package or its key is missing.
+    """Return the model. Raises ModelError if its name is invalid, or its package or key is missing.
 
-    The key is sent to `base_url`: a caller gives none that comes with files nobody trusts.
+    The key is sent to `base_url`, so callers must not pass an address from untrusted files.
     """
     provider, _, rest = name.partition(":")
     if provider not in PROVIDERS:
         help_line = did_you_mean(provider, PROVIDERS)
-        raise ModelError(f"`{brief(provider)}` is no provider of models: {help_line}")
+        raise ModelError(f"unknown model provider `{brief(provider)}`: {help_line}")
     if not rest:
-        raise ModelError(f"which model of `{provider}`? A name is needed: `{provider}:NAME`")
+        raise ModelError(f"the name of the model is missing: write `{provider}:NAME`")
     if provider == "script":
         return ScriptedModel(rest)
     patience = Patience(timeout_s=timeout_s)

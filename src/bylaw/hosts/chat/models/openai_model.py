@@ -1,4 +1,4 @@
-"""A model behind OpenAI's Chat Completions API, or behind a server that speaks it."""
+"""A model behind OpenAI's Chat Completions API, or behind a compatible server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KEYS = ("OPENAI_API_KEY",)
 
-# Reasons to stop that leave a turn incomplete; any other one that is not known does so, too.
+# Stop reasons, with a text for those that leave a turn incomplete. An unknown one does that, too.
 _CUTS = {
     "stop": "",
     "tool_calls": "",
@@ -38,7 +38,11 @@ _CUTS = {
 
 
 class OpenAIModel:
-    """Made without a word to the server; ModelError if package, key or address are missing."""
+    """A model of OpenAI.
+
+    The constructor sends nothing. It raises ModelError if the package or the key is missing, or the
+    address is invalid.
+    """
 
     summarises = True
     hands_back = True
@@ -55,7 +59,7 @@ class OpenAIModel:
         self._line = connect(package, client, self.name, base_url, key, patience or Patience())
 
     def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:
-        """One turn of the assistant."""
+        """Return one turn of the assistant."""
         sent = openai_request(self._model, request)
         completions = self._line.client.chat.completions
         return ask(
@@ -67,19 +71,19 @@ class OpenAIModel:
         )
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._line.client.close()
 
 
 class OpenAIReading:
-    """Chunks of a completion → a turn."""
+    """Reads the chunks of a completion into a turn."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._by_index: dict[int | None, PartialCall] = {}
 
     def take(self, event: Any) -> str:
-        """Note what a chunk tells; the text in it."""
+        """Read a chunk into the turn, and return the text in it."""
         self._note_usage(getattr(event, "usage", None))
         choices = items_in(event, "choices")
         if not choices:
@@ -108,11 +112,11 @@ class OpenAIReading:
         index, call_id = number_in(piece, "index"), text_in(piece, "id")
         name = text_in(function, "name")
         call = self._by_index.get(index)
-        # Some servers give every call the same index, or none, and tell them apart by their ids.
+        # Some servers give every call the same index, or none; only the ids differ.
         if call is None or (call_id and call.id and call_id != call.id):
             call = self._by_index[index] = self._turn.begin_call(call_id, name)
         else:
             call.id = call.id or call_id
-            # Some servers repeat the name with every piece.
+            # Some servers send the name with every piece.
             call.name = call.name or name
         self._turn.extend(call, text_in(function, "arguments"))

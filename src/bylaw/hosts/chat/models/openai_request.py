@@ -1,7 +1,7 @@
-"""A request → the arguments of OpenAI's Chat Completions.
+"""A request → the arguments of OpenAI's Chat Completions API.
 
-Roles stay what they are. A call that a rule or a person wrote may have a name or an id that the
-API refuses: `wire_names` gives it another one.
+Roles stay as they are. A call that a rule or a person wrote may have a name or an id that the API
+rejects: `wire_name` replaces it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_ID = 40
 
 
 def openai_request(model: str, request: Request) -> dict[str, JSON]:
-    """What is sent, but for `stream`."""
+    """Return the arguments of the request, except `stream`."""
     sent: dict[str, JSON] = {"model": model, "messages": [_message(m) for m in request.messages]}
     if request.tools:
         sent["tools"] = [_tool(tool) for tool in request.tools]
@@ -37,7 +37,7 @@ def _message(message: Sent) -> dict[str, JSON]:
     if not message.calls:
         return {"role": message.role.value, "content": message.text}
     calls: list[JSON] = [_call(call) for call in message.calls]
-    # The text may be left out beside calls, and some servers refuse an empty one.
+    # With calls, the text is optional, and some servers reject an empty one.
     said: dict[str, JSON] = {"content": message.text} if message.text else {}
     return {"role": message.role.value, **said, "tool_calls": calls}
 
@@ -58,7 +58,7 @@ def _call(call: Call) -> dict[str, JSON]:
 
 
 def _id(call_id: str) -> str:
-    # Any characters will do, and some models want to see the ones that they wrote.
+    # The API accepts any characters, and some models need the id as they wrote it.
     return call_id if len(call_id) <= MAX_ID else wire_name(call_id, MAX_ID)
 
 
@@ -70,7 +70,7 @@ def _tool(tool: ToolSpec) -> dict[str, JSON]:
 
 
 def _options(options: Options) -> dict[str, JSON]:
-    # The older `max_tokens` is refused by models that reason.
+    # Models that reason reject the older `max_tokens`.
     named: dict[str, JSON] = {
         "max_completion_tokens": options.max_tokens,
         "temperature": options.temperature,

@@ -1,8 +1,8 @@
-"""How long a model is waited for and how often it is asked again, and what a failed attempt tells.
+"""Timeouts and retries of a model, and the failure of one attempt.
 
-The official packages can ask again by themselves, but that is switched off: one of them would wait
-49 days when a server says so, neither begins again when a stream breaks before its first word, and
-one rule for all providers can be tested.
+The official packages can retry, but that is turned off: one of them would wait 49 days if a server
+says so, neither retries when a stream breaks before its first text, and one rule for all providers
+can be tested.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A model may think for minutes before its first word.
+# A model may think for minutes before its first text.
 TIMEOUT_S = 300.0
 CONNECT_S = 10.0
-# Signs of life do not count as an answer for ever.
+# Without this, a server could keep a turn open forever with signs of life.
 MAX_TURN_S = 3_600.0
 MAX_RETRIES = 4
 FIRST_WAIT_S = 1.0
@@ -28,7 +28,7 @@ LONGEST_WAIT_S = 60.0
 
 
 class Failure(Exception):  # noqa: N818 - not for callers, they get a ModelError
-    """An attempt that failed: what a person is told, and whether asking again may help."""
+    """A failed attempt: the text for a person, and whether a retry may help."""
 
     def __init__(self, told: str, *, again: bool = False, wait_s: float | None = None) -> None:
         super().__init__(told)
@@ -37,7 +37,11 @@ class Failure(Exception):  # noqa: N818 - not for callers, they get a ModelError
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """`timeout_s` is for silence, `turn_s` for a whole attempt; waits double from the first on."""
+    """How long to wait for a model, and how many times to retry.
+
+    `timeout_s` limits the time without data, `turn_s` the time of an attempt. Waits between
+    attempts double from `first_wait_s` on.
+    """
 
     timeout_s: float = TIMEOUT_S
     connect_s: float = CONNECT_S
@@ -47,17 +51,17 @@ class Patience(Struct, frozen=True, kw_only=True):
     longest_wait_s: float = LONGEST_WAIT_S
 
     def wait_s(self, asked: int, failure: Failure) -> float | None:
-        """How long to wait after so many attempts; None: it is not asked again."""
+        """Return how long to wait after `asked` attempts, None for no further attempt."""
         if not failure.again or asked > self.retries:
             return None
         if failure.wait_s is None:
             return min(self.first_wait_s * 2.0 ** (asked - 1), self.longest_wait_s)
-        # To come back before the server wants it would only be refused again.
+        # An attempt before the time that the server gave would only be rejected again.
         return failure.wait_s if failure.wait_s <= self.longest_wait_s else None
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server wants to be left alone; None if it does not say."""
+    """Return the seconds that a server asks to wait, None if it does not say."""
     seconds = _number(headers.get("retry-after-ms", ""), 1_000)
     if seconds is None:
         seconds = _number(headers.get("retry-after", ""), 1)

@@ -1,4 +1,4 @@
-"""A file of turns, one JSON object a line → a model that says them one after the other."""
+"""A model that replays the turns of a file, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CALL_KEYS = ("args", "id", "name")
 
 
 class ScriptedModel:
-    """One turn a line; the whole file is checked at once."""
+    """Replays one turn per line. The constructor checks the complete file."""
 
     summarises = False
     hands_back = False
@@ -36,8 +36,8 @@ class ScriptedModel:
         self._said = 0
         self.ended = not self._turns
 
-    def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:  # noqa: ARG002 - a script hears nothing
-        """The next turn; ScriptEndedError after the last."""
+    def reply(self, request: Request, on_text: Callable[[str], None]) -> Reply:  # noqa: ARG002 - a script ignores it
+        """Return the next turn. Raises ScriptEndedError after the last."""
         if self.ended:
             raise ScriptEndedError(f"`{self.name}` has no more turns")
         turn = self._turns[self._said]
@@ -48,7 +48,7 @@ class ScriptedModel:
         return turn
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def _turns(path: str) -> list[Reply]:
@@ -68,7 +68,7 @@ def _turns(path: str) -> list[Reply]:
 
 
 class _LineError(Exception):
-    """What is wrong with a line."""
+    """The line is not a valid turn. The text says why."""
 
 
 def _turn(line: str, number: int) -> Reply:

@@ -1,7 +1,7 @@
-"""Pieces of a provider's stream → one turn of the assistant that can stand in a file.
+"""Pieces of a provider's stream → one turn of the assistant that can be written to a file.
 
-What a server sends is not trusted: names and ids are reduced to plain characters, ids are made
-unique, halves of characters are joined or replaced, and everything that can grow has a limit.
+The server is not trusted: names and ids are reduced to plain characters, ids are made unique,
+surrogates are joined or replaced, and everything that can grow has a limit.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class FormError(ValueError):
-    """An event of a stream is not of the form that is documented."""
+    """An event of a stream does not have its documented form."""
 
 
 class PartialCall(Struct):
-    """A tool call while its pieces come."""
+    """A tool call whose pieces are still coming."""
 
     id: str
     name: str
@@ -50,7 +50,11 @@ class PartialCall(Struct):
 
 
 class Turn:
-    """One attempt at a turn; `ended` is the provider's word for why, none if it broke."""
+    """One attempt at a turn.
+
+    `ended` is the stop reason of the provider, empty if the stream broke. `cut` says why the turn
+    is incomplete, if it is. `released`: some text was given to `on_text`.
+    """
 
     def __init__(self, request: Request, on_text: Callable[[str], None]) -> None:
         self.calls: list[PartialCall] = []
@@ -65,10 +69,10 @@ class Turn:
         self._chars = 0
 
     def say(self, piece: str) -> None:
-        """Release a piece of the text."""
+        """Add a piece of the text and give it to `on_text`."""
         self._grow(piece)
         piece = self._half + piece
-        # A server may cut between the halves of a character.
+        # A server may cut between two surrogates of one character.
         self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
         self._release(whole(piece.removesuffix(self._half)))
 
@@ -91,7 +95,7 @@ class Turn:
             raise ModelError(f"the model's turn is longer than {MAX_TURN_CHARS:,} characters")
 
     def reply(self, tools: Mapping[str, str]) -> Reply:
-        """The whole turn; `tools` gives the names of tools by those that were sent."""
+        """Return the complete turn. `tools` maps sent names of tools to their own names."""
         if self._half:
             self._half = ""
             self._release("\N{REPLACEMENT CHARACTER}")
@@ -112,47 +116,47 @@ class Turn:
             call_id = _free(plain_name(call.id) or f"call-{number}-{place}", taken)
             taken.add(call_id)
             tool = tools.get(call.name) or plain_name(call.name) or "unnamed"
-            # A tool without arguments is called with nothing at all by some servers.
+            # For a tool without arguments, some servers send an empty text.
             arguments = whole("".join(call.arguments))
             done.append(Call(call_id, tool, arguments if arguments.strip() else "{}"))
         return tuple(done)
 
 
 def unknown_end(reason: str) -> str:
-    """What is told of a reason to stop that is not known: the turn may be incomplete."""
-    return f"it stopped for `{visible(brief(reason))}`"
+    """Return the text for an unknown stop reason: the turn may be incomplete."""
+    return f"unknown stop reason `{visible(brief(reason))}`"
 
 
 def plain_name(written: str) -> str:
-    """A name or an id with plain characters only, of bounded length."""
+    """Return a name or an id with plain characters only, and of limited length."""
     return _UNSAFE.sub("_", written[:MAX_NAME])
 
 
 def whole(text: str) -> str:
-    """A text in which halves of characters are joined; a lone one is replaced."""
+    """Return a text with surrogate pairs joined. A lone surrogate is replaced."""
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def text_in(event: object, field_name: str) -> str:
-    """A field of an event that is a text or left out."""
+    """Return a field that is a string or missing. Raises FormError otherwise."""
     value = getattr(event, field_name, None)
     if value is None or isinstance(value, str):
         return value or ""
-    raise FormError(f"`{field_name}` is no text")
+    raise FormError(f"`{field_name}` is not a string")
 
 
 def items_in(event: object, field_name: str) -> list[object]:
-    """A field of an event that is a list or left out."""
+    """Return a field that is a list or missing. Raises FormError otherwise."""
     value = getattr(event, field_name, None)
     if value is None or isinstance(value, list):
         return value or []
-    raise FormError(f"`{field_name}` is no list")
+    raise FormError(f"`{field_name}` is not a list")
 
 
 def number_in(event: object, field_name: str) -> int | None:
-    """A field of an event that counts something; what is no count is as if left out."""
+    """Return a field that is a count, None if it is missing or not a count."""
     value = getattr(event, field_name, None)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT:
         return value

@@ -1,7 +1,7 @@
-"""Names of tools and ids of calls → what a provider takes for them.
+"""Names of tools and ids of calls → names that a provider accepts.
 
-In a file both may hold `.`, `:` and `/`, and may be long. A name that a provider would refuse is
-sent in another form, always the same one; a mark keeps two names apart that would look alike.
+In a file both may contain `.`, `:` and `/`, and may be long. A name that a provider would reject is
+sent in another form, always the same one. Part of a hash keeps similar names apart.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MARK_CHARS = 8
 
 
 def wire_name(name: str, limit: int = MAX_WIRE_NAME) -> str:
-    """A name of letters, digits, `_` and `-`, at most so long."""
+    """Return a name of letters, digits, `_` and `-`, with at most `limit` characters."""
     if len(name) <= limit and _PLAIN.fullmatch(name):
         return name
     mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARS]
@@ -31,5 +31,5 @@ def wire_name(name: str, limit: int = MAX_WIRE_NAME) -> str:
 
 
 def names_back(tools: Iterable[ToolSpec]) -> dict[str, str]:
-    """The names of tools by those that were sent."""
+    """Map the sent names of tools to their own names."""
     return {wire_name(tool.name): tool.name for tool in tools}

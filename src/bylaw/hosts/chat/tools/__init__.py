@@ -1,1 +1,1 @@
-"""Tools that a chat's model, and its rules, can call."""
+"""The tools that the model and the rules of a chat can call."""

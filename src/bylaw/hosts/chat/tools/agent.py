@@ -1,4 +1,4 @@
-"""A tool that a chat declares with `agent="…"` → the answer of another chat."""
+"""A tool that a chat declares with `agent="…"`: it returns the answer of another chat."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class AgentArguments(Arguments, frozen=True, kw_only=True):
-    """What the agent is told."""
+    """The arguments of an agent tool."""
 
-    input: Annotated[str, Meta(description="What the agent is to do, in words.")]
+    input: Annotated[str, Meta(description="The task for the agent, in words.")]
 
 
 class AgentTool(CheckedTool[AgentArguments]):
-    """Runs one agent; `run` is given its file and what it is told."""
+    """Runs one agent. `run` gets the file of the agent and the input."""
 
     def __init__(
         self, name: str, path: str, description: str, run: Callable[[str, str], str]
@@ -31,7 +31,7 @@ class AgentTool(CheckedTool[AgentArguments]):
         self._run = run
 
     def act(self, args: AgentArguments) -> str:
-        """Its last words."""
+        """Return the last message of the agent."""
         try:
             return self._run(self._path, args.input)
         except BylawError as problem:

@@ -1,4 +1,4 @@
-"""A class of arguments → what a model is told of a tool, and a strict reader of its calls."""
+"""A class of arguments → the JSON schema of a tool for the model, and a strict reader of calls."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of a tool: a field each, described; one without a default is needed."""
+    """The arguments of a tool: one described field each. Fields without a default are required."""
 
 
-FilePath = Annotated[str, msgspec.Meta(description="The file, from the folder of the chat.")]
+FilePath = Annotated[str, msgspec.Meta(description="Path of the file, from the project root.")]
 
 A = TypeVar("A", bound=Arguments)
 
 
 class CheckedTool(Generic[A]):
-    """A tool whose arguments are exactly those of a class.
+    """A tool whose arguments are exactly the fields of a class.
 
-    `also` is as in `Tool`; `synonyms` are names that some models give to an argument.
+    `also` is as in `Tool`. `synonyms` are names that some models use for an argument.
     """
 
     also: tuple[str, ...] = ()
@@ -49,19 +49,19 @@ class CheckedTool(Generic[A]):
 
     @abstractmethod
     def act(self, args: A) -> JSON:
-        """The result; ToolError if it failed."""
+        """Return the result. Raises ToolError if the tool fails."""
 
 
 def parameters_of(cls: type[Arguments]) -> dict[str, JSON]:
-    """The JSON schema of a class of arguments."""
+    """Return the JSON schema of a class of arguments."""
     _, schemas = msgspec.json.schema_components([cls])
-    # As it is after its way over the wire: a default may be a tuple.
+    # As decoded JSON, because a default may be a tuple.
     schema: dict[str, JSON] = msgspec.json.decode(msgspec.json.encode(schemas[cls.__name__]))
     return {key: schema[key] for key in schema if key not in {"title", "description"}}
 
 
 def read_arguments(cls: type[A], args: Mapping[str, JSON]) -> A:
-    """The arguments of a call; ToolError names the one that is wrong, and what is wanted."""
+    """Return the arguments of a call. ToolError names the invalid one and what is expected."""
     try:
         return msgspec.convert(args, cls)
     except msgspec.ValidationError as wrong:

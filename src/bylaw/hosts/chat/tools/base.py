@@ -1,4 +1,4 @@
-"""What a chat asks of a tool."""
+"""The interface of a tool, as a chat uses it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.messages import ToolSpec
     from bylaw.model.values import JSON
 
-# Characters of a result; the middle of a longer one is left out, and the result says so.
+# Characters of a result. The middle of a longer one is left out, and the result says so.
 MAX_RESULT_CHARS = 200_000
 
 
 class ToolError(BylawError):
-    """The tool failed; the text is what the model is told."""
+    """The tool failed. The text is for the model."""
 
 
 class ToolTimeoutError(ToolError):
@@ -28,12 +28,12 @@ class Tool(Protocol):
     """One tool."""
 
     spec: ToolSpec
-    """As the model is told of it."""
+    """The description for the model."""
     also: tuple[str, ...]
-    """Other names that rules may use: that of its declaration, and normalised ones such as
+    """Other names that rules may use: the name in its declaration, and normalised ones such as
     `file.read`, `file.write`, `shell`."""
     synonyms: tuple[tuple[str, str], ...]
-    """Other names of arguments, each with the real one; rules see both."""
+    """Other names of arguments, each with the real one. Rules see both."""
 
     def run(self, args: Mapping[str, JSON]) -> JSON:
-        """The result; ToolError if it failed. Called from several threads at once."""
+        """Return the result. ToolError if it fails. Several threads may call this at once."""

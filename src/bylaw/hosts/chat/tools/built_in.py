@@ -1,4 +1,4 @@
-"""The tools that Bylaw brings, by the names under which a chat declares them."""
+"""The built-in tools, by the names under which a chat declares them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _read_file(declared: BuiltInTool, files: Files, trust: Callable[[], Trust]) 
 
 
 def _named(root: ReadRoot, workspace: str) -> NamedFolder:
-    # The only variable that has one meaning, whichever file declares the tool.
+    # The only variable that means the same in every file that declares the tool.
     path = root.path.replace("${workspace}", workspace)
     folder = path if path.startswith("/") else f"{workspace}/{path}"
     return NamedFolder(root.id, folder, root.description)
@@ -44,6 +44,6 @@ BUILT_IN_NAMES = frozenset(_MAKE)
 
 
 def built_in(declared: BuiltInTool, files: Files, trust: Callable[[], Trust]) -> Tool | None:
-    """The tool of a declaration; None if Bylaw has none of that name."""
+    """Return the tool of a declaration, None if no built-in tool has this name."""
     make = _MAKE.get(declared.name)
     return make(declared, files, trust) if make else None

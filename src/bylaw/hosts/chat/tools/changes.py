@@ -1,7 +1,7 @@
-"""Changes of several files → all of them made, or none.
+"""Change several files: all changes are made, or none.
 
-Whatever needs room on the disk comes first, beside the files. Then each takes its place by one
-rename, and the old ones are kept until the last of them has.
+Everything that needs disk space is written first, next to the files. Then one rename replaces each
+file. The old files are kept until the last rename.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.tools.files import Spot
     from bylaw.runtime.beneath import Place
 
-# Tools run side by side; between reading a file and writing it nobody else may do so.
+# Tools run in parallel. No tool may write a file between the read and the write of another.
 ONE_AT_A_TIME = Lock()
 
 _READ = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class Change(Struct, frozen=True):
-    """What a file is to hold, None if it is to be gone; a new one has the rights of `like`."""
+    """The new content of a file, None to delete it. A new file gets the permissions of `like`."""
 
     spot: Spot
     data: bytes | None
@@ -49,8 +49,8 @@ class Change(Struct, frozen=True):
 
 
 def carry_out(root: str, changes: Sequence[Change]) -> None:
-    """Make all changes; ToolError if one cannot be made, and then none was."""
-    # A file that moves is for a moment there twice, and never gone.
+    """Make all changes. If one fails, undo the others and raise ToolError."""
+    # Deletions come last: a moved file exists twice for a moment and is never missing.
     ordered = sorted(changes, key=lambda change: change.data is None)
     work = _Work(root, keep=len(ordered) > 1)
     with work.opened:
@@ -60,7 +60,7 @@ def carry_out(root: str, changes: Sequence[Change]) -> None:
                 work.take(step)
         except BaseException as problem:
             if lost := work.put_back():
-                raise ToolError(f"{problem}; not put back: {', '.join(lost)}") from None
+                raise ToolError(f"{problem}; not restored: {', '.join(lost)}") from None
             raise
         for step in steps:
             if step.kept:
@@ -68,7 +68,7 @@ def carry_out(root: str, changes: Sequence[Change]) -> None:
 
 
 class _Step(Struct, frozen=True):
-    """A change in its open folder; `fresh` takes the place of `name`, which lives on as `kept`."""
+    """A change in its open folder: `fresh` will replace `name`, and `kept` links the old file."""
 
     change: Change
     folder: int
@@ -78,7 +78,7 @@ class _Step(Struct, frozen=True):
 
 
 class _Work:
-    """What was opened, and what must be done to undo the rest."""
+    """The folders that were opened, and the steps that undo what was done."""
 
     def __init__(self, root: str, *, keep: bool) -> None:
         self.root = root
@@ -118,7 +118,7 @@ class _Work:
             os.fsync(step.folder)
 
     def put_back(self) -> list[str]:
-        """Undo everything; the names of the files with which that failed."""
+        """Undo everything. Return the names of the files for which that failed."""
         lost = []
         for path, undo in reversed(self._undo):
             try:
@@ -128,7 +128,7 @@ class _Work:
         return lost
 
     def _folder(self, place: Place, spot: Spot) -> int:
-        # Opened to be read: what is in another one cannot be made to last.
+        # Opened for reading: `place.folder` is opened with O_PATH, and fsync fails on that.
         folder = self._open(b".", _READ, place.folder)
         for part in map(as_bytes, place.missing):
             with suppress(FileExistsError):
@@ -163,7 +163,7 @@ class _Work:
 
 
 def _refuse_sticky(folder: int, spot: Spot) -> None:
-    """Where only its owner can remove a file, another name of it could not be removed again."""
+    """Raise PermissionError if the folder is sticky and would not let us remove a second link."""
     state = os.fstat(folder)
     owners = {0, state.st_uid, spot.state.st_uid if spot.state else 0}
     if state.st_mode & S_ISVTX and os.geteuid() not in owners:

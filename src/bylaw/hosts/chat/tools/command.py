@@ -1,6 +1,6 @@
-"""A tool that a chat declares with `command="…"` → that command, with further arguments, run.
+"""A tool that a chat declares with `command="…"`: it runs that command with further arguments.
 
-No shell reads it. Nothing is started before a person has trusted the chat.
+No shell is used. Nothing is started before a person has trusted the chat.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MAX_OUTPUT_BYTES = 64 * 1024  # of each stream
 
 
 class CommandArguments(Arguments, frozen=True, kw_only=True):
-    """What follows the command."""
+    """The arguments of a command tool."""
 
     arguments: Annotated[
-        tuple[str, ...], Meta(description="Arguments that follow the command, one text each.")
+        tuple[str, ...], Meta(description="Arguments to add to the command, one string each.")
     ] = ()
 
 
@@ -49,7 +49,7 @@ class CommandTool(CheckedTool[CommandArguments]):
         trust: Callable[[], Trust],
         cancellation: Cancellation | None = None,
     ) -> None:
-        ours = f"Run `{declared.command}` with further arguments; no shell reads them."
+        ours = f"Run `{declared.command}` with further arguments. No shell interprets them."
         super().__init__(declared.name, f"{ours} {declared.description}".rstrip(), CommandArguments)
         self._command = declared.command
         self._root = root
@@ -58,7 +58,7 @@ class CommandTool(CheckedTool[CommandArguments]):
         self._cancellation = cancellation
 
     def act(self, args: CommandArguments) -> str:
-        """What was printed; ToolError also if the command says that it failed."""
+        """Return what was printed. Raises ToolError also if the command reports a failure."""
         argv = (*self._declared(), *args.arguments)
         command = replace(command_in(self._root, self._settings, argv), max_output=MAX_OUTPUT_BYTES)
         result = run_if_trusted(command, self._trust, self._cancellation)
@@ -74,10 +74,10 @@ class CommandTool(CheckedTool[CommandArguments]):
             return shlex.split(self._command)
         except ValueError as wrong:
             why = str(wrong).lower()
-            raise ToolError(f"`{shown(self._command)}` is no command: {why}") from None
+            raise ToolError(f"`{shown(self._command)}` is not a valid command: {why}") from None
 
 
 def _printed(result: CommandResult) -> str:
-    """Standard output, then standard error from a line of its own."""
+    """Return standard output, then standard error on a new line."""
     out, errors = result.stdout.text, result.stderr.text
     return f"{out}\n{errors}" if out and errors and not out.endswith("\n") else out + errors

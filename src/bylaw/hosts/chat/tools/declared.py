@@ -1,4 +1,4 @@
-"""The `<tool>` declarations of a chat → tools that can be run."""
+"""The `<tool>` declarations of a chat → its tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ToolMaker:
-    """Makes the tools of a chat that work on `files`; `tell` hears of those that there are not."""
+    """Makes the tools of a chat, which work on `files`. `tell` gets a text for each unknown one."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ToolMaker:
         self._cancellation = cancellation
 
     def tools_of(self, declared: Declarations) -> Iterator[Tool]:
-        """Every tool that Bylaw runs; of others a warning was given when the file was read."""
+        """Yield every tool that Bylaw runs. A warning about others was given with the rules."""
         for one in declared.tools:
             tool = self._made(one)
             if tool is not None:
@@ -61,6 +61,6 @@ class ToolMaker:
                 made = built_in(one, self._files, self._trust)
                 if made is None:
                     help_ = did_you_mean(name, BUILT_IN_NAMES)
-                    self._tell(f"there is no built-in tool `{name}`; {help_}")
+                    self._tell(f"unknown built-in tool `{name}`; {help_}")
                 return made
         return None

@@ -1,4 +1,4 @@
-"""The tools that change one file: text put at its end, text in the place of other text."""
+"""The tools that change one file: append text, and replace text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ A = TypeVar("A", bound=Arguments)
 
 
 class WritingTool(CheckedTool[A]):
-    """A tool that changes files; no two of them do so at once."""
+    """A tool that changes files. Only one of them runs at a time."""
 
     also: tuple[str, ...] = ("file.write",)
 
@@ -30,38 +30,38 @@ class WritingTool(CheckedTool[A]):
         self.files = files
 
     def act(self, args: A) -> str:
-        """What was changed."""
+        """Change files and return a report, while no other tool changes files."""
         with ONE_AT_A_TIME:
             return self.change(args)
 
     @abstractmethod
     def change(self, args: A) -> str:
-        """Change files and say so."""
+        """Change files and return a report."""
 
     def write(self, spot: Spot, text: Text) -> None:
-        """Put a text into a file."""
+        """Write a text to a file."""
         carry_out(self.files.root, [Change(spot, text.encode())])
 
 
 class AppendArguments(Arguments, frozen=True, kw_only=True):
-    """What to append, and to what."""
+    """What to append, and to which file."""
 
     path: FilePath
     content: Annotated[str, Meta(description="The text to append.")]
 
 
 class AppendToFile(WritingTool[AppendArguments]):
-    """Puts text at the end of a file, on a line of its own."""
+    """Appends text to a file, on a new line."""
 
     def __init__(self, files: Files) -> None:
         description = (
-            "Append text to a file, beginning on a line of its own. A file that is not there is "
-            "made, with its folders."
+            "Append text to a file, starting on a new line. A file that does not exist is "
+            "created, with its folders."
         )
         super().__init__(files, "append_to_file", description, AppendArguments)
 
     def change(self, args: AppendArguments) -> str:
-        """Append."""
+        """Append the text."""
         spot = self.files.spot(args.path)
         text = self.files.text(spot) if spot.state else Text()
         before = text.content
@@ -74,22 +74,22 @@ class ReplaceArguments(Arguments, frozen=True, kw_only=True):
     """What to replace, and where."""
 
     path: FilePath
-    find: Annotated[str, Meta(description="The text to find, exactly as it stands there.")]
-    replace: Annotated[str, Meta(description="The text to put in its place.")]
+    find: Annotated[str, Meta(description="The text to find, exactly as in the file.")]
+    replace: Annotated[str, Meta(description="The new text.")]
     all: Annotated[
-        bool, Meta(description="Replace it wherever it stands; without it, it must stand once.")
+        bool, Meta(description="Replace all occurrences. If false, `find` must occur exactly once.")
     ] = False
 
 
 class FindAndReplace(WritingTool[ReplaceArguments]):
-    """Puts text in the place of other text."""
+    """Replaces text by other text."""
 
     def __init__(self, files: Files) -> None:
         description = "Replace text in a file by other text."
         super().__init__(files, "find_and_replace", description, ReplaceArguments)
 
     def change(self, args: ReplaceArguments) -> str:
-        """Replace."""
+        """Replace the text."""
         spot = self.files.spot(args.path)
         text = self.files.text(spot)
         find, replace = text.fitting(args.find), text.fitting(args.replace)
@@ -102,18 +102,18 @@ class FindAndReplace(WritingTool[ReplaceArguments]):
 
 
 def _occurrences(content: str, find: str, args: ReplaceArguments) -> int:
-    """How often a text stands there; ToolError if that is not as often as it must."""
+    """Return how many times a text occurs. Raises ToolError if it may not occur that many times."""
     if not find:
-        raise ToolError("`find` is empty: say which text is to be replaced")
+        raise ToolError("`find` is empty: give the text to replace")
     count = content.count(find)
     if not count:
         near = nearest_line(content.split("\n"), find.strip().partition("\n")[0])
-        raise ToolError(f"`find` does not stand in `{shown(args.path)}`{near}")
+        raise ToolError(f"`find` is not in `{shown(args.path)}`{near}")
     if count > 1 and not args.all:
         first, second = _lines_of(content, find)
         raise ToolError(
-            f"`find` stands {count:,} times in `{shown(args.path)}`, first in lines {first} and"
-            f" {second}: add text around it, or set `all` to true"
+            f"`find` occurs {count:,} times in `{shown(args.path)}`, first in lines {first} and"
+            f" {second}: add surrounding text, or set `all` to true"
         )
     return count
 

@@ -1,6 +1,6 @@
-"""The files of a chat, as its tools may read and change them: below one folder, nowhere else.
+"""The files that the tools of a chat may read and change: below one folder, nowhere else.
 
-Paths come from a model. What cannot be done is a ToolError that says why.
+Paths come from a model. An action that is not possible raises ToolError with the reason.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ MAX_SHOWN = 200  # characters of a path, or of a line, in a message
 
 
 class Spot(Struct, frozen=True):
-    """Where a file is, or could be made; `asked` is the path that somebody named.
+    """Where a file is, or where it can be created.
 
-    `path` is where it really lies, `state` what lies there. `linked` tells that the path ends in a
-    link to it.
+    `asked` is the path as given, `path` the real path, and `state` the state of the file there,
+    None if there is no file. `linked`: the last part of the given path is a link.
     """
 
     asked: str
@@ -51,7 +51,7 @@ class Files:
         self._protected = protected
 
     def spot(self, path: str) -> Spot:
-        """Where a file may be changed or made."""
+        """Return where a file may be changed or created."""
         with cannot("write", path), beneath(self.root, path, new=True) as place:
             why = self._protected(place.path)
             if why:
@@ -59,7 +59,7 @@ class Files:
             return Spot(path, place.path, state_of(place), place.linked)
 
     def text(self, spot: Spot) -> Text:
-        """The text of a file that is to be changed; only what may be written is read."""
+        """Return the text of a file that will be changed. Only writable files are read."""
         with (
             cannot("change", spot.asked),
             beneath(self.root, spot.path) as place,
@@ -73,11 +73,11 @@ class Files:
             return Text.decode(data)
 
 
-CHANGED = "somebody else has just changed it"
+CHANGED = "it has changed in the meantime"
 
 
 def state_of(place: Place) -> os.stat_result | None:
-    """What lies there, None if nothing does; an error for what is no regular file."""
+    """Return the state of a file, None if there is none. Raises an error if it is not regular."""
     if place.missing:
         return None
     try:
@@ -87,12 +87,12 @@ def state_of(place: Place) -> os.stat_result | None:
     if S_ISDIR(state.st_mode):
         raise IsADirectoryError
     if not S_ISREG(state.st_mode):
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     return state
 
 
 def is_same(one: os.stat_result | None, other: os.stat_result | None) -> bool:
-    """Whether nobody put another file there, or wrote to it."""
+    """Whether a file is still the same one and unchanged."""
     if one is None or other is None:
         return one is other
     return _identity(one) == _identity(other)
@@ -104,7 +104,7 @@ def _identity(state: os.stat_result) -> tuple[int, ...]:
 
 @contextmanager
 def cannot(act: str, path: str) -> Iterator[None]:
-    """Whatever the system or a check refuses is told as `cannot ACT PATH: why`."""
+    """Turn an error of the system or of a check into a ToolError: `cannot ACT PATH: why`."""
     try:
         yield
     except (OSError, ValueError) as wrong:
@@ -112,5 +112,5 @@ def cannot(act: str, path: str) -> Iterator[None]:
 
 
 def shown(text: str) -> str:
-    """A foreign text in a message, not too long; every text that is written can hold it."""
+    """Return foreign text for a message: not too long, and valid in UTF-8."""
     return clipped(text.encode("utf-8", "backslashreplace").decode(), MAX_SHOWN)

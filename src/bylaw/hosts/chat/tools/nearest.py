@@ -1,4 +1,4 @@
-"""A line that was looked for and not found → the line of a file that is most like it."""
+"""A line that was not found → the most similar line of the file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bylaw.hosts.chat.tools.files import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Comparing takes long, and a hint is worth little of it.
+# Comparing is slow, and this is only a hint.
 MAX_COMPARED_LINES = 2_000
 MAX_COMPARED_CHARS = 120
 
 
 def nearest_line(lines: Sequence[str], wanted: str, begin: int = 0) -> str:
-    """The end of a sentence that names the nearest line from `begin` on, if one is near."""
+    """Return the end of a message that names the nearest line from `begin` on, empty if none is."""
     key = _key(wanted)
     found: dict[str, int] = {}
     for number, line in enumerate(islice(lines, begin, begin + MAX_COMPARED_LINES), begin + 1):

@@ -1,7 +1,7 @@
-"""Rule files, settings → where the tools of a chat must not write, and why.
+"""Rule files and settings → the files that the tools of a chat must not write, and why.
 
-Beside what is protected from every agent, a chat spares chats, which hold their own rules, and all
-of git. Paths are those where a file really lies, from the root.
+In addition to the files that are protected from every agent, these are all ChatMD files, which
+contain their own rules, and everything of git. Paths are real paths, relative to the root.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.settings.tables import ProtectSettings
 
-    # Why a file must not be written, None if it may be.
+    # Returns why a file must not be written, None if it may be.
     Protected = Callable[[str], str | None]
 
 
 def protected_by_default(path: str) -> str | None:
-    """What is protected whatever rules are in force."""
+    """Return why a file is protected with any set of rules, None if it is not."""
     return _of_git(path) or protected_by_name(path) or _of_chats(path)
 
 
 def protection(root: str, settings: ProtectSettings, files: Iterable[str]) -> Protected:
-    """What is protected beside that: `files` by their paths, as of rules in force, and settings."""
+    """Return the check that also protects `files`, such as the active rule files, and settings.
+
+    If protection is disabled, only git is protected.
+    """
     if not settings.enabled:
         return _of_git
     top = real_path(root)

@@ -1,4 +1,4 @@
-"""The tools that read: a file, piece by piece if it is long, and the names in a folder."""
+"""The tools that read: a file, in pieces if it is long, and the names in a folder."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.tools.files import Files
     from bylaw.runtime.trust import Trust
 
-# With what is said of the rest, still less than a result may be long.
+# With the note about the rest, this is still below the limit of a result.
 MAX_READ_BYTES = 192 * 1024
-MIN_READ_BYTES = 4  # of the longest character
+MIN_READ_BYTES = 4  # the longest UTF-8 character
 MAX_ENTRIES = 5_000
 
-_CONTINUES = range(0x80, 0xC0)  # bytes that go on with a character
+_CONTINUES = range(0x80, 0xC0)  # the continuation bytes of UTF-8
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class NamedFolder(Struct, frozen=True):
-    """A folder by its absolute path, and the name that the model has for it."""
+    """A folder by its absolute path, with the name that the model uses for it."""
 
     name: str
     folder: str
@@ -46,7 +46,7 @@ class ReadArguments(Arguments, frozen=True, kw_only=True):
     """What to read."""
 
     file: FilePath
-    offset: Annotated[int, Meta(ge=0, description="The byte to begin with.")] = 0
+    offset: Annotated[int, Meta(ge=0, description="The byte at which to start.")] = 0
     limit: Annotated[
         int,
         Meta(ge=MIN_READ_BYTES, description=f"Bytes to read, at most {MAX_READ_BYTES}."),
@@ -56,14 +56,14 @@ class ReadArguments(Arguments, frozen=True, kw_only=True):
 class ReadBelowArguments(ReadArguments, frozen=True, kw_only=True):
     """What to read, and in which folder."""
 
-    file: Annotated[str, Meta(description="The file, from the folder that `root` names.")]
-    root: Annotated[str, Meta(description="The folder; needed if there are several.")] = ""
+    file: Annotated[str, Meta(description="Path of the file, relative to `root`.")]
+    root: Annotated[str, Meta(description="The folder. Required if there are several.")] = ""
 
 
 class ReadFile(CheckedTool[ReadArguments]):
-    """Reads a piece of a file; with `roots`, folders by name, it reads nowhere else.
+    """Reads a piece of a file. With `roots`, which are named folders, it reads only in them.
 
-    Outside of the folder of the chat, only what a person trusts is read.
+    Folders outside the root of the chat are read only if a person trusts the chat.
     """
 
     also: tuple[str, ...] = ("get_contents", "file.read")
@@ -73,12 +73,12 @@ class ReadFile(CheckedTool[ReadArguments]):
         self, files: Files, roots: Sequence[NamedFolder], trust: Callable[[], Trust]
     ) -> None:
         description = (
-            "Read a text file, at most to the last full line that fits. What is left out is told, "
-            "with the offset at which to go on."
+            "Read a text file, up to the last full line that fits. If there is more, a note says "
+            "how much, and the offset at which to continue."
         )
         if roots:
             named = "; ".join(f"`{root.name}` {root.description}".strip() for root in roots)
-            description += f" Folders to read in, by `root`: {named}."
+            description += f" Values for `root`, the folder to read in: {named}."
         arguments = ReadBelowArguments if roots else ReadArguments
         super().__init__("read_file", description, arguments)
         self._files = files
@@ -86,13 +86,13 @@ class ReadFile(CheckedTool[ReadArguments]):
         self._trust = trust
 
     def act(self, args: ReadArguments) -> str:
-        """The text."""
+        """Return the text."""
         folder = self._folder(args)
         with cannot("read", args.file):
             data, size = _piece(folder, args.file, args.offset, min(args.limit, MAX_READ_BYTES))
             text, end = _text(data, args.offset, more=args.offset + len(data) < size)
         left = size - end
-        note = f"\n\n---\n[File truncated: {left} more bytes not shown; go on with offset {end}]"
+        note = f"\n\n---\n[File truncated: {left} more bytes not shown; continue with offset {end}]"
         return text + note if left else text
 
     def _folder(self, args: ReadArguments) -> str:
@@ -101,18 +101,18 @@ class ReadFile(CheckedTool[ReadArguments]):
         only = next(iter(self._folders)) if len(self._folders) == 1 else ""
         name = args.root or only
         if name not in self._folders:
-            what = f"there is no folder `{shown(name)}` to read in" if name else "say which `root`"
+            what = f"unknown `root` `{shown(name)}`" if name else "`root` is required"
             raise ToolError(f"{what}: {did_you_mean(name, self._folders)}")
         folder = self._folders[name]
         inside = lies_in(real_path(folder), real_path(self._files.root))
         if not inside and not self._trust().given:
-            why = "it lies outside of the folder of the chat, and nobody has trusted this chat"
+            why = "it is outside the project root, and this chat is not trusted"
             raise ToolError(f"cannot read in `{shown(name)}`: {why}; see `bylaw trust`")
         return folder
 
 
 def _piece(root: str, path: str, offset: int, limit: int) -> tuple[bytes, int]:
-    """Bytes of a file, and how many it has in all."""
+    """Return a piece of a file, and the size of the file in bytes."""
     with (
         beneath(root, path) as place,
         open_regular(place.name, links=False, folder=place.folder) as file,
@@ -127,7 +127,7 @@ def _piece(root: str, path: str, offset: int, limit: int) -> tuple[bytes, int]:
 
 
 def _text(data: bytes, offset: int, *, more: bool) -> tuple[str, int]:
-    """The text of a piece, and where it ends in the file."""
+    """Return the text of a piece, and where it ends in the file."""
     begin = 0
     while offset and begin < min(MIN_READ_BYTES, len(data)) and data[begin] in _CONTINUES:
         begin += 1
@@ -140,7 +140,7 @@ def _text(data: bytes, offset: int, *, more: bool) -> tuple[str, int]:
 class FolderArguments(Arguments, frozen=True, kw_only=True):
     """Which folder."""
 
-    path: Annotated[str, Meta(description="The folder, from that of the chat.")] = "."
+    path: Annotated[str, Meta(description="Path of the folder, from the project root.")] = "."
 
 
 class ReadFolder(CheckedTool[FolderArguments]):
@@ -149,12 +149,12 @@ class ReadFolder(CheckedTool[FolderArguments]):
     also: tuple[str, ...] = ("read_dir", "file.read")
 
     def __init__(self, files: Files) -> None:
-        description = "List what is in a folder, one name a line; folders end with `/`."
+        description = "List the names in a folder, one per line. Folders end with `/`."
         super().__init__("read_directory", description, FolderArguments)
         self._files = files
 
     def act(self, args: FolderArguments) -> str:
-        """The names, in order."""
+        """Return the names, in order."""
         with cannot("read", args.path), _entries(self._files.root, args.path) as entries:
             names, seen = _first(entries)
         more = f"\n… {seen - MAX_ENTRIES:,} more" if seen > MAX_ENTRIES else ""
@@ -174,19 +174,19 @@ def _entries(root: str, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 
 def _first(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], int]:
-    """The names that come first, and how many there are."""
+    """Return the names that come first, and the number of all names."""
     seen = 0
 
     def counted() -> Iterator[str]:
         nonlocal seen
-        for seen, entry in enumerate(entries, 1):  # noqa: B007 - the last number is wanted
+        for seen, entry in enumerate(entries, 1):  # noqa: B007 - the last number is used
             yield _name(entry)
 
     return nsmallest(MAX_ENTRIES, counted()), seen
 
 
 def _name(entry: os.DirEntry[str]) -> str:
-    # Neither bytes that are no text nor a line break can be part of a line.
+    # A name must stay on one line: invalid UTF-8 and control characters are escaped.
     text = os.fsencode(entry.name).decode("utf-8", "backslashreplace")
     name = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     return f"{name}/" if entry.is_dir(follow_symlinks=False) else name

@@ -1,4 +1,4 @@
-"""What a tool gave → the text that the model reads, of bounded length."""
+"""The result of a tool → a text of limited length for the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _ROOM_FOR_NOTE = 100
 
 
 def result_text(value: JSON) -> str:
-    """Text as a file can hold it, anything else as JSON; the middle of a long one is left out."""
+    """Return text in a form that can be written to a file, and other values as JSON.
+
+    The middle of a long text is left out.
+    """
     text = writable(as_text(value))
     if len(text) <= MAX_RESULT_CHARS:
         return text

@@ -1,4 +1,4 @@
-"""A file of results, one JSON object a line → tools that give them one after the other."""
+"""Tools that replay the results of a file, one JSON object per line."""
 
 import time
 from collections import defaultdict, deque
@@ -22,7 +22,7 @@ _MS = 1000
 
 
 class ScriptedResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line: what a tool gives, or with which error it fails; `ms` is how long it takes."""
+    """A line: the result of a tool, or its error. `ms` is how long the tool takes."""
 
     tool: Annotated[str, msgspec.Meta(min_length=1)]
     result: JSON = None
@@ -31,15 +31,15 @@ class ScriptedResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def scripted_tools(named: str) -> "ScriptedTools":
-    """The tools that `script:FILE` names; BylawError for anything else."""
+    """Return the tools of `script:FILE`. Raises BylawError for anything else."""
     scheme, _, path = named.partition(":")
     if scheme != "script" or not path:
-        raise BylawError(f"`{brief(named)}` names no tools: write `script:FILE`")
+        raise BylawError(f"invalid value `{brief(named)}` for the tools: write `script:FILE`")
     return ScriptedTools(path)
 
 
 class ScriptedTools:
-    """Results by tool; the whole file is checked at once, BylawError if it is wrong."""
+    """The results of each tool. The constructor raises BylawError if the file is invalid."""
 
     def __init__(self, path: str) -> None:
         self._left: defaultdict[str, deque[ScriptedResult]] = defaultdict(deque)
@@ -47,8 +47,8 @@ class ScriptedTools:
             self._left[one.tool].append(one)
         self._taking = Lock()
 
-    def run(self, name: str, args: Mapping[str, JSON]) -> JSON:  # noqa: ARG002 - a script hears nothing
-        """The next result of a tool; ToolError if there is none, or if it is an error."""
+    def run(self, name: str, args: Mapping[str, JSON]) -> JSON:  # noqa: ARG002 - a script ignores them
+        """Return the next result of a tool. Raises ToolError if it is an error or missing."""
         with self._taking:
             if not self._left[name]:
                 raise ToolError(f"the script has no result for `{name}`")

@@ -1,4 +1,4 @@
-"""The bytes of a file → its text with plain line breaks, and back in the same form."""
+"""The bytes of a file → its text with LF line breaks, and back to bytes in the same form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Text(Struct, frozen=True):
-    """The text of a file without a byte order mark; where all lines end in CRLF, in LF instead."""
+    """The text of a file without its byte order mark. CRLF becomes LF if all lines end in it."""
 
     content: str = ""
     crlf: bool = False
@@ -21,7 +21,7 @@ class Text(Struct, frozen=True):
 
     @classmethod
     def decode(cls, data: bytes) -> Text:
-        """The text of bytes; ValueError if they are not UTF-8."""
+        """Decode the bytes of a file. Raises ValueError if they are not UTF-8."""
         bom = data.startswith(_BOM)
         content = decode_utf8(data.removeprefix(_BOM), len(_BOM) if bom else 0)
         breaks = content.count("\n")
@@ -29,27 +29,27 @@ class Text(Struct, frozen=True):
         return cls(content.replace("\r\n", "\n") if crlf else content, crlf, bom)
 
     def encode(self) -> bytes:
-        """The bytes of the file; ToolError if they are none."""
+        """Return the bytes of the file. Raises ToolError if the text cannot be encoded."""
         content = self.content.replace("\n", "\r\n") if self.crlf else self.content
         try:
             data = content.encode()
         except UnicodeEncodeError:
-            raise ToolError("the text holds half of a character, which no file can") from None
+            raise ToolError("the text contains a lone surrogate, which cannot be written") from None
         return _BOM + data if self.bom else data
 
     def holding(self, content: str) -> Text:
-        """Another text in the form of this one."""
+        """Return another text in the form of this one."""
         return replace(self, content=content)
 
     def fitting(self, given: str) -> str:
-        """What somebody wrote, with the line breaks of this text."""
+        """Return a given text with the line breaks of this text."""
         return given.replace("\r\n", "\n") if self.crlf else given
 
 
 def decode_utf8(data: bytes, begins_at: int = 0, *, whole: bool = True) -> str:
-    """The text of bytes; ValueError says which one is wrong, counted in the whole file.
+    """Decode bytes. ValueError names the invalid byte, counted from the start of the file.
 
-    If they are not the whole, a character that is cut off at their end is left out.
+    Unless `whole`, a character that is cut off at the end is left out.
     """
     try:
         return getincrementaldecoder("utf-8")().decode(data, final=whole)

@@ -1,1 +1,1 @@
-"""`apply_patch`: a text in the format V4A → what it says → what files will hold → the changes."""
+"""`apply_patch`: a text in the V4A format → its sections → the changes of files."""

@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from bylaw.hosts.chat.tools.files import Files
 
 DESCRIPTION = """\
-Change files by a patch, all of them or none. Paths begin at the folder of the chat.
+Change files with a patch: all of them or none. Paths start at the project root.
 
 *** Begin Patch
 *** Add File: path/of/new_file
-+every line of it begins with a plus
++every line of the new file begins with a plus
 *** Update File: path/of/file
-*** Move to: path/if/it/gets/another
-@@ def the_function_that_the_lines_stand_in():
- a line that is there, and stays
--a line that goes
-+a line that comes in its place
- a line that is there, and stays
+*** Move to: path/if/the/file/is/moved
+@@ def the_function_that_contains_the_lines():
+ an existing line that stays
+-a line to remove
++a line to add
+ an existing line that stays
 *** Delete File: path/of/old_file
 *** End Patch
 
-Show about three lines that stay before and after each change, exactly as they stand in the file. \
-Where they do not tell the place, name one line or more above it, each with `@@ `; `@@` alone \
-begins another hunk. Hunks have the order of the file. `*** End of File` behind a hunk says that \
-it stands at the end.\
+Show about three unchanged lines before and after each change, exactly as they are in the file. If \
+these lines are in the file more than once, name one or more lines above them, each with `@@ `. \
+`@@` alone begins another hunk. Write hunks in the order of the file. `*** End of File` after a \
+hunk says that the hunk is at the end of the file.\
 """
 
 
 class PatchArguments(Arguments, frozen=True, kw_only=True):
     """The patch."""
 
-    patch: Annotated[str, Meta(description="All of it, from `*** Begin Patch` to `*** End Patch`.")]
+    patch: Annotated[str, Meta(description="The patch, from `*** Begin Patch` to `*** End Patch`.")]
 
 
 class ApplyPatch(WritingTool[PatchArguments]):
-    """Changes files as a patch says."""
+    """Changes files with a patch."""
 
     synonyms: tuple[tuple[str, str], ...] = (("input", "patch"),)
 

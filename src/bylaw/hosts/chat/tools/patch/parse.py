@@ -1,16 +1,16 @@
-"""The text of a patch in the format V4A → its sections; ToolError names the line that is wrong.
+"""The text of a patch in the V4A format → its sections. ToolError names the invalid line.
 
     *** Begin Patch
     *** Add File: PATH          then lines that begin with `+`
     *** Delete File: PATH
     *** Update File: PATH
-    *** Move to: PATH           may be left out
+    *** Move to: PATH           optional
     @@ LINE                     an anchor; there may be several, or `@@` alone between hunks
      kept, -removed, +added     lines of a hunk
-    *** End of File             the hunk stands at the end
+    *** End of File             the hunk is at the end of the file
     *** End Patch
 
-A line of a hunk without a sign is one that is kept: many models leave the blank out.
+A line of a hunk without a sign is a kept line: many models leave the blank out.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _ANCHOR = "@@"
 
 
 def parse_patch(text: str) -> list[Section]:
-    """What a patch says."""
+    """Return the sections of a patch."""
     if len(text) > MAX_PATCH_CHARS:
         raise ToolError(f"the patch is longer than {MAX_PATCH_CHARS:,} characters")
     return _Reader(text.strip().replace("\r\n", "\n").split("\n")).sections()
 
 
 class _Reader:
-    """Goes through the lines of a patch once; `at` is the next one."""
+    """Reads the lines of a patch once. `at` is the index of the next line."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -81,7 +81,7 @@ class _Reader:
         for mark, read in ((_ADD, self.add), (_DELETE, self.delete), (_UPDATE, self.update)):
             if header.startswith(mark):
                 return read(self.path(mark))
-        self.fail(f"`{_ADD}PATH`, `{_DELETE}PATH` or `{_UPDATE}PATH` is needed here")
+        self.fail(f"expected `{_ADD}PATH`, `{_DELETE}PATH` or `{_UPDATE}PATH`")
 
     def path(self, mark: str) -> str:
         path = self.lines[self.at].removeprefix(mark).strip()
@@ -96,12 +96,12 @@ class _Reader:
             added.append(self.lines[self.at][1:])
             self.at += 1
         if self.skip_blank() and not self.at_mark():
-            self.fail("every line of a new file begins with `+`")
+            self.fail("every line of a new file must begin with `+`")
         return AddFile(path, tuple(added))
 
     def delete(self, path: str) -> DeleteFile:
         if self.skip_blank() and not self.at_mark():
-            self.fail("nothing follows on a file that is deleted")
+            self.fail("a deleted file has no lines")
         return DeleteFile(path)
 
     def update(self, path: str) -> UpdateFile:
@@ -139,7 +139,7 @@ class _Reader:
 
     def hunk_lines(self) -> list[Line]:
         lines: list[Line] = []
-        blank = 0  # lines at the end that only set the hunk apart from what follows
+        blank = 0  # empty lines at the end, which only separate the hunk from what follows
         while self.at < len(self.lines) and not self.is_anchor() and not self.at_mark():
             line = self.lines[self.at]
             blank = 0 if line else blank + 1
@@ -155,13 +155,13 @@ class _Reader:
         return self.lines[self.at].startswith(_MARK)
 
     def skip_blank(self) -> bool:
-        """Go on to the next line that is not blank; False if there is none."""
+        """Go to the next line that is not blank. Return False if there is none."""
         while self.at < len(self.lines) and not self.lines[self.at].strip():
             self.at += 1
         return self.at < len(self.lines)
 
     def skip_empty(self) -> bool:
-        """The same where a blank is the sign of a line."""
+        """Go to the next line that is not empty: in a hunk, a blank is a sign."""
         while self.at < len(self.lines) and not self.lines[self.at]:
             self.at += 1
         return self.at < len(self.lines)

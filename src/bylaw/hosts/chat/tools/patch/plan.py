@@ -1,7 +1,7 @@
-"""The sections of a patch and the files as they are → the changes that it asks for.
+"""The sections of a patch and the files as they are → the changes to make.
 
-Nothing is written here. Sections that name the same file one after the other go on from what the
-ones before made of it.
+Nothing is written here. A section for a file that an earlier section changed starts from the result
+of that section.
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ if TYPE_CHECKING:
 
 
 class Plan(Struct, frozen=True):
-    """Changes, and what is said of each section once they are made."""
+    """Changes, and a line of the report for each section."""
 
     changes: list[Change]
     told: list[str]
 
 
 def planned(files: Files, sections: Iterable[Section]) -> Plan:
-    """What a patch does; ToolError if it cannot be done."""
+    """Return what a patch does. Raises ToolError if that is not possible."""
     planner = _Planner(files)
     told = [planner.take(section) for section in sections]
     return Plan(planner.changes(), told)
 
 
 class _Draft(Struct, frozen=True):
-    """What is to be of a file: its text, None if there is none; a moved one has rights `like`."""
+    """A file after the patch: its text, None if it is deleted.
+
+    A moved file gets the permissions of `like`.
+    """
 
     spot: Spot
     text: Text | None
@@ -67,7 +70,7 @@ class _Planner:
         return [
             Change(draft.spot, draft.text.encode() if draft.text else None, draft.like)
             for draft in self.drafts.values()
-            if draft.text or draft.spot.state  # else it came and went
+            if draft.text or draft.spot.state  # else the patch created and deleted it
         ]
 
     def add(self, section: AddFile) -> str:
@@ -101,17 +104,17 @@ class _Planner:
         self.drafts[target.path] = _Draft(target, after.text, after.spot.state or after.like)
 
     def taken(self, path: str, act: str) -> Spot:
-        """Where a file must be."""
+        """Return where a file is that must exist."""
         spot = self.files.spot(path)
         if not self.is_there(spot):
-            raise ToolError(f"cannot {act} `{shown(path)}`: there is no such file")
+            raise ToolError(f"cannot {act} `{shown(path)}`: the file does not exist")
         return spot
 
     def free(self, path: str, act: str) -> Spot:
-        """Where no file may be."""
+        """Return where a file can be created. There must not be one yet."""
         spot = self.files.spot(path)
         if self.is_there(spot):
-            raise ToolError(f"cannot {act} `{shown(path)}`: there is such a file")
+            raise ToolError(f"cannot {act} `{shown(path)}`: the file already exists")
         for other in self.drafts.values():
             here, there = spot.path, other.spot.path
             if other.text and here != there and (lies_in(here, there) or lies_in(there, here)):
@@ -124,7 +127,7 @@ class _Planner:
         return draft.text is not None if draft else spot.state is not None
 
     def first(self, spot: Spot) -> Spot:
-        """The place as it was first found: all is changed from there."""
+        """Return the file as it was first found: changes are made to that state."""
         draft = self.drafts.get(spot.path)
         return draft.spot if draft else spot
 

@@ -1,6 +1,7 @@
-"""Lines that stand one after the other → where they stand in a file.
+"""Find consecutive lines in a file.
 
-Exactly if they do somewhere, else with white space at the end of lines ignored, else at both ends.
+They must match exactly. If they match nowhere, white space at the end of lines is ignored, then
+white space at both ends.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ _WAYS: tuple[Callable[[str], str], ...] = (_as_it_is, str.rstrip, str.strip)
 
 
 class Haystack:
-    """The lines of a file, to be searched many times."""
+    """The lines of a file, for many searches."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self._text = cache(lambda way: _Text([way(line) for line in lines]))
 
     def places(self, wanted: Sequence[str], begin: int, at_most: int) -> list[int]:
-        """Where the wanted lines begin, from `begin` on, found in the strictest way that works."""
+        """Return where the wanted lines begin, from `begin` on, by the strictest match."""
         for way in _WAYS:
             found = self._text(way).places([way(line) for line in wanted], begin)
             if places := list(islice(found, at_most)):
@@ -37,7 +38,7 @@ class Haystack:
         return []
 
     def line_of(self, anchor: str, begin: int) -> int | None:
-        """The first line that is an anchor, or the only one that holds it, from `begin` on."""
+        """Return the first line equal to an anchor, or the only one that contains it."""
         if whole := self.places([anchor], begin, 1):
             return whole[0]
         part = anchor.strip()
@@ -45,7 +46,7 @@ class Haystack:
         return held[0] if len(held) == 1 else None
 
     def end(self, wanted: Sequence[str]) -> int | None:
-        """Where the wanted lines begin if they are the last ones."""
+        """Return where the wanted lines begin if they are the last lines, else None."""
         begin = len(self.lines) - len(wanted)
         last = self.lines[max(begin, 0) :]
         for way in _WAYS:
@@ -55,11 +56,11 @@ class Haystack:
 
 
 class _Text:
-    """Lines as one text: looking for some of them then takes time that grows with both alone."""
+    """Lines joined to one text, so that the time of a search grows with the sum of both sizes."""
 
     def __init__(self, lines: list[str]) -> None:
         self.text = _joined(lines)
-        # Where the line break before each line stands.
+        # Where the line break before each line is.
         self.starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
 
     def places(self, wanted: list[str], begin: int) -> Iterator[int]:

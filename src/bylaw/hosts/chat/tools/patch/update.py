@@ -1,8 +1,8 @@
-"""The text of a file and the hunks of an update → its new text; ToolError names the hunk.
+"""The text of a file and the hunks of an update → its new text. ToolError names the hunk.
 
-A hunk stands behind the one before it. Where it could stand at several places it is refused: the
-anchors, or more lines around it, must tell which one is meant. Lines that are kept stay as the file
-has them, also where the hunk has other white space.
+Hunks are in the order of the file. A hunk that fits at several places is an error: anchors or more
+lines around it must select one. Kept lines stay as they are in the file, even if the hunk has other
+white space.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from bylaw.hosts.chat.tools.patch.written import Hunk
 
-MAX_NAMED = 5  # places of an ambiguous hunk
+MAX_NAMED = 5  # places in the error for an ambiguous hunk
 
 
 def updated(path: str, content: str, hunks: Sequence[Hunk]) -> str:
-    """The new text; a file that does not end with a line break goes on not to."""
+    """Return the new text. A file without a line break at its end stays without one."""
     unfinished = bool(content) and not content.endswith("\n")
     lines = content.removesuffix("\n").split("\n") if content else []
     new = _Update(path, lines).lines(hunks)
@@ -32,7 +32,7 @@ def updated(path: str, content: str, hunks: Sequence[Hunk]) -> str:
 
 
 class _Update:
-    """Goes through a file once; `at` is the line behind the last hunk."""
+    """Goes through a file once. `at` is the line after the last hunk."""
 
     def __init__(self, path: str, lines: list[str]) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class _Update:
         return [*new, *self.hay.lines[self.at :]]
 
     def place(self, hunk: Hunk) -> int:
-        """The line with which a hunk begins."""
+        """Return the line at which a hunk begins."""
         if hunk.at_end:
             return self.at_end(hunk)
         if not hunk.old:
@@ -70,26 +70,26 @@ class _Update:
         return place
 
     def of_addition(self, hunk: Hunk) -> int:
-        """Where lines are added without any that are there."""
+        """Return where to add the lines of a hunk that has no lines of the file."""
         if hunk.anchors:
             return self.only_one(self.anchored(hunk, behind=1), hunk)
         if self.hay.lines:
-            self.fail(hunk, "does not say where: it needs a line that is there, or `@@ LINE`")
+            self.fail(hunk, "does not say where: add an existing line, or an anchor `@@ LINE`")
         return 0
 
     def anchored(self, hunk: Hunk, behind: int) -> list[int]:
-        """The lines from which a hunk may stand, so many behind its last anchor."""
+        """Return the lines where a hunk may begin, at `behind` lines after its last anchor."""
         line = self.follow(hunk.anchors, self.at)
         if line is not None:
-            # The hunk before may have had the same ones, and this one stand there, too.
+            # If the last hunk had the same anchors, this one may directly follow it.
             stays = [self.at] if hunk.anchors == self.anchors else []
             return [*stays, line + behind]
         if self.follow(hunk.anchors, 0) is None:
-            self.fail(hunk, "has an anchor that leads nowhere", hunk.anchors)
+            self.fail(hunk, "has an anchor that cannot be found", hunk.anchors)
         return [self.at]
 
     def follow(self, anchors: Sequence[str], begin: int) -> int | None:
-        """The line of the last of the anchors."""
+        """Return the line of the last anchor, None if an anchor is not found."""
         line = begin - 1
         for anchor in anchors:
             found = self.hay.line_of(anchor, line + 1)
@@ -110,17 +110,17 @@ class _Update:
 
     def why_not(self, hunk: Hunk) -> str:
         if earlier := self.hay.places(hunk.old, 0, 1):
-            first = f"stands only before that, from line {earlier[0] + 1}"
-            return f"does not stand behind its anchor and the hunk before it: it {first}"
-        return "does not match: its lines do not stand in the file one after the other"
+            first = f"its lines are only earlier in the file, from line {earlier[0] + 1}"
+            return f"does not match after its anchor and the previous hunk: {first}"
+        return "does not match: the file does not have its lines one after the other"
 
     def fail(self, hunk: Hunk, why: str, wanted: Sequence[str] = ()) -> NoReturn:
-        # Of the lines, the first one that the file does not have is most likely the wrong one.
+        # The first line that the file does not have is most likely the wrong one.
         lines = self.hay.lines
         known = {line.strip() for line in lines}
         told = [line.strip() for line in wanted if line.strip()]
         unknown = next((line for line in told if line not in known), "")
-        missing = f"; not there is `{shown(unknown)}`" if unknown else ""
+        missing = f"; the file has no line `{shown(unknown)}`" if unknown else ""
         sought = unknown or next(iter(told), "")
         near = nearest_line(lines, sought, self.at) or nearest_line(lines, sought)
         where = f"hunk {hunk.number} of `{shown(self.path)}` (line {hunk.line} of the patch)"
@@ -128,7 +128,7 @@ class _Update:
 
 
 def _changed(lines: Sequence[str], place: int, hunk: Hunk) -> list[str]:
-    """What takes the place of the old lines of a hunk."""
+    """Return the lines that replace the old lines of a hunk."""
     new: list[str] = []
     for line in hunk.lines:
         if line.sign is Sign.ADD:

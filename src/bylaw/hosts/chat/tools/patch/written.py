@@ -1,4 +1,4 @@
-"""A patch as it is written: files that are added, deleted or updated, an update in hunks."""
+"""The sections of a patch: files that are added, deleted or updated in hunks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Sign(StrEnum):
-    """What a line of a hunk says of the file."""
+    """What a hunk does with a line."""
 
     KEEP = " "
     REMOVE = "-"
@@ -23,10 +23,10 @@ class Line(Struct, frozen=True):
 
 
 class Hunk(Struct, frozen=True, kw_only=True):
-    """Lines as they stand one after the other in a file, before and after.
+    """Consecutive lines of a file, before and after the change.
 
-    They stand behind the `anchors`, of which each stands behind the one before it; with `at_end`
-    at the end of the file. `number` counts the hunks of a file, `line` those of the patch.
+    The hunk comes after its `anchors`, which are in the order of the file. `at_end`: it is at the
+    end of the file. `number` is its number in the file, and `line` is its first line in the patch.
     """
 
     number: int
@@ -37,25 +37,25 @@ class Hunk(Struct, frozen=True, kw_only=True):
 
     @property
     def old(self) -> tuple[str, ...]:
-        """The lines as they stand in the file before."""
+        """The lines of the file before the change."""
         return tuple(line.text for line in self.lines if line.sign is not Sign.ADD)
 
 
 class AddFile(Struct, frozen=True):
-    """A file that is made."""
+    """A file to create."""
 
     path: str
     lines: tuple[str, ...]
 
 
 class DeleteFile(Struct, frozen=True):
-    """A file that is removed."""
+    """A file to delete."""
 
     path: str
 
 
 class UpdateFile(Struct, frozen=True):
-    """A file that is changed, or gets another path, or both; an empty one means that it stays."""
+    """A file to change, to move, or both. If `move_to` is empty, the path stays."""
 
     path: str
     move_to: str
