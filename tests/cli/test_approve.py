@@ -453,7 +453,7 @@ class TestWhoMayDecide:
         shown, code = on_terminal(root, ["approve", ID, "--yes"], b"", environment=environment)
 
         assert code == 1
-        assert f"an agent is at work here: `{variable}` is set" in shown
+        assert f"an agent is running here: `{variable}` is set" in shown
         assert not token(root).parent.exists()
 
     def test_no_agent_in_the_session(self, root, claude):
@@ -498,7 +498,7 @@ class TestPlaces:
         shown, code = on_terminal(root, ["approve", ID, "--yes"], b"")
 
         assert code == 1
-        assert "cannot use `runtime/approvals`: it lies in the bus" in shown
+        assert "cannot use `runtime/approvals`: it is in the bus" in shown
 
     def test_the_folder_of_tokens_leads_out(self, root, tmp_path):
         token(root).parent.symlink_to(tmp_path)

@@ -208,4 +208,4 @@ class TestRefused:
         (root / OLD).unlink()
         done = migrate(root)
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"cannot read `{OLD}`: there is no such file" in done.stderr
+        assert f"cannot read `{OLD}`: file not found" in done.stderr

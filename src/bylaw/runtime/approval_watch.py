@@ -2,7 +2,7 @@
 
 An approval must not come from an agent. One that appears while a call of an agent runs may be its
 own, so it does not apply until a person confirms it, as `bylaw approve` does. A revocation always
-applies, whoever wrote it.
+applies, even if an agent wrote it.
 
 A token is dated by the time of its last change, which a process cannot set. A line of a file has no
 such time, so the lines are recorded when a call begins. A token keeps its time if its folder is

@@ -63,7 +63,7 @@ class CheckCache:
         self._used.update(notes)
 
     def keep(self) -> None:
-        """Write the notes in use if some are new. Errors are ignored: a later start notes again."""
+        """Write the notes in use if some are new. If that fails, the next start checks again."""
         if not self._new or not self._folder:
             return
         unused = ((key, note) for key, note in self._stored.items() if key not in self._used)

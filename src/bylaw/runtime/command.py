@@ -7,7 +7,7 @@ where that works. After a fork, the child releases these processes.
 
 Some limits cannot be bypassed: the program, its arguments, folder and environment, how long we
 wait, how much output is kept, and no more rights than ours. The other limits can be bypassed
-without bubblewrap: a command can do what the user can, so it can kill its watcher, and then
+without bubblewrap: a command can do what the user can, so it can kill its supervisor, and then
 processes that it started in other groups are left behind.
 """
 

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A folder below the root, its file names, their language, and whether they are chats."""
+    """A folder below the root, the pattern of its file names, and their language.
+
+    With `own_session`, each file is active only in its own session.
+    """
 
     folder: str
     names: str

@@ -87,7 +87,7 @@ ABILITIES: Mapping[str, ClientAbilities] = {
     GEMINI: ClientAbilities(
         title="Gemini CLI",
         hears=frozenset(Moment) - {Moment.OTHER, Moment.SUBAGENT_STOP},
-        denies=_GATES - {Moment.SUBAGENT_STOP},  # its subagents send no stop events
+        denies=_GATES - {Moment.SUBAGENT_STOP},  # its subagents have no events
         for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
         ask=Ask.DENY,  # on `ask`, it would hang without a person

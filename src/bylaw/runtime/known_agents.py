@@ -78,7 +78,7 @@ def agent_in(environment: Mapping[str, str]) -> str:
     for agent in AGENTS:
         for variable in agent.variables:
             if environment.get(variable):
-                return f"{agent.name} has set `{variable}`"
+                return f"`{variable}` is set, as {agent.name} does"
     return ""
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The logger name that Python programs use.
 LOGGER = "bylaw"
-# Gathering must end, whatever a guard requests.
+# Gathering must end, even if a guard always requests more.
 MAX_ASKING = 4
 MAX_SCRIPT_ROUNDS = 256
 

@@ -71,7 +71,7 @@ def ancestors() -> Iterator[tuple[ProcessInfo, tuple[str, ...]]]:
 
     In a terminal, the search stops before the leader of its session. The program that opened the
     terminal is not the one that types in it: an agent's editor may have opened it for a person.
-    Without a terminal nothing is typed, so all ancestors are included, in whatever session.
+    Without a terminal nothing is typed, so all ancestors are included, in any session.
     """
     found = process_info(os.getpid())
     leader = found.session if found is not None and found.terminal else 0

@@ -291,7 +291,7 @@ class Protection(Struct, frozen=True, dict=True):
 
 
 def _has_fitting(place: str, folder: str, fits: Fits) -> bool:
-    """Check whether a file, or a file in a folder, is selected."""
+    """Check whether a file, or one in a folder, is selected; true if there are too many."""
     files = [place, *islice(files_in(place, MAX_DEEP), MAX_LOOKED)]
     return len(files) > MAX_LOOKED or any(
         fits(file, file[len(folder) :].lstrip("/")) for file in files

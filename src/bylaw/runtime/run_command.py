@@ -55,7 +55,7 @@ class Bounds(Struct, frozen=True):
 
 NO_BOUNDS = Bounds()
 IN_PROGRAM_TEXT = (
-    "the file name `{}` would become part of the program text; pass it as an "
+    "the name `{}` would become part of the program text; pass it as an "
     """argument, as in `sh -c '… "$1"' sh {{file}}`, or rename the file"""
 )
 

@@ -111,7 +111,7 @@ class SharedFiles:
         return tuple(one for one in found if one is not None)
 
     def token_names(self, msg_id: str, authority: str) -> tuple[str, ...]:
-        """Return the files named like a token of this authority, whatever they contain."""
+        """Return the files named like a token of this authority; their content is not read."""
         try:
             with self._token_folder() as folder:
                 return _of(authority, self._token_names(folder).get(msg_id, ()))
@@ -127,7 +127,7 @@ class SharedFiles:
         name = f"{msg_id}.{authority}"
         with self._token_folder(new=True) as folder:
             write_whole(folder, name, text.encode(), mode=0o666)
-            # The caller has already asked for a person's confirmation.
+            # The caller has already checked that a person asks for this.
             confirm(self._root, _token_mark(name, os.stat(name, dir_fd=folder)).key)
             for old in _of(authority, _names(folder).get(msg_id, ())):
                 if old != name:

@@ -37,7 +37,7 @@ class Anchor:
         return f"{self._folder}/{self._name}"
 
     def move(self, seq: int, chain: bytes) -> None:
-        """Store the number and digest of a newer record. Errors are ignored: `read` shows them."""
+        """Store the number and digest of a newer record. If that fails, the old ones stay."""
         try:
             if self._file is None:
                 self._file = open_for_writing(self._folder, self._name, MAX_ANCHORS)

@@ -1,9 +1,9 @@
 """Build the arguments with which bubblewrap limits a process to some folders.
 
 These limits cannot be bypassed: only the roots can be written, by any process and user; all started
-processes end with their watcher; no process outside can be seen, traced or killed; no program gives
-more rights. `/tmp`, `/var/tmp`, `/run` and the user's cache are empty and private, which also hides
-the sockets of services in them.
+processes end with their supervisor; no process outside can be seen, traced or killed; no program
+gives more rights. `/tmp`, `/var/tmp`, `/run` and the user's cache are empty and private, which also
+hides the sockets of services in them.
 
 Not limited: everything that the user can read can be read, and the network is available, because
 tests and builds need both. Memory is not limited either.

@@ -49,13 +49,13 @@ def _environment(names: tuple[str, ...], *, isolated: bool) -> dict[bytes, bytes
 
 def _limits() -> list[tuple[int, int]]:
     found = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, limits.MAX_FILE)]
-    if os.geteuid() != 0:  # the limit does not apply to root; the watcher counts its processes
+    if os.geteuid() != 0:  # not for root, whose processes the supervisor counts
         found.append((resource.RLIMIT_NPROC, _tasks_of_user() + limits.MAX_PROCESSES))
     return found
 
 
 def _tasks_of_user() -> int:
-    """Count the threads of the user; the limit covers all of them, whatever started them."""
+    """Count the threads of the user; the limit covers all of them, also those of other programs."""
     found = 0
     for name in os.listdir("/proc"):  # noqa: PTH208 - names are enough
         if name.isdigit():

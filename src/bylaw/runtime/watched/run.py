@@ -113,7 +113,7 @@ def _isolation(program: str) -> Isolation:
 
 @contextmanager
 def _watcher(prefix: list[bytes]) -> Iterator[tuple[Process, int]]:
-    """Start a watcher that waits for its request; yield it and the pipe for its reports."""
+    """Start a supervisor that waits for its request; yield it and the pipe for its reports."""
     status, theirs = os.pipe()
     try:
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.watched.cancellation import Cancellation
     from bylaw.runtime.watched.order import Command
 
-# Time limits for a watcher to start, and to end all processes when it is told to.
+# Time limits for a supervisor: for its start, and for ending all processes on request.
 START_SECONDS = 20.0
 END_SECONDS = watcher.GRACE_SECONDS + watcher.SWEEP_SECONDS + 1.0
 
@@ -196,13 +196,13 @@ class Watch:
         self._process.hang_up()
 
     def _lost(self) -> None:
-        """Handle a watcher that exited without a report: it failed to start, or was killed."""
+        """Handle a supervisor that exited without a report: it did not start, or was killed."""
         if not self._group:
             said = self.stderr.output().text.strip().partition("\n")[0]
             self._refuse(*not_started(said or "its supervisor exited"))
             return
         self._set(Ending.KILLED, number=signal.SIGKILL)
-        # Inside bubblewrap, process ids have a different meaning.
+        # Not inside bubblewrap, which has its own process ids.
         if not self._isolated and self._group > 1:
             with suppress(OSError):
                 os.killpg(self._group, signal.SIGKILL)
@@ -241,7 +241,7 @@ def first_line(descriptor: int, deadline: float) -> bytes:
 
 
 def _put_first(pid: int) -> None:
-    """Give a watcher of root real-time priority: a flood of processes must not stop its work.
+    """Give the supervisor of root real-time priority, so that many processes cannot slow it down.
 
     The number of root's processes is not limited by the system.
     """

@@ -271,7 +271,7 @@ def _at_most(limit: int, most: int) -> None:
 
 
 def _take_care_of_orphans() -> None:
-    """Adopt orphans, prevent programs from gaining rights, and forbid tracing of this process."""
+    """Adopt orphans, prevent programs from gaining rights, and prevent tracing of this process."""
     import ctypes  # noqa: PLC0415 - not needed inside bubblewrap
 
     prctl = ctypes.CDLL(None, use_errno=True).prctl
