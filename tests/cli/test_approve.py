@@ -505,7 +505,7 @@ class TestPlaces:
         shown, code = on_terminal(root, ["approve", ID, "--yes"], b"")
 
         assert code == 1
-        assert "leads out of the folder" in shown
+        assert "leads outside the allowed folder" in shown
         assert not (tmp_path / f"{ID}.human").exists()
 
     def test_a_link_in_place_of_the_token_is_replaced(self, root, tmp_path):

@@ -107,7 +107,7 @@ def test_an_agent_may_not_take_hooks_out(desk, monkeypatch):
     installed = file.read_bytes()
 
     assert desk.bylaw("uninstall", "claude", "--yes") == 1
-    assert "is for a person" in desk.err
+    assert "needs a person" in desk.err
     monkeypatch.setattr(interpreter.sys, "executable", "/opt/other/bin/python")
     assert desk.bylaw("install", "claude", "--yes") == 1
     assert file.read_bytes() == installed

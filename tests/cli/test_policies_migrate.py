@@ -168,7 +168,7 @@ class TestRefused:
             ("- {name: A, trigger: a}", 1, "has no instructions"),
             ("- {name: A, trigger: a, instructions: x, instructions_file: y}", 1, "both"),
             ("- {name: A, trigger: a, instructions: ' '}", 1, "say something"),
-            ("- {name: A, trigger: a, instructions_file: gone.md}", 1, "no such file"),
+            ("- {name: A, trigger: a, instructions_file: gone.md}", 1, "file not found"),
             ("- {name: A, trigger: a, instructions_file: ../x.md}", 1, "leads out"),
             ("- {name: A, trigger: a, instructions: x, compare_to: never}", 1, "never"),
             ("- {name: A, trigger: a, instruction: x}", 1, "did you mean `instructions`"),
