@@ -455,7 +455,7 @@ class TestWhoMayDecide:
         shown, code = on_terminal(root, ["approve", ID, "--yes"], b"", environment=environment)
 
         assert code == 1
-        assert f"an agent is at work here: `{variable}` is set" in shown
+        assert f"an agent is running here: `{variable}` is set" in shown
         assert not token(root).parent.exists()
 
     def test_no_agent_in_the_session(self, root, claude):
@@ -500,14 +500,14 @@ class TestPlaces:
         shown, code = on_terminal(root, ["approve", ID, "--yes"], b"")
 
         assert code == 1
-        assert "cannot use `runtime/approvals`: it lies in the bus" in shown
+        assert "cannot use `runtime/approvals`: it is in the bus" in shown
 
     def test_the_folder_of_tokens_leads_out(self, root, tmp_path):
         token(root).parent.symlink_to(tmp_path)
         shown, code = on_terminal(root, ["approve", ID, "--yes"], b"")
 
         assert code == 1
-        assert "leads out of the folder" in shown
+        assert "leads outside the allowed folder" in shown
         assert not (tmp_path / f"{ID}.human").exists()
 
     def test_a_link_in_place_of_the_token_is_replaced(self, root, tmp_path):

@@ -117,7 +117,7 @@ class TestWhatWouldRun:
             '              ["npm", "test"] in "." by R-JOB\n'
             '              ["python", "notes.py"] in "." by R-NOTES, once the others \n'
             "              approve, too\n"
-            "but           no command starts: nobody has trusted it; see `bylaw trust`\n"
+            "but           no command starts: no person has trusted it yet; see `bylaw trust`\n"
         ) in shown
         files = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
         assert looked_at(root)["would_run"] == [

@@ -107,11 +107,11 @@ def test_facts_of_an_expression(bylaw, tmp_path, name):
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("missing.json", b"there is no such file"),
+        ("missing.json", b"file not found"),
         (".", b"it is a folder"),
         ("/proc/self/mem", b"cannot read `/proc/self/mem`: "),
         ("/dev/zero", b"is larger than"),
-        (b"\xff\xfe", b"there is no such file"),
+        (b"\xff\xfe", b"file not found"),
         ("x" * 5_000, b"cannot read `xxxxx"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_working_directory_that_is_gone(tmp_path):
     )
 
     assert done.returncode == 1
-    assert b"cannot read `.`: there is no such file" in done.stderr
+    assert b"cannot read `.`: file not found" in done.stderr
 
 
 def test_a_terminal_sees_colours_and_a_pipe_does_not(tmp_path):

@@ -176,7 +176,7 @@ def test_a_file_that_is_not_there(folder, verb):
     result = run(folder, verb, "doc.md", "none.md")
     assert result.returncode == 1
     assert result.stdout == ""
-    assert "cannot read `none.md`: there is no such file" in result.stderr
+    assert "cannot read `none.md`: file not found" in result.stderr
 
 
 def test_a_call_on_a_file_that_is_not_there(folder):
@@ -277,7 +277,7 @@ def test_the_state_of_a_recorded_session(folder, monkeypatch):
     assert "p1" not in told.stdout
     wrong = run(folder, "state", *there, "chat:b.chatmd")
     assert wrong.returncode == 1
-    assert "there is no session `chat:b.chatmd` in the journal: did you mean" in wrong.stderr
+    assert "unknown session `chat:b.chatmd` in the journal: did you mean" in wrong.stderr
 
 
 def test_render_is_the_same_each_time(folder):
@@ -350,7 +350,7 @@ def test_fmt_cannot_write_a_pipe(folder):
         (folder / "pipe.md").write_text(DOC)
         _, told = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert told == "error: cannot write `pipe.md`: it is no regular file\n"
+    assert told == "error: cannot write `pipe.md`: it is not a regular file\n"
 
 
 # ---- repl

@@ -176,10 +176,10 @@ def test_nothing_else_is_read(folder):
 @pytest.mark.parametrize(
     ("words", "headline"),
     [
-        (["--rules", "missing.lines"], "cannot read `missing.lines`: there is no such file"),
+        (["--rules", "missing.lines"], "cannot read `missing.lines`: file not found"),
         (
             ["--rules", "a.lines", "--events", "missing.jsonl"],
-            "cannot read `missing.jsonl`: there is no such file",
+            "cannot read `missing.jsonl`: file not found",
         ),
         (["--rules", "a.lines", "--events", "."], "cannot read `.`: it is a folder"),
     ],

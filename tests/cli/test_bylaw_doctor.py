@@ -153,7 +153,7 @@ def test_an_agent_opens_nothing(root, monkeypatch, variable):
     monkeypatch.setenv(variable, "1")
     shown, code = on_terminal(root, "--release", "10")
     assert code == 1
-    assert "is for a person, and an agent is at work here" in shown
+    assert "needs a person, but an agent is running here" in shown
     assert not (root.parent / "state/bylaw").exists()
 
 

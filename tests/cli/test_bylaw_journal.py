@@ -114,7 +114,7 @@ class TestVerify:
         done = call(root, "verify")
 
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith("error: there is no journal `.bylaw/state/journal.db`")
+        assert done.stderr.startswith("error: journal `.bylaw/state/journal.db` not found")
 
     def test_names_of_others_cannot_speak_to_the_terminal(self, root):
         with bylaw.Engine(bylaw.load(), journal=True) as engine:
@@ -179,7 +179,7 @@ class TestPurge:
         done = call(recorded, "journal", "purge", "--all", "--yes")
 
         assert done.returncode == 1
-        assert "erasing records is for a person" in done.stderr
+        assert "erasing records needs a person" in done.stderr
         assert self.erased(recorded) == 0
 
     def test_without_saying_what(self, recorded):
@@ -201,7 +201,7 @@ class TestPurge:
         done = call(recorded, "journal", "purge", "--session", "onne", "--yes")
 
         assert done.returncode == 1
-        assert "there is no session `onne` in the journal" in done.stderr
+        assert "unknown session `onne` in the journal" in done.stderr
 
     def test_no_journal_is_made(self, root):
         done = call(root, "journal", "purge", "--all", "--yes")

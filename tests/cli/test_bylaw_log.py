@@ -62,7 +62,7 @@ class TestWhichJournal:
         done = log()
         assert done.returncode == 1
         assert done.stdout == ""
-        assert done.stderr.startswith(f"error: there is no journal `{DEFAULT}`")
+        assert done.stderr.startswith(f"error: journal `{DEFAULT}` not found")
 
     def test_something_else(self, root):
         done = log("--journal", "a.lines")

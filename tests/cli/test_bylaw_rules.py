@@ -118,11 +118,11 @@ class TestColours:
 def test_what_is_refused_is_told_on_standard_error_with_exit_1(root):
     put(root, b="off deny tool ls because no\n", c="deny tool shell because no\n", d="denny\n")
     told = {
-        ("disable", "line-2"): "core rule and cannot be switched off; see rules/a.lines:2",
-        ("enable", "lines:rules/b.lines#line-1"): "`enabled = true` there, rules/b.lines:1",
-        ("show", "line-1"): "3 rules are called `line-1`: `lines:rules/a.lines#line-1`, ",
-        ("show", "line-7"): "there is no rule `line-7`: did you mean `line-",
-        ("disable", "\x1b[2J"): r"there is no rule `\u{1b}[2J`",
+        ("disable", "line-2"): "core rule and cannot be disabled; see rules/a.lines:2",
+        ("enable", "lines:rules/b.lines#line-1"): "`enabled = true` in rules/b.lines:1",
+        ("show", "line-1"): "3 rules have the id `line-1`: `lines:rules/a.lines#line-1`, ",
+        ("show", "line-7"): "unknown rule `line-7`: did you mean `line-",
+        ("disable", "\x1b[2J"): r"unknown rule `\u{1b}[2J`",
     }
     for words, message in told.items():
         done = rules(root, *words)

@@ -42,7 +42,7 @@ def test_anything_else_is_no(root, answer):
     shown, code = on_terminal(root, ["trust"], answer)
 
     assert code == 1
-    assert shown.endswith("not trusted: nobody has trusted it; see `bylaw trust`\n")
+    assert shown.endswith("not trusted: no person has trusted it yet; see `bylaw trust`\n")
     assert not is_trusted(root)
 
 
@@ -110,7 +110,7 @@ def test_an_agent_is_refused(root, monkeypatch, variable):
     for words in (["--yes"], ["--yes", "--format", "json"], []):
         done = call(root, "trust", *words)
         assert done.returncode == 1
-        assert f"an agent is at work here: `{variable}` is set" in done.stderr
+        assert f"an agent is running here: `{variable}` is set" in done.stderr
     assert not is_trusted(root)
 
 
@@ -162,7 +162,7 @@ def test_a_state_folder_in_the_repository(root, monkeypatch):
     done = call(root, "trust", "--yes")
 
     assert done.returncode == 1
-    assert "lies inside the repository" in done.stderr
+    assert "is inside the repository" in done.stderr
     assert not (root / "state").exists()
 
 

@@ -112,7 +112,10 @@ def block(root, folder, way):
 @pytest.mark.parametrize("folder", ["demo", "runtime"])
 @pytest.mark.parametrize(
     ("way", "why"),
-    [("link", "leads out of the folder"), ("file", "its folder is a file")],
+    [
+        ("link", "leads outside the allowed folder"),
+        ("file", "its folder is a file"),
+    ],
 )
 def test_what_cannot_be_there_is_not_called_kept(tmp_path, folder, way, why):
     root = tmp_path / "root"

@@ -107,7 +107,7 @@ def test_an_agent_may_not_take_hooks_out(desk, monkeypatch):
     installed = file.read_bytes()
 
     assert desk.bylaw("uninstall", "claude", "--yes") == 1
-    assert "is for a person" in desk.err
+    assert "needs a person" in desk.err
     monkeypatch.setattr(interpreter.sys, "executable", "/opt/other/bin/python")
     assert desk.bylaw("install", "claude", "--yes") == 1
     assert file.read_bytes() == installed
@@ -137,9 +137,9 @@ def test_for_programs(desk):
 # What stands in the place of the file, and what is said of it.
 IN_THE_WAY = {
     "a folder": (lambda file: file.mkdir(), "it is a folder"),
-    "a pipe": (os.mkfifo, "it is no regular file"),
-    "a link out": (lambda file: file.symlink_to("/etc/passwd"), "it leads out of the folder"),
-    "a link to nothing": (lambda file: file.symlink_to("/nowhere"), "it leads out of the folder"),
+    "a pipe": (os.mkfifo, "it is not a regular file"),
+    "a link out": (lambda file: file.symlink_to("/etc/passwd"), "it leads outside the allowed folder"),
+    "a link to nothing": (lambda file: file.symlink_to("/nowhere"), "it leads outside the allowed folder"),
     "not JSON": (lambda file: file.write_text("{'a': 1}"), "is not JSON"),
     "a comment": (lambda file: file.write_text("{} // x"), "a comment is not allowed here"),
     "cut off": (lambda file: file.write_text('{"a": '), "it ends too early"),

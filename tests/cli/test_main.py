@@ -166,7 +166,7 @@ def test_a_mistake_in_what_was_given_exits_1_with_the_diagnostic(with_verb):
 
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.decode() == (
-        "error[unreadable-file]: cannot read `nope`: there is no such file\n  --> nope\n"
+        "error[unreadable-file]: cannot read `nope`: file not found\n  --> nope\n"
     )
 
 

@@ -168,7 +168,7 @@ class TestRefused:
             ("- {name: A, trigger: a}", 1, "has no instructions"),
             ("- {name: A, trigger: a, instructions: x, instructions_file: y}", 1, "given twice"),
             ("- {name: A, trigger: a, instructions: ' '}", 1, "a text that is not empty"),
-            ("- {name: A, trigger: a, instructions_file: gone.md}", 1, "no such file"),
+            ("- {name: A, trigger: a, instructions_file: gone.md}", 1, "file not found"),
             ("- {name: A, trigger: a, instructions_file: ../x.md}", 1, "leads out"),
             ("- {name: A, trigger: a, instructions: x, compare_to: never}", 1, "never"),
             ("- {name: A, trigger: a, instruction: x}", 1, "did you mean `instructions`"),
@@ -208,4 +208,4 @@ class TestRefused:
         (root / OLD).unlink()
         done = migrate(root)
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"cannot read `{OLD}`: there is no such file" in done.stderr
+        assert f"cannot read `{OLD}`: file not found" in done.stderr

@@ -144,7 +144,7 @@ class TestRefused:
         ("place", "why"),
         [
             ("folder", "it is a folder"),
-            ("link", "it leads out of the folder in which files may be used"),
+            ("link", "it leads outside the allowed folder"),
             ("file-above", "its folder is a file"),
         ],
     )
@@ -210,7 +210,7 @@ class TestRefused:
         (root / ".deepwork/config.yml").write_text("policy: {policies_dir: ../x}\n")
         done = new(root, "one")
         assert (done.returncode, done.stdout) == (1, "")
-        assert "does not lie inside" in done.stderr
+        assert "is not inside" in done.stderr
 
 
 TEXTS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=30)

@@ -127,7 +127,7 @@ def test_a_command_runs_only_when_it_is_trusted(root):
     (root / "src/main.py").write_text("x = 1   \n")
     untrusted = run(root)
     assert untrusted.returncode == 1
-    assert "the command of `format` was not run: nobody has trusted it" in untrusted.stderr
+    assert "the command of `format` was not run: no person has trusted it" in untrusted.stderr
     assert (root / "src/main.py").read_text() == "x = 1   \n"
     trusted = run(root, "--trust", "--format", "json")
     assert trusted.returncode == 0

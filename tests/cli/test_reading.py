@@ -53,9 +53,9 @@ def test_a_pipe_is_read_to_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("missing.json", "there is no such file"),
-        ("", "there is no such file"),
-        ("/dev/null/x", "there is no such file"),
+        ("missing.json", "file not found"),
+        ("", "file not found"),
+        ("/dev/null/x", "file not found"),
         (".", "it is a folder"),
         ("a\0b", "embedded null byte"),
     ],

@@ -256,7 +256,7 @@ class TestScripts:
         (problem,) = library.diagnostics
 
         assert problem.code == "bad-script"
-        assert problem.headline.endswith("is a link that leaves the folder of the rule file")
+        assert problem.headline.endswith("is a link that leads out of the folder of the rule file")
         assert fired(library) == []
 
     def test_a_link_that_stays_is_followed(self, root):

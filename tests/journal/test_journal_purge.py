@@ -216,7 +216,7 @@ class TestBytes:
             engine.journal.query("PRAGMA busy_timeout = 50")
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM payloads").fetchone()
-            with pytest.raises(JournalError, match="erase once more") as refused:
+            with pytest.raises(JournalError, match="run the purge again") as refused:
                 engine.journal.purge(Purge())
             assert refused.value.code == "journal-busy"
             reader.execute("ROLLBACK")

@@ -73,7 +73,9 @@ class TestFullDisk:
             closed = [answer for answer in answers if answer.problem]
             told = [answer.event.seq for answer in answers if not answer.problem]
 
-            assert_closed(closed[0], "make room, or erase old payloads with `bylaw journal purge`")
+            assert_closed(
+                closed[0], "free some space, or erase old payloads with `bylaw journal purge`"
+            )
             assert work.submit(NO_GATE).verdict is Verdict.WARN
             assert wrong_with(path) == []
 
@@ -160,7 +162,7 @@ path = {str(theirs / "j.db")!r}
         os.chown(theirs, 0, 0)
         closed = """
 with bylaw.Engine((), journal=path) as engine:
-    assert_closed(engine.submit(GATE).answer, "let this user read and write it")
+    assert_closed(engine.submit(GATE).answer, "give this user read and write access")
     assert engine.submit(NO_GATE).verdict is Verdict.WARN
 """
         self.as_nobody(theirs, closed)
@@ -227,7 +229,7 @@ class TestBusy:
             journal.query("PRAGMA busy_timeout = 50")
             work = runtime(journal, quota(1_000))
             other.execute("BEGIN IMMEDIATE")
-            assert_closed(work.submit(GATE), "try again when it has ended")
+            assert_closed(work.submit(GATE), "try again when it has exited")
             other.rollback()
 
             assert work.submit(GATE).event.seq == 4

@@ -47,27 +47,27 @@ def test_a_missing_script_is_refused_by_its_path(path, folder):
     """TR-056"""
     (folder / "r.toml").touch()
 
-    assert refusal(folder, path) == f"`{path}` is not there"
+    assert refusal(folder, path) == f"`{path}` does not exist"
 
 
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("../x.lua", "leaves the folder of the rule file"),
-        ("scripts/../../x.lua", "leaves the folder of the rule file"),
-        ("..", "leaves the folder of the rule file"),
-        ("/etc/x.lua", "is absolute: a path begins at the folder of the rule file"),
-        ("//x.lua", "is absolute: a path begins at the folder of the rule file"),
-        ("", "is no path of a file: a part of it is empty"),
+        ("../x.lua", "leads out of the folder of the rule file"),
+        ("scripts/../../x.lua", "leads out of the folder of the rule file"),
+        ("..", "leads out of the folder of the rule file"),
+        ("/etc/x.lua", "is absolute; write it relative to the folder of the rule file"),
+        ("//x.lua", "is absolute; write it relative to the folder of the rule file"),
+        ("", "is not the path of a file: a part of it is empty"),
         (".", "cannot be read: it is a folder"),
-        ("scripts//a.lua", "is no path of a file: a part of it is empty"),
-        ("scripts/", "is no path of a file: a part of it is empty"),
-        ("scripts\\a.lua", "has a backslash: folders are separated by `/`"),
-        ("..\\x.lua", "has a backslash: folders are separated by `/`"),
-        ("a\0.lua", "has a control character in its path"),
-        ("a.lua\n", "has a control character in its path"),
-        ("a\x9b.lua", "has a control character in its path"),
-        ("a\ud800.lua", "has a control character in its path"),
+        ("scripts//a.lua", "is not the path of a file: a part of it is empty"),
+        ("scripts/", "is not the path of a file: a part of it is empty"),
+        ("scripts\\a.lua", "contains a backslash; separate folders with `/`"),
+        ("..\\x.lua", "contains a backslash; separate folders with `/`"),
+        ("a\0.lua", "contains a control character"),
+        ("a.lua\n", "contains a control character"),
+        ("a\x9b.lua", "contains a control character"),
+        ("a\ud800.lua", "contains a control character"),
         ("scripts", "cannot be read: it is a folder"),
     ],
 )
@@ -116,7 +116,9 @@ def test_a_link_that_leaves_the_folder_is_refused(path, folder, tmp_path):
     (folder / "scripts" / "a.lua").symlink_to("../../outside/secret.lua")
     (folder / "out").symlink_to("../outside")
 
-    assert refusal(folder, path) == f"`{path}` is a link that leaves the folder of the rule file"
+    assert (
+        refusal(folder, path) == f"`{path}` is a link that leads out of the folder of the rule file"
+    )
 
 
 def test_a_neighbour_whose_name_begins_the_same_is_outside(folder, tmp_path):
@@ -124,7 +126,7 @@ def test_a_neighbour_whose_name_begins_the_same_is_outside(folder, tmp_path):
     (tmp_path / "rules-of-others" / "a.lua").write_text("secret")
     (folder / "a.lua").symlink_to("../rules-of-others/a.lua")
 
-    assert "leaves the folder" in refusal(folder, "a.lua")
+    assert "leads out of the folder" in refusal(folder, "a.lua")
 
 
 def test_a_loop_of_links_ends(folder):
@@ -137,7 +139,7 @@ def test_a_loop_of_links_ends(folder):
 def test_a_pipe_does_not_hang(folder):
     os.mkfifo(folder / "a.lua")
 
-    assert refusal(folder, "a.lua") == "`a.lua` cannot be read: it is no regular file"
+    assert refusal(folder, "a.lua") == "`a.lua` cannot be read: it is not a regular file"
 
 
 def test_a_file_that_may_not_be_read(folder):
@@ -167,7 +169,7 @@ def test_all_scripts_together_are_bounded(folder):
         surroundings.of(str(folder / "r.toml")).read(f"{number}/a.lua")
         surroundings.of(str(folder / "s.toml")).read(f"{number}/a.lua")  # counts once
 
-    with pytest.raises(BesideError, match="the files beside all rules are larger than 16,777,216"):
+    with pytest.raises(BesideError, match="files that rule files name exceed 16,777,216"):
         surroundings.of(str(folder / "r.toml")).read("a.lua")
 
 
@@ -183,7 +185,7 @@ def test_a_refused_script_is_a_finding_of_its_file(scripted_root):
     put(scripted_root, "a", "scripts/gone.lua")
     library = load_paths(["rules"])
 
-    assert [one.headline for one in library.diagnostics] == ["`scripts/gone.lua` is not there"]
+    assert [one.headline for one in library.diagnostics] == ["`scripts/gone.lua` does not exist"]
     assert library.books[0].broken == ("rules/a.scripted",)
 
 

@@ -340,7 +340,7 @@ def test_a_changed_script_is_seen_though_its_rule_is_known(scripted_root, home):
 
     assert scripted.checked == ["rules/a.scripted"]
     assert len(set(digests)) == 2
-    assert [one.headline for one in gone.diagnostics] == ["`scripts/a.lua` is not there"]
+    assert [one.headline for one in gone.diagnostics] == ["`scripts/a.lua` does not exist"]
 
 
 @pytest.mark.parametrize("text", ["use scripts/gone.lua\n", "warn\n"])

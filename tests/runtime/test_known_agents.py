@@ -27,8 +27,7 @@ def shown_on_terminal(words, **more):
 def test_variables(agent):
     for variable in agent.variables:
         assert (
-            agent_in({variable: "1", "HOME": "/"})
-            == f"`{variable}` is set, as {agent.name} does it"
+            agent_in({variable: "1", "HOME": "/"}) == f"`{variable}` is set, as {agent.name} does"
         )
         assert agent_in({variable: ""}) == ""
     assert agent_in({}) == ""
@@ -63,7 +62,7 @@ def process(name, *words):
 def test_names_of_processes(name, words, expected):
     found = agent_above([process("bash", "bash"), process(name, *words)])
 
-    assert found == (f"process 7, which led to this one, is {expected}" if expected else "")
+    assert found == (f"process 7, an ancestor of this one, is {expected}" if expected else "")
 
 
 def test_without_a_terminal_all_ancestors_count():

@@ -195,7 +195,7 @@ def test_a_pipe_that_was_found_does_not_hang(root):
     library = load_paths(["."])
 
     assert [one.headline for one in library.diagnostics] == [
-        "cannot read `a.lines`: it is no regular file"
+        "cannot read `a.lines`: it is not a regular file"
     ]
 
 

@@ -129,7 +129,9 @@ class TestContext:
     def test_anything_else_is_an_error(self, runner, data):
         result = runner.run(ScriptCall("return true", data))
 
-        assert result == ScriptResult(error="the context is no JSON object that a script can read")
+        assert result == ScriptResult(
+            error="the context is not a JSON object that a script can read"
+        )
 
     def test_it_may_be_large(self, runner):
         context = {"texts": ["x" * 1000 for _ in range(3000)]}

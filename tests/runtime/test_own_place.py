@@ -41,7 +41,7 @@ def test_in_the_home_of_an_account_its_folders_are_its_own(own_home):
 def test_a_repository_that_is_called_home_is_none(home):
     """Whoever may set `HOME` could bring trust along, and open gates."""
     assert state_home() == user_cache(home) == ""
-    with pytest.raises(BylawError, match="lies inside the repository"):
+    with pytest.raises(BylawError, match="is inside the repository"):
         user_state(home)
 
 

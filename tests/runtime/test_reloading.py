@@ -121,7 +121,7 @@ class TestAFileThatDoesNotLoadAnyMore:
         ]  # fmt: skip
         assert engine.diagnostics == library.diagnostics
         assert library.diagnostics[0].headline == (
-            "the rules of `rules/a.lines` stay as they were until `rules/a.lines` loads"
+            "the rules of `rules/a.lines` are unchanged until `rules/a.lines` loads"
         )
         assert library.refusals == ()
 
@@ -210,7 +210,7 @@ class TestAFileThatNeverLoaded:
         assert (reasons(engine, "shell"), reasons(engine, "ls")) == (["a"], [])
         assert [code for code, _ in codes(library)] == ["kept-old-rules", "bad-line"]
         assert library.diagnostics[0].headline == (
-            "all rules stay as they were until `rules/c.lines` is mended"
+            "all rules are unchanged until `rules/c.lines` is fixed"
         )
 
 
@@ -352,7 +352,7 @@ class TestHowAGroupIsRead:
         assert len(said) == 1
         assert "`rules/d.lines` does not load" in said[0]
         assert library.diagnostics[0].headline == (
-            "all rules of `lines` stay as they were until `rules/a.lines` loads"
+            "all rules of `lines` are unchanged until `rules/a.lines` loads"
         )
         (root / "rules/d.lines").unlink()
         engine.reload()
@@ -496,7 +496,9 @@ class TestLanguages:
         assert "`rules/c.lines` does not load" in denied
         assert reasons(engine, "shell") == ["a", denied]
         assert reasons(engine, "curl") == ["new", denied]
-        assert library.diagnostics[0].headline.startswith("the rules of `rules/a.lines` stay")
+        assert library.diagnostics[0].headline.startswith(
+            "the rules of `rules/a.lines` are unchanged"
+        )
         (root / "rules/c.lines").unlink()
         engine.reload()
         assert (reasons(engine, "shell"), reasons(engine, "ls")) == (["a"], [])
@@ -548,7 +550,7 @@ class TestLanguages:
         engine = bylaw.Engine(bylaw.load("rules"))
         language(load=lambda files: 1 / 0)
 
-        with pytest.raises(bylaw.BylawError, match="broke on its files"):
+        with pytest.raises(bylaw.BylawError, match="failed to load its files"):
             engine.reload()
         assert reasons(engine, "shell") == ["a"]
 

@@ -40,9 +40,9 @@ def test_a_link_stays_a_link(file):
 
 def test_what_is_no_regular_file_is_left_alone(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="it is no regular file"):
+    with pytest.raises(ValueError, match="it is not a regular file"):
         replace_file(str(tmp_path / "pipe"), b"new")
-    with pytest.raises(ValueError, match="it is no regular file"):
+    with pytest.raises(ValueError, match="it is not a regular file"):
         replace_file(str(tmp_path), b"new")
     with pytest.raises(FileNotFoundError):
         replace_file(str(tmp_path / "none"), b"new")

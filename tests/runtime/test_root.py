@@ -117,5 +117,5 @@ def test_a_working_directory_that_is_gone(tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     folder.rmdir()
 
-    with pytest.raises(LoadError, match=r"cannot read `\.`: there is no such file"):
+    with pytest.raises(LoadError, match=r"cannot read `\.`: file not found"):
         find_root()

@@ -28,11 +28,11 @@ def reasons(*rules, verdict=Verdict.DENY):
 def test_it_names_each_rule_once_and_how_often_it_blocked():
     said = let_through_warning(reasons("tidy", "readme", "tidy"), 3)
 
-    assert said == "let through after 3 blocks: `tidy`, `readme`; it is recorded as unanswered"
+    assert said == "released after 3 blocks: `tidy`, `readme`; recorded as unanswered"
 
 
 def test_once_is_one_block():
-    assert let_through_warning(reasons("tidy"), 1).startswith("let through after 1 block: `tidy`;")
+    assert let_through_warning(reasons("tidy"), 1).startswith("released after 1 block: `tidy`;")
 
 
 def test_many_rules_are_counted_and_no_name_is_long_or_moves_the_cursor():
@@ -131,7 +131,7 @@ def test_blocks_in_a_row_end_for_all_each_with_its_own_count():
 
     assert not ended.blocks
     assert [one.split(";")[0] for one in ended.warnings] == [
-        "let through after 2 blocks: `p`",
-        f"let through after {MAX_IN_A_ROW} blocks: `q`",
+        "released after 2 blocks: `p`",
+        f"released after {MAX_IN_A_ROW} blocks: `q`",
     ]
     assert len(ended.release_records) == 2

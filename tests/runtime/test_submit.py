@@ -163,7 +163,7 @@ def test_a_journal_with_foreign_parts_is_refused(root):
             "CREATE TRIGGER quiet BEFORE INSERT ON records BEGIN SELECT RAISE(IGNORE); END"
         )
 
-    with pytest.raises(JournalError, match="did not make"):
+    with pytest.raises(JournalError, match="did not create"):
         Journal("journal.db")
 
 
@@ -246,7 +246,7 @@ def test_a_gatherer_that_breaks_leaves_the_fact_unknown_and_is_logged(caplog):
     assert event.facts.unknown == ("scripts:d",)
     (logged,) = caplog.records
     assert (logged.name, logged.levelname) == ("bylaw", "ERROR")
-    assert logged.getMessage() == "`scripts:d` is unknown, because finding it out failed"
+    assert logged.getMessage() == "`scripts:d` is unknown because gathering it failed"
     assert "whatever a host's code raises" in caplog.text
 
 

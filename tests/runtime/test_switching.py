@@ -71,7 +71,7 @@ class TestSwitches:
             engine.disable("line-2")
 
         assert str(refused.value) == (
-            "`line-2` is a core rule and cannot be switched off; see a.lines:2"
+            "`line-2` is a core rule and cannot be disabled; see a.lines:2"
         )
         assert (verdict(engine, "curl"), engine.disabled) == ("deny", ())
 
@@ -83,7 +83,7 @@ class TestSwitches:
         with pytest.raises(bylaw.RuleError) as refused:
             engine.enable("line-3")
 
-        assert "set `enabled = true` there, a.lines:3" in str(refused.value)
+        assert "set `enabled = true` in a.lines:3" in str(refused.value)
         assert verdict(engine, "ls") == "allow"
 
     def test_twice_is_as_good_as_once(self, engine):
@@ -99,7 +99,7 @@ class TestSwitches:
         "rule", ["line-9", "lines:a.lines#line-9", "", "does-not-load:b.lines"]
     )
     def test_a_rule_that_is_not_there(self, engine, rule, root):
-        with pytest.raises(bylaw.RuleError, match=f"there is no rule `{rule}`"):
+        with pytest.raises(bylaw.RuleError, match=f"unknown rule `{rule}`"):
             engine.disable(rule)
 
     def test_what_may_have_been_meant(self, engine):
@@ -116,7 +116,7 @@ class TestSwitches:
             engine.disable("line-1")
 
         assert str(refused.value) == (
-            f"2 rules are called `line-1`: `{SHELL}`, `lines:b.lines#line-1`"
+            f"2 rules have the id `line-1`: `{SHELL}`, `lines:b.lines#line-1`"
         )
         engine.disable("lines:b.lines#line-1")
         assert [one.uid for one in engine.decide(ToolBefore(tool="shell")).reasons] == [SHELL]
@@ -126,7 +126,7 @@ class TestSwitches:
         engine = bylaw.Engine(bylaw.load("."))
 
         for name in ("does-not-load:b.lines", "lines:builtin#does-not-load:b.lines"):
-            with pytest.raises(bylaw.RuleError, match="there is no rule"):
+            with pytest.raises(bylaw.RuleError, match="unknown rule"):
                 engine.disable(name)
 
 

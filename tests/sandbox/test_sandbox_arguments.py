@@ -155,7 +155,7 @@ class TestAllowed:
 
         assert refused.refusal is Refusal.NOT_ALLOWED
         assert refused.ending is Ending.REFUSED
-        assert refused.why == "`no-such-program` is not among the programs that are allowed"
+        assert refused.why == "`no-such-program` is not one of the allowed programs"
 
     def test_a_program_that_vanishes_before_it_starts(self, commands, monkeypatch):
         path = commands.program("short-lived", "#!/bin/sh\ntouch harm\n")

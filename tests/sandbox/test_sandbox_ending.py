@@ -100,15 +100,15 @@ class TestTidy:
     @pytest.mark.parametrize(
         ("script", "error"),
         [
-            ("sleep 600 & exit 0", "left 1 process behind, which was ended"),
+            ("sleep 600 & exit 0", "left 1 process behind, which was stopped"),
             (
                 "sleep 600 & (setsid sleep 600 &) ; true",
-                "left 2 processes behind, which were ended",
+                "left 2 processes behind, which were stopped",
             ),
-            ("head -c 10000001 /dev/zero", "wrote more than 10,000,000 bytes, and was ended"),
+            ("head -c 10000001 /dev/zero", "wrote more than 10,000,000 bytes and was stopped"),
             (
                 "head -c 10000000 /dev/zero >&2; echo",
-                "wrote more than 10,000,000 bytes, and was ended",
+                "wrote more than 10,000,000 bytes and was stopped",
             ),
             ("sleep 600 & exit 3", "exit code 3"),
         ],

@@ -71,7 +71,7 @@ class TestTrust:
 
         assert effect.status is EffectStatus.REFUSED
         assert effect.result["refusal"] == "untrusted"
-        assert effect.result["error"] == "nobody has trusted it; see `bylaw trust`"
+        assert effect.result["error"] == "no person has trusted it yet; see `bylaw trust`"
         assert effect.result["isolation"] == {"by": "none", "why": "nothing was started"}
         assert not (repository.root / "harm").exists()
 
@@ -102,7 +102,7 @@ class TestTrust:
 
     def test_a_step_that_no_book_told_of(self, repository):
         repository.write("on agent.stop run touch harm")
-        not_needed = Trust(TrustState.NOT_NEEDED, "nothing here asks for trust")
+        not_needed = Trust(TrustState.NOT_NEEDED, "nothing here needs trust")
         effect = repository.stop(trust=lambda: not_needed)
 
         assert effect.status is EffectStatus.REFUSED

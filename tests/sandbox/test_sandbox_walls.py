@@ -193,7 +193,7 @@ class TestWhetherItWorks:
 
         assert not harmed
         assert refused.refusal is Refusal.NOT_STARTED
-        assert refused.why == "the command could not be started: bubblewrap gave no answer"
+        assert refused.why == "the command could not be started: bubblewrap did not answer"
         assert later.isolation.by is IsolatedBy.BUBBLEWRAP
 
     def test_one_that_says_something_and_hangs_is_not_done_without(self, commands, monkeypatch):

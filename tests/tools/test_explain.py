@@ -116,13 +116,13 @@ class TestRecord:
 
     def test_an_unknown_record(self, monkeypatch):
         record(monkeypatch, [SHELL])
-        with pytest.raises(JournalError, match="records are 1 to 1") as refused:
+        with pytest.raises(JournalError, match="it has records 1 to 1") as refused:
             explained(2)
         assert refused.value.code == "unknown-record"
 
     def test_an_empty_journal(self, root):
         (root / JOURNAL).touch()
-        with pytest.raises(JournalError, match="it has none yet"):
+        with pytest.raises(JournalError, match="it has no records yet"):
             explained(1)
 
     def test_a_quiet_record(self, monkeypatch):

@@ -172,14 +172,14 @@ class TestShow:
     def test_what_does_not_load_may_hold_what_is_sought(self, root, name, text):
         put(root, name, text)
 
-        with pytest.raises(RuleError, match=r"there are no rules; some files do not load, run `"):
+        with pytest.raises(RuleError, match=r"no rules are loaded; some files do not load, run `"):
             show_rule("line-2")
 
 
 class TestSwitch:
     def test_an_agent_switches_nothing(self, root, monkeypatch):
         monkeypatch.setenv("CLAUDECODE", "1")
-        with pytest.raises(BylawError, match="a switch is for a person"):
+        with pytest.raises(BylawError, match="a switch needs a person"):
             switch_rule("line-2", on=False)
         assert not read_switches(str(root)).disabled
 
@@ -213,9 +213,7 @@ class TestSwitch:
 
     def test_a_core_rule(self, root):
         """TR-027"""
-        with pytest.raises(
-            RuleError, match=r"core rule and cannot be switched off; see a\.lines:4"
-        ):
+        with pytest.raises(RuleError, match=r"core rule and cannot be disabled; see a\.lines:4"):
             switch_rule("line-4", on=False)
         assert not (root / ".bylaw").exists()
 
@@ -228,7 +226,7 @@ class TestSwitch:
 
     def test_a_rule_that_is_off_in_its_file(self, root):
         """TR-024"""
-        with pytest.raises(RuleError, match=r"set `enabled = true` there, a\.lines:5"):
+        with pytest.raises(RuleError, match=r"set `enabled = true` in a\.lines:5"):
             switch_rule("line-5", on=True)
         done = switch_rule("line-5", on=False)
         assert printer.render_switched(done) == "`line-5` is already disabled in its file\n"

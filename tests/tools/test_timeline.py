@@ -108,7 +108,7 @@ class TestFilters:
         assert refused.value.code == "unknown-session"
 
     def test_no_journal(self):
-        with pytest.raises(JournalError, match=r"no journal `none\.db`") as refused:
+        with pytest.raises(JournalError, match=r"journal `none\.db` not found") as refused:
             numbers("none.db")
         assert refused.value.code == "no-journal"
 

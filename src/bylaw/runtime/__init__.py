@@ -1,1 +1,1 @@
-"""The impure shell: whatever reads files, asks the world or changes it."""
+"""Code with side effects: reads files, starts programs, writes state."""

@@ -1,4 +1,4 @@
-"""What a host is answered: a verdict with its reasons, how steps ended, what an event caused."""
+"""The answer for a host: verdict and reasons, the results of steps, and what the event caused."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Answer(Struct):
-    """An event as it was recorded, its decision, how its steps ended, and what it caused.
+    """An event as it was recorded, its decision, the results of its steps, and what it caused.
 
-    `verdict` and `deciding` are what the host answers with: of the stronger round, of two that are
-    as strong the second, which knows what commands did.
-    `problem` says why nothing could be recorded, if so.
+    `verdict` and `deciding` are what the host answers with. They come from the round with the
+    stronger verdict. If both are equal, from the second round, which knows what commands did.
+    `problem` says why nothing could be recorded; it is empty otherwise.
     """
 
     event: Event
@@ -37,12 +37,12 @@ class Answer(Struct):
 
     @property
     def verdict(self) -> Verdict:
-        """The strongest of both rounds; halt if a plan failed that may not fail."""
+        """The strongest verdict of both rounds; halt if a plan failed that must not fail."""
         return max(self._own, self.again.verdict) if self.again else self._own
 
     @property
     def deciding(self) -> Decision:
-        """The decision of the round whose verdict stands."""
+        """The decision of the round whose verdict applies."""
         if self.again and self.again.verdict >= self._own:
             return self.again.deciding
         return self.decision
@@ -52,7 +52,7 @@ class Answer(Struct):
         return Verdict.HALT if self.ending.halted else self.decision.verdict
 
     def steps(self) -> Iterator[tuple[Due, StepOutcome]]:
-        """Every step that was performed, with its outcome, those of the second round last."""
+        """Yield every performed step with its result, those of the second round last."""
         for number, plan, step in self.decision.numbered_steps():
             if number in self.outcomes:
                 yield Due(number, plan, step), self.outcomes[number]
@@ -61,5 +61,5 @@ class Answer(Struct):
 
 
 def not_recorded(event: Event, problem: JournalError) -> Answer:
-    """The answer without a journal: a gate stays closed, and the reason names the way out."""
+    """Return the answer if the journal fails: a gate denies, and the reason says what to do."""
     return Answer(event, unrecorded(event, problem), problem=problem.message)

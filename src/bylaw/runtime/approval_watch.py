@@ -1,13 +1,13 @@
-"""Calls of agents × what people approve in files → which of these approvals count.
+"""Decide which approvals in files apply, although agents can write files.
 
-An approval must come from outside of the agent. One that comes while a call of an agent runs may be
-its own, so it does not count until a person confirms it, as `bylaw approve` does. What takes an
-approval back counts whoever wrote it.
+An approval must not come from an agent. One that appears while a call of an agent runs may be its
+own, so it does not apply until a person confirms it, as `bylaw approve` does. A revocation always
+applies, even if an agent wrote it.
 
-A token is told by the time of its last change, which a process cannot set; a line of a file has no
-such time, so the lines are noted when a call begins. That time stays if a whole folder is moved
-away and back, so the tokens are noted, too, whenever a call begins or ends: one that is older than
-that look, and was not there, was hidden from it.
+A token is dated by the time of its last change, which a process cannot set. A line of a file has no
+such time, so the lines are recorded when a call begins. A token keeps its time if its folder is
+moved away and back. So the tokens are recorded as well, whenever a call begins or ends: a token
+that is older than such a scan and was not in it had been hidden.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MAX_BYTES = 16 << 20
 MAX_DOUBTED = 10_000
 MAX_CONFIRMED = 1_000
 MAX_OPEN = 1_000
-# The clock of files stands still for a moment, and ours goes on.
+# The clock of files lags behind the system clock for a moment.
 _BEHIND_NS = 50_000_000
 
 
 class Mark(NamedTuple):
-    """By what an approval is known: `changed_ns` is None for a line; `where` is for people."""
+    """The key of an approval. `changed_ns` is None for a line; `where` is for people."""
 
     key: str
     changed_ns: int | None
@@ -42,13 +42,13 @@ class Mark(NamedTuple):
     where: str = ""
 
 
-UNKNOWN = Mark("", None)  # of what cannot be read, and grants nothing
+UNKNOWN = Mark("", None)  # the key of a token that cannot be read, which grants nothing
 
 
 class Begun(Struct, frozen=True, array_like=True):
-    """A call that runs: when it began, and the lines that stood there.
+    """A running call: when it began, and the lines that existed then.
 
-    Some clients give their calls no ids: then it is the first of so many `calls` that run.
+    Some clients give their calls no ids. Then this is the first of `calls` running calls.
     """
 
     at_ns: int
@@ -56,17 +56,17 @@ class Begun(Struct, frozen=True, array_like=True):
     calls: int = 1
 
     def saw_come(self, mark: Mark) -> bool:
-        """Whether an approval was not there before."""
+        """Check whether an approval did not exist before the call."""
         if mark.changed_ns is None:
             return mark.key not in self.lines
         return mark.changed_ns >= self.at_ns
 
 
 class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
-    """What is known: calls that run, approvals that do not count, and those that do in any case.
+    """The recorded state: running calls, doubted approvals, and confirmed ones.
 
-    `tokens` were there at the last look, at `looked_ns`. If `nothing_counts`, there is too much of
-    it to tell.
+    `tokens` existed at the last scan, at `looked_ns`. With `nothing_counts`, no approval applies
+    unless it is confirmed, because the state is too large or cannot be read.
     """
 
     running: dict[str, Begun] = {}
@@ -77,7 +77,7 @@ class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
     tokens: list[str] = []
 
     def counts(self, mark: Mark) -> bool:
-        """Whether an approval is one that a person gave."""
+        """Check whether an approval was given by a person."""
         if mark.key in self.confirmed:
             return True
         if self.nothing_counts or mark.key in self.doubted:
@@ -87,7 +87,7 @@ class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
         return not any(call.saw_come(mark) for call in self.running.values())
 
     def looking(self, look: Look) -> ApprovalWatch:
-        """These are there now: of the tokens, what was hidden is doubted from now on."""
+        """Record what exists now, and doubt tokens that had been hidden."""
         seen = set(self.tokens)
         tokens = [one for one in look.marks if one.changed_ns is not None]
         hidden = [one for one in tokens if _is_older(one, self.looked_ns) and one.key not in seen]
@@ -95,19 +95,19 @@ class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
         return replace(self._doubting(hidden), looked_ns=look.at_ns, tokens=keys)
 
     def after(self, names: Iterable[str], marks: Iterable[Mark]) -> ApprovalWatch:
-        """All calls of these names have ended: what came meanwhile is doubted from now on."""
+        """End all calls of these names, and doubt the approvals that appeared meanwhile."""
         ended = set(names)
         running = {name: call for name, call in self.running.items() if name not in ended}
         calls = [call for name, call in self.running.items() if name in ended]
         return replace(self._doubting(_come(calls, marks)), running=running)
 
     def after_one(self, name: str, marks: Iterable[Mark]) -> ApprovalWatch:
-        """One of the calls of a name has ended: nobody can tell which, so the first stays."""
+        """End one call of a name. It is unknown which one, so the earliest start stays."""
         calls = [call for call in (self.running.get(name),) if call is not None]
         return self._doubting(_come(calls, marks)).without_one(name)
 
     def without_one(self, name: str) -> ApprovalWatch:
-        """As if one of the calls of a name had not begun."""
+        """Remove one call of a name, as if it had not begun."""
         running = dict(self.running)
         call = running.pop(name, None)
         if call is not None and call.calls > 1:
@@ -125,14 +125,14 @@ class ApprovalWatch(Struct, frozen=True, omit_defaults=True):
 
 
 class Look(NamedTuple):
-    """The approvals that are there, and when somebody began to look for them."""
+    """The approvals that exist, and the time when the scan began."""
 
     at_ns: int
     marks: list[Mark]
 
     @classmethod
     def of(cls, marks: Iterable[Mark]) -> Look:
-        """Look for them now."""
+        """Scan them now."""
         return cls(time_ns() - _BEHIND_NS, list(marks))
 
 
@@ -145,7 +145,7 @@ def _come(calls: list[Begun], marks: Iterable[Mark]) -> Iterator[Mark]:
 
 
 def approval_watch(root: str) -> ApprovalWatch:
-    """What is known in a root; what cannot be read lets nothing count."""
+    """Return the state of a root; if it cannot be read, no approval applies."""
     try:
         with existing_state_folder(root) as folder:
             return ApprovalWatch() if folder is None else _decoded(folder.read(FILE, MAX_BYTES))
@@ -154,7 +154,7 @@ def approval_watch(root: str) -> ApprovalWatch:
 
 
 def call_began(root: str, name: str, marks: Iterable[Mark]) -> list[Mark]:
-    """An agent's call begins, with these approvals there; those that were hidden before."""
+    """Record that an agent's call begins; return the approvals that had been hidden before."""
     look = Look.of(marks)
     lines = [one.key for one in look.marks if one.changed_ns is None]
     new = Begun(look.at_ns, lines)
@@ -171,12 +171,12 @@ def call_began(root: str, name: str, marks: Iterable[Mark]) -> list[Mark]:
 
 
 def call_denied(root: str, name: str) -> None:
-    """A call that was to begin never ran."""
+    """Remove a call that was denied and never ran."""
     _change(root, lambda watch: watch.without_one(name))
 
 
 def call_ended(root: str, name: str, marks: Iterable[Mark]) -> list[Mark]:
-    """A call has ended; the approvals that came meanwhile and do not count."""
+    """Record that a call ended; return the approvals that appeared meanwhile and do not apply."""
     look = Look.of(marks)
 
     def ended(watch: ApprovalWatch) -> ApprovalWatch:
@@ -186,7 +186,7 @@ def call_ended(root: str, name: str, marks: Iterable[Mark]) -> list[Mark]:
 
 
 def calls_ended(root: str, start: str, marks: Iterable[Mark]) -> list[Mark]:
-    """The same of all calls whose names begin so."""
+    """End all calls whose names start with `start`; return as `call_ended` does."""
     if not approval_watch(root).running:
         return []
     look = Look.of(marks)
@@ -204,7 +204,7 @@ def _newly_doubted(before: ApprovalWatch, after: ApprovalWatch, marks: list[Mark
 
 
 def confirm(root: str, key: str) -> None:
-    """A person stands for an approval."""
+    """Record that a person confirms an approval."""
 
     def confirmed(watch: ApprovalWatch) -> ApprovalWatch:
         return replace(watch, confirmed=[*watch.confirmed, key][-MAX_CONFIRMED:])
@@ -215,7 +215,7 @@ def confirm(root: str, key: str) -> None:
 def _change(
     root: str, change: Callable[[ApprovalWatch], ApprovalWatch]
 ) -> tuple[ApprovalWatch, ApprovalWatch]:
-    """What was known, and what is known from now on."""
+    """Change the stored state; return the state before and after."""
     with state_folder(root) as folder, folder.locked(FILE):
         before = _decoded(folder.read(FILE, MAX_BYTES))
         after = change(before)

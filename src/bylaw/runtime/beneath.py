@@ -1,7 +1,7 @@
-"""A path that nobody vouches for → an open folder below a root, and the name that it ends with.
+"""Open a path below a root without leaving the root, even if the path is not trusted.
 
-Every part is opened from the folder that was opened before it; links are read here and never
-followed by the system. So whoever changes the tree meanwhile cannot lead us out of it.
+Each part is opened from the folder opened before it. This module reads links itself; the system
+never follows one. So a process that changes the tree meanwhile cannot lead us out of the root.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from bylaw.runtime.paths import as_bytes, as_text, lies_in, real_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_LINKS = 40  # as the system has it
-MAX_FOLDERS = 100  # each of them is held open
+MAX_LINKS = 40  # the limit of the system
+MAX_FOLDERS = 100  # one open descriptor for each
 MAX_PATH_CHARS = 4096
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_OUTSIDE = "it leads out of the folder in which files may be used"
+_OUTSIDE = "it leads outside the allowed folder"
 
 
 class Place(Struct, frozen=True):
-    """Where a path leads: a name in an open folder, `.` if it is that folder.
+    """Where a path leads: a name in an open folder; the name is `.` for the folder itself.
 
-    `path` is where it really lies, from the root; empty for the root. `missing` are folders on
-    the way that are not there. `linked` tells that the last part of the path was a link.
+    `path` is the real location, relative to the root; empty for the root. `missing` lists the
+    folders of the path that do not exist. `linked` is true if the last part of the path was a link.
     """
 
     folder: int
@@ -45,14 +45,14 @@ class Place(Struct, frozen=True):
 
 @contextmanager
 def beneath(root: str, path: str, *, new: bool = False) -> Iterator[Place]:
-    """Where a path leads, as long as this lasts; an OSError or a ValueError if nowhere.
+    """Resolve a path; its folder is open until the context ends. Raises OSError or ValueError.
 
-    The name at its end may be that of nothing. Only for what is `new`, folders may be missing.
+    The name need not exist. Folders may be missing only if the path is for a `new` file.
     """
     if len(path) > MAX_PATH_CHARS:
         raise ValueError(f"it is longer than {MAX_PATH_CHARS:,} characters")
     if _UNFIT.search(path):
-        raise ValueError("it holds a control character")
+        raise ValueError("it contains a control character")
     walk = _Walk(root)
     try:
         place = walk.to(path)
@@ -64,7 +64,7 @@ def beneath(root: str, path: str, *, new: bool = False) -> Iterator[Place]:
 
 
 class _Walk:
-    """The folders that were entered one after the other, the root first, and their names."""
+    """The folders entered so far and their names; the root comes first and has no name."""
 
     def __init__(self, root: str) -> None:
         self.root = real_path(root)
@@ -93,7 +93,7 @@ class _Walk:
         return Place(self.folders[-1], name, path, linked=linked)
 
     def beyond(self, part: str, todo: list[str]) -> Place:
-        """A place in folders that are not there."""
+        """Return a place in folders that do not exist."""
         *missing, name = parts = [part, *reversed(todo)]
         if ".." in parts or len(self.names) + len(parts) > MAX_FOLDERS:
             raise FileNotFoundError
@@ -101,7 +101,7 @@ class _Walk:
         return Place(self.folders[-1], name, path, tuple(missing))
 
     def parts(self, path: str) -> list[str]:
-        """The parts of a path, the last one first; an absolute one begins at the root again."""
+        """Split a path, last part first. An absolute path starts again at the root."""
         if path.startswith("/"):
             if not lies_in(path, self.root):
                 raise ValueError(_OUTSIDE)
@@ -111,7 +111,7 @@ class _Walk:
         return [part for part in reversed(path.split("/")) if part not in {"", "."}]
 
     def link(self, part: str) -> str | None:
-        """Where a link leads; None if this is none."""
+        """Return the target of a link; None if the part is not a link."""
         try:
             target = as_text(os.readlink(as_bytes(part), dir_fd=self.folders[-1]))
         except FileNotFoundError:
@@ -126,11 +126,11 @@ class _Walk:
         return target
 
     def enter(self, part: str) -> bool:
-        """Go into a folder; False if it is not there."""
+        """Enter a folder; False if it does not exist."""
         if len(self.names) == MAX_FOLDERS:
-            raise ValueError(f"it lies more than {MAX_FOLDERS} folders deep")
+            raise ValueError(f"it is more than {MAX_FOLDERS} folders deep")
         try:
-            # A link that has just taken its place is refused: it is no folder.
+            # If a link has just replaced the folder, the open fails: a link is not a folder.
             self.folders.append(os.open(as_bytes(part), _FOLDER, dir_fd=self.folders[-1]))
         except FileNotFoundError:
             return False

@@ -1,6 +1,6 @@
-"""A path that a rule names → the text of that file below the folder of the rule file.
+"""Read files next to a rule file that its rules name, such as scripts.
 
-What was read is remembered, since rules depend on it: it belongs to the digest of their book.
+Every text that was read is recorded: it is part of the digest of the book, as rules depend on it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from bylaw.model.visible import clipped
 from bylaw.runtime.paths import folder_of, lies_in, real_path
 from bylaw.runtime.reading import in_plain_words, regular_bytes
 
-MAX_ALL_BESIDE_BYTES = 16 * 1024 * 1024  # of all rule files that are loaded together
+MAX_ALL_BESIDE_BYTES = 16 * 1024 * 1024  # for all rule files of one load
 MAX_SHOWN = 200  # characters of a path in a reason
 
 _REFUSED = (
-    (re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"), "has a control character in its path"),
-    (re.compile(r"\\"), "has a backslash: folders are separated by `/`"),
-    (re.compile(r"\A/"), "is absolute: a path begins at the folder of the rule file"),
-    (re.compile(r"\A\Z|//|/\Z"), "is no path of a file: a part of it is empty"),
+    (re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"), "contains a control character"),
+    (re.compile(r"\\"), "contains a backslash; separate folders with `/`"),
+    (re.compile(r"\A/"), "is absolute; write it relative to the folder of the rule file"),
+    (re.compile(r"\A\Z|//|/\Z"), "is not the path of a file: a part of it is empty"),
 )
 
 
 class Surroundings:
-    """The files beside all rule files of one load, as long as they are not too large together."""
+    """The files next to all rule files of one load, up to a total size."""
 
     def __init__(self) -> None:
         self._left = MAX_ALL_BESIDE_BYTES
@@ -36,16 +36,16 @@ class Surroundings:
         self._text = cache(self._read)  # a script may serve many rules
 
     def of(self, location: str) -> FilesBeside:
-        """What lies beside a rule file, by where that was found."""
+        """Return the files next to the rule file at a location."""
         return FilesBeside(folder_of(location), self)
 
     def read(self, folder: str, path: str) -> str:
-        """The text of a file below a folder; BesideError says why not."""
+        """Read a file below a folder; BesideError says why it cannot be read."""
         for refused, why in _REFUSED:
             if refused.search(path):
                 raise _error(path, why)
         if normpath(path).partition("/")[0] == "..":
-            raise _error(path, "leaves the folder of the rule file")
+            raise _error(path, "leads out of the folder of the rule file")
         return self._text(folder, path)
 
     def _read(self, folder: str, path: str) -> str:
@@ -55,7 +55,7 @@ class Surroundings:
         self._left -= len(data)
         if self._left < 0:
             limit = f"{MAX_ALL_BESIDE_BYTES:,} bytes"
-            raise _error(path, f"is too much: the files beside all rules are larger than {limit}")
+            raise _error(path, f"is too much: files that rule files name exceed {limit} together")
         try:
             return SourceFile.decode(path, data).text
         except EncodingError as wrong:
@@ -65,10 +65,10 @@ class Surroundings:
         try:
             real = real_path(f"{folder}/{path}")
             if not lies_in(real, self._real(folder)):
-                raise _error(path, "is a link that leaves the folder of the rule file")
+                raise _error(path, "is a link that leads out of the folder of the rule file")
             return regular_bytes(real, MAX_SCRIPT_BYTES, links=False)
         except (FileNotFoundError, NotADirectoryError):
-            raise _error(path, "is not there") from None
+            raise _error(path, "does not exist") from None
         except (OSError, ValueError) as wrong:
             raise _error(path, f"cannot be read: {in_plain_words(wrong)}") from None
 
@@ -82,7 +82,7 @@ class FilesBeside:
         self._surroundings = surroundings
 
     def read(self, path: str) -> str:
-        """The text of a file, by its path from the folder; BesideError says why not."""
+        """Read a file by its path from the folder; BesideError says why it cannot be read."""
         text = self._surroundings.read(self._folder, path)
         self.texts[path] = text
         return text

@@ -1,4 +1,4 @@
-"""A lock for the moment in which a file is changed; the system takes it from a dead process."""
+"""A short lock around the change of a file; the system releases it if the process dies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bylaw.model.errors import BylawError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE_S = 10  # most of what is done under such a lock takes milliseconds; the rest says so
+PATIENCE_S = 10  # most changes take milliseconds; longer ones pass their own limit
 _BETWEEN_TRIES_S = 0.005
 
 
@@ -21,27 +21,27 @@ _BETWEEN_TRIES_S = 0.005
 def briefly_locked(
     folder: int, name: str, what: str, patience_s: float = PATIENCE_S
 ) -> Iterator[None]:
-    """While this lasts, no other process has the lock of that name in an open folder.
+    """Hold the lock file of that name in an open folder until the context ends.
 
-    BylawError says that another one has been changing `what` for too long.
+    BylawError if another process holds the lock too long; `what` names the file in the message.
     """
     lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
         wait_for_lock(lock, what, patience_s)
         yield
     finally:
-        os.close(lock)  # and with it the lock is gone
+        os.close(lock)  # this also releases the lock
 
 
 def wait_for_lock(lock: int, what: str, patience_s: float = PATIENCE_S) -> None:
-    """Lock an open file or folder, as long as it is open; BylawError, see above."""
+    """Lock an open file or folder until it is closed; BylawError after `patience_s` seconds."""
     until = monotonic() + patience_s
     while True:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             if monotonic() >= until:
-                message = f"another process has been changing `{what}` for {patience_s:g} s"
+                message = f"`{what}` is locked by another process (waited {patience_s:g} s)"
                 raise BylawError(message) from None
             sleep(_BETWEEN_TRIES_S)
         else:

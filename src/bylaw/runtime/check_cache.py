@@ -1,8 +1,8 @@
-"""What a language noted of rule texts without a fault → the same at the next start.
+"""Cache of what a language noted about rule texts without errors, so that the next start is faster.
 
-One file for each language and root, in the user's own cache folder. A file that is unreadable,
-damaged, too large, not ours alone, or of another version is no file: texts are then checked
-anew. A note is data that its language decodes strictly.
+One file per language and root, in the user's cache folder. A file that is unreadable, damaged, too
+large, writable by other users or of another version is ignored; texts are then checked again. A
+note is data that its language decodes strictly.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bylaw.dialects.base import Dialect
 
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-MAX_UNUSED = 1000  # notes that are kept though their texts were not loaded this time
-MAX_FILES = 500  # of all roots; the oldest go
+MAX_UNUSED = 1000  # notes kept although their texts were not loaded this time
+MAX_FILES = 500  # of all roots; the oldest are removed
 PREFIX = "rules-"
 
 
 class _Notes(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """The payload of a file; before it stands its digest."""
+    """The payload of a file; its digest comes before it."""
 
     version: str
     notes: dict[str, bytes]
@@ -51,19 +51,19 @@ class CheckCache:
         self._new = False
 
     def recall(self, digest: str) -> bytes:
-        """What was noted of a text; nothing if that is not known."""
+        """Return the note about a text; empty if there is none."""
         note = self._stored.get(digest, b"")
         if note:
             self._used[digest] = note
         return note
 
     def note(self, notes: Mapping[str, bytes]) -> None:
-        """Something for the next start."""
+        """Add notes for the next start."""
         self._new = self._new or any(self._stored.get(key) != notes[key] for key in notes)
         self._used.update(notes)
 
     def keep(self) -> None:
-        """Write what was used, if some of it is new; what cannot be written is found out anew."""
+        """Write the notes in use if some are new. If that fails, the next start checks again."""
         if not self._new or not self._folder:
             return
         unused = ((key, note) for key, note in self._stored.items() if key not in self._used)

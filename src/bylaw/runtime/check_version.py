@@ -1,8 +1,8 @@
-"""A language → a name for all that its judgement of a text depends on, beside the text.
+"""A version of everything that a language's check of a text depends on, apart from the text.
 
-Every module that a language can be built on counts, with its size and time. So no edit of a
-checker leaves an old judgement behind; a number in each language would have to be raised by hand,
-also by whoever mends the expressions that all of them share.
+It covers size and time of every module that a language can use. So no edit of a checker leaves an
+old result behind. A version number in each language would have to be raised by hand, even for a
+change in the expressions that all languages share.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from bylaw.dialects.base import Dialect
 
 _BYLAW = folder_of(folder_of(__file__))
-_LAYERS = ("dialects", "expr", "model")  # what a language can import
-# Its time changes when a library is installed in another version, Jinja2 for one.
+_LAYERS = ("dialects", "expr", "model")  # the folders that a language can import
+# The time of this folder changes when a library is installed in another version, e.g. Jinja2.
 _LIBRARIES = folder_of(folder_of(msgspec.__file__))
 
 
 def check_version(dialect: Dialect) -> str:
-    """Changes whenever the same text may be judged otherwise."""
+    """Return a digest that changes whenever the same text may be checked differently."""
     module = sys.modules[getattr(dialect, "__name__", type(dialect).__module__)]
     return _of(module.__file__ or "")
 
@@ -58,6 +58,6 @@ def _modules(folder: str) -> Iterator[str]:
 
 def _age(path: str) -> str:
     try:
-        return str(os.stat(path).st_mtime_ns)  # noqa: PTH116 - the quick way
+        return str(os.stat(path).st_mtime_ns)  # noqa: PTH116 - faster than a Path
     except OSError:
         return ""

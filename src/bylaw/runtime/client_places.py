@@ -1,6 +1,6 @@
-"""Coding agents as data: where each keeps its hooks, and what else decides whether they run.
+"""Where each coding agent keeps its hooks and the settings that decide whether they run.
 
-`bylaw install` writes there, `bylaw doctor` reads there, and an agent must not change it.
+`bylaw install` writes these files, `bylaw doctor` reads them, and an agent must not change them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 
 class ClientPlaces(Struct, frozen=True, kw_only=True):
-    """The places of one client: those of a project from its root, those of a user below `home`.
+    """The files of one client: `project` files from the root, `user` files below `home`.
 
-    `home` is a folder of the user's home, unless one of `variables` is set: each has its own folder
-    below the one that it names. Hooks of ours are written to `project` and `user`: to the first
-    that exists, else to the last one. A switch that keeps hooks from running stands in
-    `project_settings` or `user_settings`. `project_also` and `user_also` are files and folders
-    that the client reads hooks from, too.
+    `home` is a folder in the user's home, unless one of `variables` is set: it names a folder, with
+    the client's folder below it. Bylaw writes its hooks to the first existing file of `project` or
+    `user`, else to the last one. `project_settings` and `user_settings` may contain a switch that
+    disables hooks. The client also reads hooks from `project_also` and `user_also`.
     """
 
     project: tuple[str, ...]
@@ -35,15 +34,15 @@ class ClientPlaces(Struct, frozen=True, kw_only=True):
     user_also: tuple[str, ...] = ()
 
     def in_project(self) -> tuple[str, ...]:
-        """Everything that counts in a project."""
+        """All files that matter in a project."""
         return (*self.project, *self.project_settings, *self.project_also)
 
     def of_user(self) -> tuple[str, ...]:
-        """Everything that counts for a user, from the folder of the client on."""
+        """All files that matter for a user, relative to the client's folder."""
         return (*self.user, *self.user_settings, *self.user_also)
 
     def moved(self, environment: Mapping[str, str]) -> Iterator[str]:
-        """The same where variables say that it lies."""
+        """Yield the files of a user in the folders that environment variables name."""
         for variable, below in self.variables:
             folder = environment.get(variable, "")
             if folder.startswith("/"):

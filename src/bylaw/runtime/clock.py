@@ -1,4 +1,4 @@
-"""The time of day, as events, records and files have it."""
+"""The current time as events, records and files store it."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _NS_OF_MS = 1_000_000
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970, in UTC."""
+    """Return milliseconds since 1970, in UTC."""
     return time_ns() // _NS_OF_MS

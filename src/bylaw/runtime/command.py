@@ -1,13 +1,14 @@
-"""A command → what became of it: the one place that starts any other program.
+"""Start other programs. No other module starts a process.
 
-No process sees a shell, our environment, our folder or our open files. `Process` is for programs
-of our own that are talked to; `run` is for all others: looked at right before they start, watched
-by `watched/watcher.py`, isolated by `watched/bubblewrap.py` where that works. A fork of ours lets
-go of them.
+A process gets no shell, and not our environment, working folder or open files. `Process` is for
+programs of our own that we exchange data with. `run` is for all other commands: they are checked
+right before they start, supervised by `watched/watcher.py`, and isolated by `watched/bubblewrap.py`
+where that works. After a fork, the child releases these processes.
 
-A wall everywhere: the program, its arguments, folder and environment; how long we wait, what is
-kept of its output, no more rights than ours. Only a fence without bubblewrap: a command can do what
-the user can, so it can kill its watcher, and what it started in other groups is then left behind.
+Some limits cannot be bypassed: the program, its arguments, folder and environment, how long we
+wait, how much output is kept, and no more rights than ours. The other limits can be bypassed
+without bubblewrap: a command can do what the user can, so it can kill its supervisor, and then
+processes that it started in other groups are left behind.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from bylaw.runtime.watched.order import Command
     from bylaw.runtime.watched.result import CommandResult
 
-# Where programs are looked for, whatever our own environment says.
+# Where programs are searched, independent of our own environment.
 PATH = "/usr/local/bin:/usr/bin:/bin"
-# Behind it, for commands of rules, the folder of our own interpreter: few systems have a `python`.
-_OWN = os.path.dirname(sys.executable)  # noqa: PTH120 - its bytes as they are
+# Commands of rules also search the folder of our interpreter, as few systems have a `python`.
+_OWN = os.path.dirname(sys.executable)  # noqa: PTH120 - a Path would change the text
 COMMAND_PATH = f"{PATH}:{_OWN}" if _OWN.startswith("/") and ":" not in _OWN else PATH
-# All that a program of ours sees: what it prints does not depend on who started it.
+# The environment of our own programs: their output must not depend on who started Bylaw.
 ENVIRONMENT = {"PATH": PATH, "LC_ALL": "C"}
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 AT_ONCE = 1 << 16
@@ -45,12 +46,12 @@ _MS = 1000
 
 
 class Process:
-    """A process that was started, with a pipe each way; `argv` begins with an absolute path.
+    """A started process with a pipe in each direction; `argv` begins with an absolute path.
 
-    It has a session of its own, which is killed as a whole: when it is told to, when nobody holds
-    the process any more, and when the interpreter ends. With `patience` it ends itself in that many
-    seconds when its input ends, and only then is killed, with all that it started. `keep` are
-    descriptors that it is given, `variables` what it sees beside `ENVIRONMENT`, `cwd` its folder.
+    It has its own session, which is killed with all its processes: by `kill`, when the object is no
+    longer referenced, and when the interpreter exits. With `patience`, its input is closed first
+    and it has that many seconds to exit; only then it is killed with all that it started. `keep`
+    are descriptors that it inherits, `variables` are added to `ENVIRONMENT`, `cwd` is its folder.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Process:
         variables: Mapping[str, str] = NO_VARIABLES,
         cwd: str = "/",
     ) -> None:
-        # What must be closed is held by the finalizer alone, which runs once.
+        # Everything that must be closed is referenced only by the finalizer, which runs once.
         process = Popen(  # noqa: S603 - an argument list, and no shell
             list(argv), stdin=PIPE, stdout=PIPE, stderr=errors, bufsize=0, close_fds=True,
             pass_fds=keep, cwd=cwd, env={**ENVIRONMENT, **variables}, start_new_session=True,
@@ -81,7 +82,7 @@ class Process:
         _STARTED.add(self)
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Write everything, or raise an `OSError`; `deadline` is a time of `time.monotonic`."""
+        """Write all data or raise OSError; `deadline` is a time of `time.monotonic`."""
         rest = memoryview(data)
         while rest:
             try:
@@ -90,7 +91,7 @@ class Process:
                 _wait(self._input, select.POLLOUT, deadline)
 
     def receive(self, deadline: float) -> bytes:
-        """What has come, at least one byte, or an `OSError`."""
+        """Return available data, at least one byte, or raise OSError."""
         _wait(self.output, select.POLLIN, deadline)
         data = os.read(self.output, AT_ONCE)
         if not data:
@@ -98,18 +99,18 @@ class Process:
         return data
 
     def hang_up(self) -> None:
-        """End its input: nothing more is sent."""
+        """Close the input of the process."""
         self._stdin.close()
 
     def exit_code(self, deadline: float) -> int:
-        """How it ended, once it has; TimeoutError if that takes too long."""
+        """Wait for the exit code; TimeoutError if that takes too long."""
         try:
             return self._process.wait(max(0.0, deadline - time.monotonic()))
         except TimeoutExpired:
             raise TimeoutError("the process took too long") from None
 
     def kill(self) -> None:
-        """End it and everything that it started; it may have ended before."""
+        """Kill the process and everything that it started; it may have exited before."""
         self._end()
 
 
@@ -118,11 +119,11 @@ def run(
     cancellation: Cancellation | None = None,
     started: Callable[[], None] | None = None,
 ) -> CommandResult:
-    """Run a command to its end; whatever goes wrong stands in the result.
+    """Run a command until it ends; every failure is reported in the result.
 
-    `started` is called when its program runs.
+    `started` is called when the program runs.
     """
-    # Most who come here only talk to a process of ours, and need nothing of this.
+    # Most users of this module only talk to our own programs and do not need this import.
     from bylaw.runtime.watched.run import run as watched  # noqa: PLC0415 - see above
 
     return watched(command, cancellation, started)
@@ -140,7 +141,7 @@ def _end(process: Popen[bytes], owner: int, patience: float) -> None:
     if owner == os.getpid():
         _stop(process, patience)
     else:
-        # It belongs to the process that we were forked from, and must not be waited for.
+        # The process belongs to our parent from before the fork; do not wait for it.
         process.returncode = 0
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
@@ -149,7 +150,7 @@ def _end(process: Popen[bytes], owner: int, patience: float) -> None:
 
 def _stop(process: Popen[bytes], patience: float) -> None:
     if process.returncode is not None:
-        return  # it was waited for
+        return  # it has already been waited for
     if patience:
         assert process.stdin is not None
         process.stdin.close()
@@ -157,14 +158,14 @@ def _stop(process: Popen[bytes], patience: float) -> None:
             process.wait(patience)
             return
         _kill_below(process.pid)
-    # Before it is waited for: then its number may be another's.
+    # Kill before waiting: afterwards another process may have the id.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _kill_below(pid: int) -> None:
-    from bylaw.runtime.watched.watcher import below, kill  # noqa: PLC0415 - hardly ever needed
+    from bylaw.runtime.watched.watcher import below, kill  # noqa: PLC0415 - seldom needed
 
     kill(below(pid))
 

@@ -1,6 +1,6 @@
-"""`bylaw.toml`, or `[tool.bylaw]` in `pyproject.toml` → settings, or what is wrong with them.
+"""Read settings from `bylaw.toml`, or from `[tool.bylaw]` in `pyproject.toml`.
 
-The vocabulary is closed: an unknown key is an error. The tables are in `settings`.
+An unknown key is an error. The tables are defined in `settings`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BOOK = "book"
 
 
 class NamedBook(Struct, frozen=True):
-    """One `[[book]]`: a path from the root, and its language if it is not to be inferred."""
+    """One `[[book]]`: a path from the root, and its language if that is given."""
 
     path: str
     dialect: str
@@ -40,7 +40,7 @@ class NamedBook(Struct, frozen=True):
 
 
 class Configuration(Struct, frozen=True):
-    """The settings in force; without a file, the defaults."""
+    """The settings of a root; the defaults if there is no file."""
 
     source: SourceFile = SourceFile(CONFIGURATION, "")
     discover: bool = True
@@ -49,7 +49,7 @@ class Configuration(Struct, frozen=True):
 
 
 def read_settings(source: SourceFile, below: tuple[str, ...]) -> Configuration:
-    """The settings in the table `below`; LoadError with everything that is wrong with them."""
+    """Read the settings in the table `below`; LoadError with all their problems."""
     table = settings_in(source, below)
     if not isinstance(table, Table):
         span = Span(0, 0) if table is None else table.span
@@ -62,7 +62,7 @@ def read_settings(source: SourceFile, below: tuple[str, ...]) -> Configuration:
 
 
 def settings_in(source: SourceFile, below: tuple[str, ...]) -> Node | None:
-    """What stands in a TOML text under that name; LoadError if it is no TOML."""
+    """Return the value under that name in a TOML text; LoadError if it is not TOML."""
     node: Node | None = load_toml(source)
     for name in below:
         node = node.get(name) if isinstance(node, Table) else None
@@ -70,10 +70,10 @@ def settings_in(source: SourceFile, below: tuple[str, ...]) -> Node | None:
 
 
 def two_configurations(project: SourceFile) -> Diagnostic:
-    """The refusal of `[tool.bylaw]` beside a `bylaw.toml`."""
+    """Return the error for `[tool.bylaw]` next to a `bylaw.toml`."""
     found = settings_in(project, IN_PROJECT)
-    headline = f"`{CONFIGURATION}` stands beside this table, and only one can be in force"
-    help_ = "keep one of them, with all settings"
+    headline = f"`{CONFIGURATION}` exists as well, and only one of the two can be used"
+    help_ = "move all settings into one of them"
     span = Span(0, 0) if found is None else found.span
     return error(TWO_CONFIGURATIONS, headline, project, span, help=help_)
 
@@ -107,7 +107,7 @@ def _book(table: Table, problems: Problems) -> NamedBook:
     read = read_table(BookSettings, table.entries, problems, "a book")
     path, dialect = table.get("path"), table.get("dialect")
     if path is None:
-        help_ = 'add `path = "…"`, a file or folder from the root'
+        help_ = 'add `path = "…"`, a file or folder below the root'
         problems.refuse(MISSING_SETTING, "this book has no `path`", table.span, help_)
     path_span = table.span if path is None else path.span
     return NamedBook(

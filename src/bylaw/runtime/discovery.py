@@ -1,7 +1,7 @@
-"""A root with its settings, or paths that a person gave → the rule files that are meant, and why.
+"""Find rule files: those of a root by its settings and the convention, or those a person passed.
 
-Nothing is read here but folders, and what says where policies lie. What cannot be found is a
-diagnostic for which no rule can stand in, so it refuses the whole set.
+Reads only folders, and the setting with the folder of the policies. A problem during the search
+has no stand-in, so it refuses the complete set of rules.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Files of a folder below the root, their language, and whether each is for itself only."""
+    """A folder below the root, the pattern of its file names, and their language.
+
+    With `own_session`, each file is active only in its own session.
+    """
 
     folder: str
     names: str
@@ -44,7 +47,7 @@ class Place(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """As people write it."""
+        """Folder and file names as one pattern."""
         return f"{self.folder}/{self.names}" if self.folder else self.names
 
 
@@ -63,7 +66,7 @@ CONVENTION = (
 
 
 class Why(StrEnum):
-    """What brought a file in."""
+    """How a file was found."""
 
     GIVEN = "given"
     NAMED = "named"
@@ -72,11 +75,11 @@ class Why(StrEnum):
 
 
 class Found(Struct, frozen=True):
-    """A rule file: its name from the root, where it lies, its language if that is known.
+    """A rule file: its path from the root, its location, and its language if that is known.
 
-    `by` is the argument, the settings, the folder or the pattern that led to it; `within` the
-    folder that no link may leave, empty for a file that a person gave. What governs its
-    `own_session` only, such as a chat that nobody named, is in force in no other.
+    `by` is the argument, setting, folder or pattern that led to it. `within` is the folder that no
+    link may leave; empty for a file that a person passed. A file with `own_session`, such as a
+    chat that no setting lists, is active only in its own session.
     """
 
     path: str
@@ -89,10 +92,11 @@ class Found(Struct, frozen=True):
 
 
 class Search(Struct, frozen=True):
-    """Rule files in the order of their paths, what could not be found, where was looked.
+    """The result of a search: rule files in the order of their paths, and problems.
 
-    `given` are the paths that a person gave, from `folder`; None: the books of the root.
-    `findings` are told and refuse nothing; files in a language that is `off` do not count.
+    `given` are the paths that a person passed, relative to `folder`; None for the books of the
+    root. `places` are the places of the convention that were searched. `findings` are reported and
+    refuse nothing. Files in a language that is `off` are ignored.
     """
 
     root: str
@@ -106,7 +110,7 @@ class Search(Struct, frozen=True):
 
 
 def discover(root: str, settings: Configuration) -> Search:
-    """The books that the settings name, and those of the convention unless it is off."""
+    """Find the books that the settings list, and those of the convention unless it is off."""
     search = _Searching(root)
     policies = read_policy_settings(root)
     for book in settings.books:
@@ -120,9 +124,9 @@ def discover(root: str, settings: Configuration) -> Search:
 
 
 def _usual_language(location: str) -> str:
-    """The language of a file that lies where the convention has such files; else it is looked for.
+    """Return the language of a file in a folder of the convention; empty in other folders.
 
-    So a file there that is broken is not taken for one of another language, nor for none.
+    So a broken file there is not taken for one of another language or of none.
     """
     folder, _, name = location.rpartition("/")
     for place in CONVENTION:
@@ -133,14 +137,14 @@ def _usual_language(location: str) -> str:
 
 
 def _places(policies: PolicySettings) -> tuple[Place, ...]:
-    """The convention, with policies where they lie here."""
+    """Return the convention, with the folder that this root uses for policies."""
     here = Place(policies.policies_dir, "*.md", POLICIES)
     own = (here,) if policies.enabled else ()
     return (*own, *(place for place in CONVENTION if place.dialect != POLICIES))
 
 
 def given(root: str, paths: Sequence[str], folder: str = "") -> Search:
-    """The files that a person gave, from a folder; a folder stands for the rule files in it."""
+    """Find the files that a person passed; a folder stands for the rule files in it."""
     search = _Searching(root)
     folder = folder or absolute(".")
     for path in paths:
@@ -149,7 +153,7 @@ def given(root: str, paths: Sequence[str], folder: str = "") -> Search:
 
 
 class _Searching:
-    """Collects files; a file that was found before keeps its first reason."""
+    """Collects files. A file that is found twice keeps its first reason."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -175,8 +179,8 @@ class _Searching:
 
     def take_named(self, book: NamedBook, source: SourceFile) -> None:
         if book.dialect and dialect_named(book.dialect) is None:
-            headline = f"`{book.dialect}` is not a rule language"
-            help_ = did_you_mean(book.dialect, BUILT_IN) or "install the package that brings it"
+            headline = f"unknown rule language `{book.dialect}`"
+            help_ = did_you_mean(book.dialect, BUILT_IN) or "install the package that provides it"
             self._refuse(error(UNKNOWN_DIALECT, headline, source, book.dialect_span, help=help_))
             return
         location = absolute(book.path, self._root)
@@ -197,7 +201,7 @@ class _Searching:
                 self._add(Found(name, location, place.dialect, *why))
 
     def _take_folder(self, folder: str, dialect: str) -> bool:
-        """What the convention finds below a folder; and its own files, unless it is a root."""
+        """Add the files of the convention below a folder, and its own files if it is not a root."""
         taken = list(self._files_of_folder(folder, dialect))
         for location, language in taken:
             self._add_from(folder, location, language)
@@ -220,7 +224,7 @@ class _Searching:
         self._add(Found(name or location, location, dialect, Why.FOLDER, by, within))
 
     def _files(self, folder: str, names: str, dialect: str) -> Iterator[str]:
-        """The files of a folder that may be of a language; one that is not known is looked for."""
+        """Yield the files of a folder that may be in a language; empty means any language."""
         try:
             with os.scandir(as_bytes(folder)) as entries:
                 inside = [as_text(one.name) for one in entries if not _is_no_rule_file(one)]
@@ -232,12 +236,12 @@ class _Searching:
         for name in sorted(inside):
             location = f"{folder}/{name}"
             language = dialect or _usual_language(location)
-            # Elsewhere they are left to editors and tools; of policies all count (DW-110).
+            # Hidden files belong to editors and tools, but every policy file is used (DW-110).
             if fnmatchcase(name, names) and (language == POLICIES or not name.startswith(".")):
                 yield location
 
     def _add(self, found: Found) -> None:
-        # The name stands in uids and records: it must be text, and no two files share one.
+        # The name is part of uids and records: it must be text, and unique.
         path = visible(found.path)
         named = found if path == found.path else replace(found, path=path)
         self._found.setdefault(found.location, named)
@@ -246,8 +250,8 @@ class _Searching:
         self._refusals.append(diagnostic)
 
     def _refuse_empty(self, source: SourceFile, span: Span, path: str) -> None:
-        headline = f"there is no rule file in `{path}`"
-        self._refuse(error(NO_RULE_FILES, headline, source, span, help="name the files themselves"))
+        headline = f"no rule files found in `{path}`"
+        self._refuse(error(NO_RULE_FILES, headline, source, span, help="name the files instead"))
 
 
 def _below(top: str, place: Place) -> str:
@@ -255,22 +259,22 @@ def _below(top: str, place: Place) -> str:
 
 
 def _is_no_rule_file(entry: os.DirEntry[bytes]) -> bool:
-    """A folder, or the lock of an editor: a link to nowhere beside the file that is open in it."""
+    """Check for a folder, or for an editor's lock: a broken link next to the open file."""
     try:
         is_lock = entry.name.startswith(_LOCK) and entry.is_symlink() and not entry.is_file()
         return is_lock or entry.is_dir()
-    except OSError:  # a loop of links, which is told when it is read
+    except OSError:  # a loop of links; reading it reports the error
         return False
 
 
 def _may_be(location: str, dialect: str) -> bool:
-    """Whether a file that nobody named is one of a language, by its name."""
+    """Check whether the name of a file that no person named fits a language."""
     if location.rpartition("/")[2] in {CONFIGURATION, PROJECT}:
         return False
     return any(one.name == dialect or not dialect for one in dialects_for(location))
 
 
 def _outside(path: str, source: SourceFile, span: Span) -> Diagnostic:
-    headline = f"`{path}` lies outside of the root"
+    headline = f"`{path}` is outside the root"
     help_ = "copy the file into the repository, or name it on the command line"
     return error(OUTSIDE_ROOT, headline, source, span, help=help_)

@@ -1,8 +1,8 @@
-"""Effect × host, as data: what each host tells of and carries out, how a client can be spoken to.
+"""Tables of effects by host: what each host sends and performs, and how to address each client.
 
-A host performs nothing that its line does not name. Effects that only change the session need
-nobody; an event that a rule emits is queued by Bylaw. `bylaw check --host` and the documentation
-are made from these tables.
+A host performs only the steps that its row names. Steps that only change the session need no host,
+and Bylaw itself queues the events that rules emit. `bylaw check --host` and the documentation use
+these tables.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ DROID = "droid"
 OPENCODE = "opencode"
 CURSOR = "cursor"
 
-# What file policies need, wherever an agent stops.
+# What file policies need in every host where an agent stops.
 _POLICIES = frozenset({Op.ENTRY_WRITE, Op.COMMAND_RUN, Op.PROMPT_SHOW, Op.BASELINE_CAPTURE})
 _HOOKS = _POLICIES | {Op.MESSAGE_INSERT, Op.LOG}
 
 
 class Ask(StrEnum):
-    """What becomes of a call that a person has to decide."""
+    """What happens to a call that a person must decide."""
 
     PERSON = "the client asks the person"
     DENY = "denied, with the reason"
 
 
 class ClientAbilities(Struct, frozen=True, kw_only=True):
-    """What a coding agent can: what it tells us of, and how it can be spoken to.
+    """What a coding agent supports: the events that it sends, and the replies that it accepts.
 
-    `hears` are the moments that it tells us of, `denies` those at which it takes a refusal,
-    `for_model` and `for_person` those at which a text reaches the model or the person. What cannot
-    be said to the model now is said at the next moment that is named. A warning is for the person,
-    or for the model where the person cannot be told. `failures` says what it does not tell of
-    calls that fail; `types_unheard`, that it types into programs that run and tells nobody.
+    `hears` are the hook events that the client sends, `denies` those at which it accepts a denial,
+    `for_model` and `for_person` those at which a text reaches the model or the person. A text that
+    cannot reach the model now is delivered at the next such event. A warning goes to the person, or
+    to the model if it cannot reach the person. `failures` says which failed calls the client does
+    not report. `types_unheard`: it types into running programs without a hook event.
     """
 
     title: str
@@ -71,7 +71,7 @@ ABILITIES: Mapping[str, ClientAbilities] = {
     CLAUDE: ClientAbilities(
         title="Claude Code",
         denies=_GATES,
-        for_model=_CONTEXT | {Moment.BEFORE_TOOL},  # at a stop, context would make it go on
+        for_model=_CONTEXT | {Moment.BEFORE_TOOL},  # at a stop, it would make the agent go on
         for_person=_NO_END,
         ask=Ask.PERSON,
     ),
@@ -80,22 +80,22 @@ ABILITIES: Mapping[str, ClientAbilities] = {
         denies=_GATES,
         for_model=_CONTEXT | {Moment.BEFORE_TOOL},
         for_person=_NO_END,
-        ask=Ask.DENY,  # it would let the call run
-        failures="says only of MCP tools whether a call failed",
+        ask=Ask.DENY,  # on `ask`, it would run the call
+        failures="reports failed calls only for MCP tools",
         types_unheard=True,
     ),
     GEMINI: ClientAbilities(
         title="Gemini CLI",
         hears=frozenset(Moment) - {Moment.OTHER, Moment.SUBAGENT_STOP},
         denies=_GATES - {Moment.SUBAGENT_STOP},  # its subagents have no events
-        for_model=_CONTEXT,  # before a tool it is ignored
+        for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
-        ask=Ask.DENY,  # it would hang where nobody sits
+        ask=Ask.DENY,  # on `ask`, it would hang without a person
     ),
     QWEN: ClientAbilities(
         title="Qwen Code",
         denies=_GATES,
-        for_model=_CONTEXT,  # before a tool it is ignored
+        for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
         ask=Ask.PERSON,
     ),
@@ -103,21 +103,21 @@ ABILITIES: Mapping[str, ClientAbilities] = {
         title="GitHub Copilot CLI",
         denies=_GATES,
         for_model=_CONTEXT | {Moment.BEFORE_TOOL},
-        for_person=frozenset(),  # it has no field for that
+        for_person=frozenset(),  # it has no field for this
         ask=Ask.PERSON,
     ),
     DROID: ClientAbilities(
         title="Factory Droid",
         denies=_GATES,
-        for_model=_CONTEXT,  # before a tool it is ignored
+        for_model=_CONTEXT,  # ignored before a tool call
         for_person=_NO_END,
-        ask=Ask.DENY,  # it would let the call run
-        failures="has no event after a call that failed",
+        ask=Ask.DENY,  # on `ask`, it would run the call
+        failures="sends no event after a failed call",
     ),
     OPENCODE: ClientAbilities(
         title="OpenCode",
         hears=frozenset(Moment) - {Moment.OTHER, Moment.SESSION_END},
-        denies=frozenset({Moment.PROMPT, Moment.BEFORE_TOOL}),  # a stop cannot be held up
+        denies=frozenset({Moment.PROMPT, Moment.BEFORE_TOOL}),  # a stop cannot be blocked
         for_model=frozenset({Moment.PROMPT, Moment.AFTER_TOOL}),
         for_person=frozenset(),
         ask=Ask.DENY,
@@ -125,15 +125,15 @@ ABILITIES: Mapping[str, ClientAbilities] = {
     CURSOR: ClientAbilities(
         title="Cursor",
         denies=_GATES,
-        # Before a tool, a text that is too long would close the gate; at a prompt, some of its
-        # programs read it and drop it.
+        # Before a tool call, a text that is too long would deny the call. At a prompt, some of the
+        # Cursor programs read the text and drop it.
         for_model=frozenset({Moment.SESSION_START, Moment.AFTER_TOOL}),
-        for_person=frozenset(),  # what is for the person is shown with a refusal only
-        ask=Ask.DENY,  # before a tool it is read and forgotten, and the call runs
+        for_person=frozenset(),  # a text for the person is shown only with a denial
+        ask=Ask.DENY,  # before a tool call it reads `ask` and runs the call anyway
     ),
 }
 
-# As people call them.
+# The names for people.
 TITLES: Mapping[str, str] = {
     BUS: "the bus",
     CHAT: "a chat",
@@ -142,7 +142,7 @@ TITLES: Mapping[str, str] = {
     **{host: abilities.title for host, abilities in ABILITIES.items()},
 }
 
-# Which events of ours a moment means, in the order in which they are judged.
+# The kinds of events that a hook event stands for, in the order in which they are decided.
 _AT_A_STOP = (Kind.MESSAGE, Kind.TURN_END, Kind.AGENT_STOP)
 KINDS_AT: Mapping[Moment, tuple[Kind, ...]] = {
     Moment.SESSION_START: (Kind.SESSION_START,),
@@ -154,13 +154,13 @@ KINDS_AT: Mapping[Moment, tuple[Kind, ...]] = {
     Moment.SESSION_END: (Kind.SESSION_END,),
     Moment.OTHER: (),
 }
-# When a notice is due; one that is immediate is due at whatever moment it is made.
+# When a notice is due. An immediate notice is due at the event that makes it.
 NOTICE_AT: Mapping[DeliverAt, Moment] = {
     DeliverAt.TURN_START: Moment.PROMPT,
     DeliverAt.AFTER_TOOL: Moment.AFTER_TOOL,
 }
 
-# The events that can reach rules in a host; what rules emit themselves comes anywhere.
+# The events that can reach rules in a host. Events that rules emit can occur in every host.
 _OF_TALKS = frozenset(Kind) - {Kind.FILE, Kind.BUS}
 SENDS: Mapping[str, frozenset[Kind]] = {
     BUS: frozenset({Kind.BUS, Kind.FILE, Kind.CUSTOM}),
@@ -169,7 +169,7 @@ SENDS: Mapping[str, frozenset[Kind]] = {
     WORKTREE: frozenset({Kind.MESSAGE, Kind.AGENT_STOP, Kind.CUSTOM}),
     **{
         host: frozenset(kind for moment in abilities.hears for kind in KINDS_AT[moment])
-        | {Kind.FILE, Kind.CUSTOM}  # what changed on disk is looked for after calls and at stops
+        | {Kind.FILE, Kind.CUSTOM}  # files are compared after calls and at stops
         for host, abilities in ABILITIES.items()
     },
 }

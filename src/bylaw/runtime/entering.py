@@ -1,4 +1,4 @@
-"""An open folder, and names in it → the folders of these names, open; a link is none."""
+"""Open or create folders inside an open folder, without following links."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.beneath import Place
 
-# How a folder is opened that no link may stand for.
+# Open a folder; fail if the name is a link.
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FOR_ALL = 0o777  # as far as the user's umask goes
+FOR_ALL = 0o777  # the umask of the user still applies
 
 
 def enter(folder: int, name: str, opened: ExitStack, *, make: int | None = None) -> int:
-    """Open a folder in another one, until `opened` ends; OSError if it is none.
+    """Open a folder in another folder until `opened` closes; OSError if it is not a folder.
 
-    With a mode to `make` it with, it is made if it is missing.
+    With `make`, a missing folder is created with that mode.
     """
     if make is not None:
         with suppress(FileExistsError):
@@ -33,10 +33,10 @@ def enter(folder: int, name: str, opened: ExitStack, *, make: int | None = None)
 
 @contextmanager
 def entered(place: Place) -> Iterator[int]:
-    """The folder of a place, made if it is missing; OSError if that cannot be."""
+    """Open the folder of a place and create missing folders; OSError if that fails."""
     with ExitStack() as opened:
         folder = place.folder
         for part in place.missing:
             folder = enter(folder, part, opened, make=FOR_ALL)
-        # That of a place is open for nothing but its names.
+        # The descriptor in `place` was opened with O_PATH, which cannot list or sync the folder.
         yield enter(folder, ".", opened)

@@ -1,4 +1,4 @@
-"""Paths from a root → what lies there now, as short texts that differ when it does."""
+"""Short texts that identify the content of files below a root; they differ if the content does."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from bylaw.runtime.paths import as_bytes, folder_of, lies_in, real_path
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Of a larger file, size and time of change have to do.
+# For larger files, compare only size and modification time.
 MAX_READ = 256 << 20
 _PIECE = 1 << 18
-# What a program can do with a file is a part of what it is.
+# The executable bit is part of the identity of a file.
 _EXECUTABLE = " x"
 
 
 class Hash(Protocol):
-    """Something that is fed with what a file holds."""
+    """A hash that accepts the bytes of a file."""
 
     def update(self, data: bytes, /) -> None:
-        """Take a piece."""
+        """Add a piece of the content."""
 
 
 class FileDigests:
-    """What lies below a root; one who looks at many files looks at each folder once."""
+    """Digests of files below a root; the real path of each folder is computed only once."""
 
     def __init__(self, root: str) -> None:
         self.top = real_path(root)
         self._real = cache(real_path)
 
     def of(self, path: str, also: Callable[[os.stat_result], Hash] | None = None) -> str:
-        """What lies at a path; the empty text for nothing, and for what is outside of the root.
+        """Return the digest of a file; the empty text if it does not exist or is outside the root.
 
-        A hash that is made for the file may be fed with the same bytes, those of a link are where
-        it leads.
+        `also` may return a second hash for the file; it gets the same bytes. The bytes of a link
+        are its target.
         """
         location = f"{self.top}/{path}"
         if "\0" in path or not lies_in(self._real(folder_of(location)), self.top):
@@ -54,7 +54,7 @@ class FileDigests:
 
 
 def _nowhere(_: bytes) -> None:
-    """Nobody else wants to know."""
+    """Ignore the bytes."""
 
 
 def _digest(location: bytes, found: os.stat_result, also: Callable[[bytes], None]) -> str:
@@ -72,7 +72,7 @@ def _digest(location: bytes, found: os.stat_result, also: Callable[[bytes], None
 
 def _content(location: bytes, also: Callable[[bytes], None]) -> str:
     digest = sha256()
-    # It may have become something else meanwhile: no link is followed, no pipe waited for.
+    # The file may have been replaced meanwhile: follow no link and do not wait for a pipe.
     file = os.open(location, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         while piece := os.read(file, _PIECE):

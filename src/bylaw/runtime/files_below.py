@@ -1,4 +1,4 @@
-"""Files of folders, as texts: which there are, and two that are the same."""
+"""List the files of folders, and compare a file with a copy of it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_DEEP = 6
-MAX_LISTED = 20_000  # names of a folder
+MAX_LISTED = 20_000  # names read per folder
 MAX_COMPARED = 1 << 20
 
 
 def files_in(path: str, deep: int) -> Iterator[str]:
-    """A file, or all files of a folder and of those in it, so many folders deep."""
+    """Yield a file, or the files of a folder and its subfolders, at most `deep` levels down."""
     try:
         mode = os.stat(as_bytes(path)).st_mode  # noqa: PTH116 - a Path takes no bytes
         if S_ISREG(mode):
@@ -31,12 +31,12 @@ def files_in(path: str, deep: int) -> Iterator[str]:
 
 
 def is_program(path: str) -> bool:
-    """Whether a file may be run."""
+    """Check whether this user may execute a file."""
     return os.access(as_bytes(path), os.X_OK)
 
 
 def takes_place_of(path: str, source: str) -> bool:
-    """Whether a copy of a file would change the one that is there; nobody may be able to tell."""
+    """Check whether a copy of `source` would change an existing file; true if in doubt."""
     if not is_there(path):
         return False
     try:

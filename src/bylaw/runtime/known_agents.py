@@ -1,7 +1,7 @@
-"""Who is at work: a person, or one of the coding agents that we know.
+"""Recognise whether a coding agent runs this process.
 
-What only a person may do is refused under an agent. This is a fence, no wall: a process with the
-rights of a user can hide what started it, or open a terminal of its own.
+Commands that only a person may use are refused then. This check can be bypassed: a process with the
+rights of the user can hide what started it, or open a terminal of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Agent(NamedTuple):
-    """What an agent sets for the programs that it starts, and how it is called itself."""
+    """A coding agent: the variables it sets, and the names of its programs and packages."""
 
     name: str
     variables: tuple[str, ...]
@@ -41,7 +41,7 @@ AGENTS = (
         ("codex",),
         ("@openai/codex",),
     ),
-    # It stands before Gemini, of which it sets some variables too.
+    # Before Gemini CLI, because Qwen Code sets some of its variables as well.
     Agent(
         "Qwen Code",
         ("QWEN_CODE", "QWEN_CODE_SESSION_ID", "QWEN_PROJECT_DIR"),
@@ -67,33 +67,33 @@ _ENDING = re.compile(r"\.[cm]?js$|\.py$")
 
 
 def refuse_agents(what: str) -> None:
-    """BylawError if an agent is at work; `what` is only for a person."""
+    """Raise BylawError if an agent runs this process; `what` names the operation."""
     why = agent_in(os.environ) or agent_above(ancestors())
     if why:
-        raise BylawError(f"{what} is for a person, and an agent is at work here: {why}")
+        raise BylawError(f"{what} needs a person, but an agent is running here: {why}")
 
 
 def agent_in(environment: Mapping[str, str]) -> str:
-    """The variable that an agent has set, told in words; empty if there is none."""
+    """Return in words which variable of an agent is set; empty if there is none."""
     for agent in AGENTS:
         for variable in agent.variables:
             if environment.get(variable):
-                return f"`{variable}` is set, as {agent.name} does it"
+                return f"`{variable}` is set, as {agent.name} does"
     return ""
 
 
 def agent_above(processes: Iterable[tuple[ProcessInfo, tuple[str, ...]]]) -> str:
-    """The process of an agent, told in words; empty if there is none."""
+    """Return in words which process is an agent; empty if there is none."""
     for info, words in processes:
         names, package = _names(info.name, words)
         for agent in AGENTS:
             if names & set(agent.programs) or package in agent.packages:
-                return f"process {info.pid}, which led to this one, is {agent.name}"
+                return f"process {info.pid}, an ancestor of this one, is {agent.name}"
     return ""
 
 
 def _names(name: str, words: tuple[str, ...]) -> tuple[set[str], str]:
-    """What a process is called, and the package from which its script comes."""
+    """Return the names of a process, and the package that contains its script."""
     program = _base(words[0]) if words else name
     script = ""
     if _RUNS_SCRIPTS.fullmatch(program):

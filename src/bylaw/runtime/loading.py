@@ -1,9 +1,10 @@
-"""Found rule files → books, diagnostics, and a rule in place of each file that does not load.
+"""Load rule files into books, diagnostics, and a stand-in rule for each file that does not load.
 
-    read → recognise → gather into books → load → replace what is broken
+    read → recognise → group into books → load → replace broken files by stand-ins
 
-One bad file spoils no other. What no rule can stand in for refuses the whole set: settings
-that do not load, a file of unknown language, a broken file that its language calls essential.
+One bad file does not affect the others. Some errors have no stand-in and refuse the complete set:
+settings that do not load, a file of an unknown language, a broken file that its language calls
+essential.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
 
 
 class LoadedBook(Struct, frozen=True):
-    """A book with its language and its files as they were found, and what it was made of.
+    """A book with its language, its files as they were found, and its parts.
 
-    `texts` are its files by path, `groups` the rules of those that load, `stand_ins` the rules
-    in place of the others.
+    `texts` are its files by path. `groups` are the rules of the files that load, `stand_ins` the
+    rules in place of the others.
     """
 
     book: Book
@@ -58,17 +59,17 @@ class LoadedBook(Struct, frozen=True):
 
     @property
     def own_session(self) -> bool:
-        """Whether it is in force in no session but its own."""
+        """Whether the book is active only in its own session."""
         return all(one.own_session for one in self.files) and bool(self.files)
 
     @property
     def starts(self) -> Sequence[Start]:
-        """Everything that it can start."""
+        """Everything that the rules of the book can start."""
         return self.dialect.starts(self.book, tuple(self.texts.values()))
 
 
 class Library(Struct, frozen=True):
-    """All books that were asked for. `refusals` say why they must not be used, if so."""
+    """The loaded books. If there are `refusals`, the books must not be used."""
 
     search: Search
     books: tuple[LoadedBook, ...]
@@ -77,23 +78,23 @@ class Library(Struct, frozen=True):
 
     @property
     def governing(self) -> tuple[LoadedBook, ...]:
-        """The books that count in every session."""
+        """The books that are active in every session."""
         return tuple(one for one in self.books if not one.own_session)
 
     def in_force(self) -> tuple[Book, ...]:
-        """Their rules, also those in place of broken files; LoadError if the set is refused."""
+        """Return these books, including stand-ins; LoadError if the set is refused."""
         if self.refusals:
             raise LoadError(in_order(self.refusals))
         return tuple(one.book for one in self.governing)
 
 
 def load_paths(paths: Sequence[str], tell: Callable[[str], None] | None = None) -> Library:
-    """The files that a person gave, and nothing else; paths are named from the root."""
+    """Load only the files that a person passed; they are named relative to the root."""
     return load(given(find_root(), paths), tell)
 
 
 def load_root(root: str, tell: Callable[[str], None] | None = None) -> Library:
-    """The books of a root, as its settings and the convention say."""
+    """Load the books of a root, from its settings and the convention."""
     try:
         search = discover(root, read_configuration(root))
     except LoadError as refused:
@@ -102,14 +103,14 @@ def load_root(root: str, tell: Callable[[str], None] | None = None) -> Library:
 
 
 def load_again(search: Search) -> Library:
-    """What a search finds now, by the same names as before."""
+    """Repeat a search and load what it finds, with the same names as before."""
     if search.given is None:
         return load_root(search.root)
     return load(given(search.root, search.given, search.folder))
 
 
 def load(search: Search, tell: Callable[[str], None] | None = None) -> Library:
-    """Everything that was found, as books."""
+    """Read and load all files of a search."""
     say = tell or (lambda _: None)
     return load_read(search, read_all(search, say), say)
 
@@ -117,7 +118,7 @@ def load(search: Search, tell: Callable[[str], None] | None = None) -> Library:
 def load_read(
     search: Search, texts: Iterable[RuleText], say: Callable[[str], None] = lambda _: None
 ) -> Library:
-    """The texts of files that were found, as books."""
+    """Load the texts of found files."""
     shelf = _Shelf(search)
     for text in texts:
         shelf.take(text)
@@ -127,7 +128,7 @@ def load_read(
 
 
 class _Shelf:
-    """Texts by language, then books."""
+    """Groups texts by language and makes books of them."""
 
     def __init__(self, search: Search) -> None:
         self.refusals = list(search.refusals)
@@ -141,7 +142,7 @@ class _Shelf:
         try:
             dialect = language_of(text.found, text.source)
         except LoadError as refused:
-            why = text.errors or refused.diagnostics  # what is missing has no language
+            why = text.errors or refused.diagnostics  # a missing file has no language
             self.refusals += why
             self.diagnostics += why
             return
@@ -162,7 +163,7 @@ class _Shelf:
         try:
             files, loaded = self._loaded(dialect, texts, cache.recall)
         except BylawError:
-            # A note may be to blame; the texts themselves decide.
+            # A cached note may be the cause. Load again from the texts alone.
             files, loaded = self._loaded(dialect, texts, lambda _: b"")
         cache.note(_notes(loaded, files.values()))
         unread = (dialect.in_own_words(why) for text in texts for why in text.errors)
@@ -191,11 +192,11 @@ class _Shelf:
     def _errors(
         self, dialect: Dialect, files: Mapping[str, RuleFile], findings: Iterable[Diagnostic]
     ) -> dict[str, list[Diagnostic]]:
-        """The errors of each broken file, in the order of the files."""
+        """Return the errors of each broken file, in the order of the files."""
         errors: dict[str, list[Diagnostic]] = {path: [] for path in files}
         for one in in_order(findings):
             if one.severity is Severity.ERROR:
-                # What is wrong with no file of the book has no rule to stand in for it.
+                # An error in a file outside the book has no stand-in, so it refuses the set.
                 errors.get(one.source.path, self.refusals).append(one)
         broken = {path: why for path, why in errors.items() if why}
         for path, why in broken.items():
@@ -211,7 +212,7 @@ def bind(
     groups: tuple[Group, ...],
     stand_ins: Mapping[str, Rule],
 ) -> LoadedBook:
-    """The book of these files, rules and stand-ins."""
+    """Make the book of these files, rules and stand-ins."""
     book = Book(
         dialect=dialect.name,
         path=_path_of(list(texts)),
@@ -223,17 +224,17 @@ def bind(
 
 
 def load_files(dialect: Dialect, files: Sequence[RuleFile]) -> Loaded:
-    """What the files of one book give; BylawError if their language breaks on them."""
+    """Load the files of one book; BylawError if the language fails on them."""
     try:
         return dialect.load(files)
     except Exception as wrong:
-        # Which rules there would be is not known, so nothing can stand in for them.
-        message = f"the language `{dialect.name}` broke on its files: {wrong}"
+        # The rules of the files are unknown, so there can be no stand-in for them.
+        message = f"language `{dialect.name}` failed to load its files: {wrong}"
         raise BylawError(message) from wrong
 
 
 def language_of(found: Found, source: SourceFile) -> Dialect | None:
-    """The language of a file; None for one that only lies in a folder and is no rule file."""
+    """Return the language of a file; None for a file in a folder that is not a rule file."""
     if found.dialect:
         return _installed(found)
     ending = fitting = dialects_for(found.path)
@@ -241,7 +242,7 @@ def language_of(found: Found, source: SourceFile) -> Dialect | None:
     if len(fitting) > 1 or in_folder:
         fitting = [one for one in fitting if one.detect(source)]
     if not fitting and found.why is not Why.FOLDER:
-        # What nobody recognises could be meant for a language that denies.
+        # Keep a file that no language recognises: it may be meant for a language that denies.
         fitting = [one for one in ending if one.when_broken.verdict >= Verdict.DENY]
     if len(fitting) == 1:
         return fitting[0]
@@ -254,22 +255,22 @@ def _installed(found: Found) -> Dialect:
     dialect = dialect_named(found.dialect)
     if dialect is not None:
         return dialect
-    headline = f"`{found.path}` is written in `{found.dialect}`, which is not installed here"
-    help_ = "install the language, or set `discover = false` and name the books that are meant"
+    headline = f"`{found.path}` needs the language `{found.dialect}`, which is not installed"
+    help_ = "install the language, or set `discover = false` and list your books in `[[book]]`"
     nowhere = SourceFile(found.path, "")
     raise LoadError([error(UNKNOWN_DIALECT, headline, nowhere, Span(0, 0), help=help_)])
 
 
 def _unrecognised(found: Found, fitting: Sequence[Dialect]) -> Diagnostic:
-    headline = f"cannot tell in which language `{found.path}` is written"
+    headline = f"cannot determine the language of `{found.path}`"
     known = " or ".join(f"`{one.name}`" for one in fitting)
     help_ = f"it may be {known}: " if known else ""
-    help_ += "name its `dialect` in a `[[book]]` of `bylaw.toml`"
+    help_ += "set its `dialect` in a `[[book]]` of `bylaw.toml`"
     return error(UNRECOGNISED_FILE, headline, SourceFile(found.path, ""), Span(0, 0), help=help_)
 
 
 def _notes(loaded: Loaded, files: Iterable[RuleFile]) -> dict[str, bytes]:
-    """What the language noted of files of which it found nothing to say."""
+    """Return the notes of the language about files without diagnostics."""
     if not loaded.notes:
         return {}
     said = {one.source.path for one in loaded.diagnostics}
@@ -278,12 +279,12 @@ def _notes(loaded: Loaded, files: Iterable[RuleFile]) -> dict[str, bytes]:
 
 
 def text_digest(text: str) -> str:
-    """The digest of a text, as rules and books hold it."""
+    """Return the digest of a text, as rules and books store it."""
     return sha256(as_bytes(text)).hexdigest()
 
 
 def _parts(files: Iterable[RuleFile]) -> Iterator[str]:
-    """Each rule file, and each file beside it that was read: rules depend on both."""
+    """Yield each rule file and each file that was read for it: rules depend on both."""
     for file in files:
         yield f"{file.digest} {file.path}"
         for path, text in sorted(file.beside.texts.items()):
@@ -291,7 +292,7 @@ def _parts(files: Iterable[RuleFile]) -> Iterator[str]:
 
 
 def without(groups: Iterable[Group], broken: Container[str]) -> tuple[Group, ...]:
-    """The groups with the rules of all files but the broken ones."""
+    """Return the groups without the rules of broken files."""
     return tuple(
         replace(group, rules=tuple(one for one in group.rules if one.origin.file not in broken))
         for group in groups
@@ -299,7 +300,7 @@ def without(groups: Iterable[Group], broken: Container[str]) -> tuple[Group, ...
 
 
 def _path_of(files: Sequence[str]) -> str:
-    """The file, the folder of several, or the first file if they have no folder in common."""
+    """Return the only file, else the common folder, else the first file."""
     folders = {path.rpartition("/")[0] for path in files}
     if len(files) == 1 or len(folders) > 1:
         return files[0]

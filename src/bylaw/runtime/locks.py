@@ -1,12 +1,12 @@
-"""Named locks that outlive their process: files of a folder that say who holds them.
+"""Named locks that outlive their process: files in a folder that name their owners.
 
     KEY.lock   {"owner": …, "pid": …, "started": …, "host": …, "boot": …, "space": …, …}
 
-A lock is taken by whoever makes its file, and given back only by the token in it. It is taken over
-only from a process that is certainly dead on this host, never because of its age. Each change is
-made under a lock of the system, which no dead process can hold: so of several that find a dead
-owner exactly one takes its place. The file itself is made in one step, and only if there is none,
-for hosts that share the folder but not the system.
+A process takes a lock by creating its file, and only the token in the file can release it. A lock
+is taken over only from a process that has certainly exited on this host, never because of its age.
+Every change is made under a lock of the system, which no dead process can hold: of several
+processes that see a dead owner, exactly one takes over. The lock file itself is created in one
+step, and only if it does not exist, for hosts that share the folder but not the system.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 MAX_KEY = 100
 MAX_LOCK_BYTES = 16 * 1024
-MAX_WORDS = 1000  # of what a lock says about its rule
+MAX_WORDS = 1000  # characters of `rule` and of `msg_id` in a lock
 
 _KEY = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_KEY}}}")
-# No key makes these names.
+# No key produces these names.
 _GUARD = "guard"
 _ENDING = ".lock"
 _NEW = "~{}"
@@ -44,7 +44,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class Owner(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a lock says: a token, the process that took it, and what for."""
+    """The content of a lock file: a token, the process that took the lock, and its purpose."""
 
     owner: Annotated[str, Meta(min_length=1)]
     pid: Annotated[int, Meta(ge=1, le=2**31 - 1)]
@@ -57,7 +57,7 @@ class Owner(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lock(Struct, frozen=True):
-    """A lock that is ours; `taken_from` is the dead owner in whose place we are, if so."""
+    """A lock that this process holds; `taken_from` is the dead owner it was taken over from."""
 
     key: str
     token: str
@@ -65,7 +65,7 @@ class Lock(Struct, frozen=True):
 
 
 class By(StrEnum):
-    """Why a lock cannot be had."""
+    """Why a lock is not available."""
 
     RUNNING = "running"
     ANOTHER_HOST = "another host"
@@ -74,7 +74,7 @@ class By(StrEnum):
 
 
 class NotTaken(Struct, frozen=True):
-    """A lock that is not ours, and why; the owner is not known if its file cannot be read."""
+    """A lock that was not taken, and why; `owner` is None if the lock file cannot be read."""
 
     key: str
     by: By
@@ -83,18 +83,18 @@ class NotTaken(Struct, frozen=True):
 
 
 class Locks:
-    """The locks of a folder, which is made when the first one is taken."""
+    """The locks of a folder. The folder is created with the first lock."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def acquire(self, key: str, *, rule: str = "", msg_id: str = "") -> Lock | NotTaken:
-        """Take a lock now or not at all; `rule` and `msg_id` are for whoever finds it.
+        """Take a lock now, or return why not. `rule` and `msg_id` tell readers its purpose.
 
-        BylawError if the key cannot be one, or the folder cannot be used.
+        BylawError if the key is invalid or the folder cannot be used.
         """
         if not _KEY.fullmatch(key):
-            raise BylawError(f"`{brief(key)}` cannot be the key of a lock: {_GRAMMAR}")
+            raise BylawError(f"invalid lock key `{brief(key)}`: use {_GRAMMAR}")
         with self._changing() as folder:
             found = _read(folder, key)
             if isinstance(found, NotTaken):
@@ -102,12 +102,12 @@ class Locks:
             held = None if found is None else _held(key, found)
             if held is not None:
                 return held
-            if found is not None:  # else another host may have made it meanwhile
+            if found is not None:  # if none, leave it: another host may create one now
                 _remove(folder, _name(key))
             return _take(folder, Lock(key, secrets.token_hex(16), found), rule, msg_id)
 
     def release(self, lock: Lock) -> bool:
-        """Give a lock back; False if it is not ours any more, and then nothing happens."""
+        """Release a lock; False, and no change, if this process no longer holds it."""
         with self._changing() as folder:
             found = _read(folder, lock.key)
             ours = isinstance(found, Owner) and found.owner == lock.token
@@ -116,13 +116,13 @@ class Locks:
             return ours
 
     def clear(self, key: str, *, rule: str, msg_id: str) -> bool:
-        """Remove a lock that was taken for this and whose owner is certainly dead; False if not."""
+        """Remove a lock with this purpose if its owner has certainly exited; False if not."""
         wanted = _words(rule, msg_id)
         with self._changing() as folder:
             return _clear(folder, key, lambda owner: (owner.rule, owner.msg_id) == wanted)
 
     def clear_left(self, msg_id: str) -> list[str]:
-        """Remove all locks that were taken for this by owners that are certainly dead."""
+        """Remove all locks of a message whose owners have certainly exited; return their keys."""
         _, wanted = _words("", msg_id)
         with self._changing() as folder:
             keys = _keys(folder)
@@ -130,7 +130,7 @@ class Locks:
 
     @contextmanager
     def _changing(self) -> Iterator[int]:
-        """The open folder; meanwhile no other process of this host changes it."""
+        """Open the folder and keep other processes of this host from changing it meanwhile."""
         try:
             os.makedirs(as_bytes(self._folder), 0o700, exist_ok=True)  # noqa: PTH103 - a Path takes no bytes
             folder = os.open(as_bytes(self._folder), _FOLDER)
@@ -144,7 +144,7 @@ class Locks:
             raise BylawError(message) from None
 
 
-_GRAMMAR = f"letters, digits, `_`, `.` and `-`, at most {MAX_KEY} of them"
+_GRAMMAR = f"letters, digits, `_`, `.` and `-`, at most {MAX_KEY} characters"
 
 
 def _name(key: str) -> str:
@@ -158,20 +158,20 @@ def _read(folder: int, key: str) -> Owner | NotTaken | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, MsgspecError):
-        why = f"`{_name(key)}` cannot be read as a lock; remove it if nobody holds it"
+        why = f"`{_name(key)}` is not a valid lock file; remove it if no process holds the lock"
         return NotTaken(key, By.BROKEN, why)
 
 
 def _held(key: str, owner: Owner) -> NotTaken | None:
-    """Why the lock is still the owner's; None if the owner is certainly dead."""
+    """Return why the owner still holds the lock; None if it has certainly exited."""
     who = f"process {owner.pid}" + (f" of {brief(owner.rule)}" if owner.rule else "")
     if owner.host != _host():
-        why = f"{who} on `{brief(owner.host)}` holds it, and only that host knows whether it runs"
+        why = f"{who} on `{brief(owner.host)}` holds it; check on that host whether it still runs"
         return NotTaken(key, By.ANOTHER_HOST, why, owner)
     if owner.boot != boot_id():
         return None
     if owner.space != process_space():
-        why = f"{who} in another container holds it; remove `{_name(key)}` if that has ended"
+        why = f"{who} in another container holds it; remove `{_name(key)}` if it has exited"
         return NotTaken(key, By.UNCERTAIN, why, owner)
     if is_gone(owner.pid, owner.started):
         return None
@@ -180,14 +180,14 @@ def _held(key: str, owner: Owner) -> NotTaken | None:
 
 def _take(folder: int, lock: Lock, rule: str, msg_id: str) -> Lock | NotTaken:
     us = _ourselves(lock.token, *_words(rule, msg_id))
-    # One name for each host: what a process left that died here is cleared by the next one.
+    # One name per host: if a process died here, the next one removes its file.
     new = _NEW.format(sha256(us.host.encode()).hexdigest()[:16])
     _remove(folder, new)
     _write(folder, new, json.encode(us))
     try:
         os.link(new, _name(lock.key), src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
-        return NotTaken(lock.key, By.ANOTHER_HOST, "another host took it at the same moment")
+        return NotTaken(lock.key, By.ANOTHER_HOST, "another host took it at the same time")
     finally:
         _remove(folder, new)
     return lock
@@ -209,7 +209,7 @@ def _clear(folder: int, key: str, is_wanted: Callable[[Owner], bool]) -> bool:
 
 
 def _words(rule: str, msg_id: str) -> tuple[str, str]:
-    """What a lock is taken for, as its file says it."""
+    """Return the purpose of a lock as its file stores it."""
     return clipped(visible(rule), MAX_WORDS), clipped(visible(msg_id), MAX_WORDS)
 
 
@@ -223,13 +223,13 @@ def _write(folder: int, name: str, data: bytes) -> None:
     with open(os.open(name, flags, 0o600, dir_fd=folder), "wb") as stream:  # noqa: PTH123 - a descriptor
         stream.write(data)
         stream.flush()
-        os.fsync(stream.fileno())  # a lock that the power made empty could never be taken over
+        os.fsync(stream.fileno())  # an empty lock could never be taken over
 
 
 def _ourselves(token: str, rule: str, msg_id: str) -> Owner:
     own = process_info(os.getpid())
     if own is None:
-        raise OSError("`/proc` does not tell of this process")
+        raise OSError("`/proc` has no entry for this process")
     return Owner(token, own.pid, own.started, _host(), boot_id(), process_space(), rule, msg_id)
 
 

@@ -1,4 +1,4 @@
-"""What `[model]` says of the model → facts of an event that brings none of its own."""
+"""Add the facts of the settings table `[model]` to an event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def with_model_facts(event: Event, model: ModelSettings) -> Event:
-    """The event with the budget of tokens and the size of the context window."""
+    """Add token budget and context window, unless the event has its own."""
     facts = event.facts
     if model.token_budget is not None and facts.token_budget is UNSET:
         facts = replace(facts, token_budget=model.token_budget)

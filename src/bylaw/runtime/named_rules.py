@@ -1,7 +1,7 @@
-"""Books → the rules that people can name, by uid; and an id or uid → the rule that is meant.
+"""The rules of books by uid, and the search for one rule by id or uid.
 
-What one id stands for may have become several adjacent rules with one uid; a built-in rule has no
-name that anybody knows.
+One id may stand for several adjacent rules with the same uid. Built-in rules are left out: they
+have no name that a person could know.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Origin, Rule
     from bylaw.model.vocabulary import CallStatus, Kind
 
-MAX_HINT = 500  # characters of what may have been meant
+MAX_HINT = 500  # characters of a suggestion
 
 
 class NamedRule(Struct, frozen=True):
@@ -35,43 +35,43 @@ class NamedRule(Struct, frozen=True):
 
     @property
     def origin(self) -> Origin:
-        """Where it stands."""
+        """The file and line of the rule."""
         return self.parts[0].origin
 
     @property
     def place(self) -> str:
-        """File and line, for people."""
+        """File and line as text."""
         return f"{self.origin.file}:{self.origin.line}"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of events that it looks at."""
+        """The kinds of events that the rule applies to."""
         return tuple(dict.fromkeys(kind for part in self.parts for kind in part.on.kinds))
 
     @property
     def status(self) -> tuple[CallStatus, ...]:
-        """The ends of calls that it looks at; none means all."""
+        """The results of calls that the rule applies to; empty means all."""
         if not all(part.on.status for part in self.parts):
             return ()
         return tuple(dict.fromkeys(status for part in self.parts for status in part.on.status))
 
     @property
     def core(self) -> bool:
-        """Whether it cannot be switched off."""
+        """Whether the rule cannot be disabled."""
         return any(part.core for part in self.parts)
 
     @property
     def enabled(self) -> bool:
-        """Whether it is on in its own file; a core rule always is."""
+        """Whether the rule is enabled in its file; a core rule always is."""
         return self.core or any(part.enabled for part in self.parts)
 
     def is_switched(self, disabled: Container[str]) -> bool:
-        """Whether one of these switches is its own, and counts."""
+        """Check whether a person disabled the rule; False for a core rule."""
         return not self.core and self.uid in disabled
 
 
 def named_rules(books: Iterable[Book]) -> dict[str, NamedRule]:
-    """All rules that have a name, by uid, in the order of the books and their groups."""
+    """Return all rules with a name, by uid, in the order of the books and their groups."""
     parts: dict[tuple[str, str], list[Rule]] = {}
     for book in books:
         ours = built_in_uid(book.dialect, "")
@@ -86,15 +86,15 @@ def named_rules(books: Iterable[Book]) -> dict[str, NamedRule]:
 
 
 def find_rule(rules: Mapping[str, NamedRule], name: str) -> NamedRule:
-    """The rule with that uid or id; RuleError if there is none, or more than one."""
+    """Return the rule with that uid or id; RuleError if there is none, or more than one."""
     if name in rules:
         return rules[name]
     found = [rule for rule in rules.values() if rule.id == name]
     if not found:
         known = rules if "#" in name else {rule.id for rule in rules.values()}
-        hint = did_you_mean(name, known) or "there are no rules"
-        raise RuleError(f"there is no rule `{brief(name)}`: {clipped(hint, MAX_HINT)}")
+        hint = did_you_mean(name, known) or "no rules are loaded"
+        raise RuleError(f"unknown rule `{brief(name)}`: {clipped(hint, MAX_HINT)}")
     if len(found) > 1:
         uids = ", ".join(f"`{rule.uid}`" for rule in found)
-        raise RuleError(f"{len(found)} rules are called `{name}`: {clipped(uids, MAX_HINT)}")
+        raise RuleError(f"{len(found)} rules have the id `{name}`: {clipped(uids, MAX_HINT)}")
     return found[0]

@@ -1,8 +1,8 @@
-"""A decision that needs facts → the facts on the event, and the decision.
+"""Gather the facts that a decision needs, and decide again.
 
-Whoever can find out a fact offers a gatherer for its name. What nobody can find out is unknown,
-and what is asked again and again is missing: either way the rule has a guard error, which the
-event records, so that the decision can be made again from what was recorded.
+A host offers a gatherer for each fact that it can determine. A fact without a gatherer is unknown,
+and a fact that is requested too often is missing. In both cases the rule has a guard error, which
+the event records, so that the decision can be replayed from what was recorded.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from bylaw.engine.index import RuleSet
     from bylaw.model.session import Session
 
-# As Python programs know it.
+# The logger name that Python programs use.
 LOGGER = "bylaw"
-# Gathering has to end, whatever a check asks for.
+# Gathering must end, even if a guard always requests more.
 MAX_ASKING = 4
 MAX_SCRIPT_ROUNDS = 256
 
-# The event and a need → the event's facts with the answer, or None for unknown.
+# Takes the event and a need; returns the facts with the answer, or None for unknown.
 Gatherer: TypeAlias = Callable[[Event, Need], Facts | None]
 Gatherers: TypeAlias = Mapping[NeedName, Gatherer]
 NO_GATHERERS: Gatherers = MappingProxyType({})
@@ -39,7 +39,7 @@ NO_GATHERERS: Gatherers = MappingProxyType({})
 def decide_with_facts(
     rules: RuleSet, session: Session, event: Event, gatherers: Gatherers = NO_GATHERERS
 ) -> tuple[Event, Decision]:
-    """The decision, and the event with every fact that it rests on."""
+    """Return the decision, and the event with every fact that it depends on."""
     asking = Asking()
     while isinstance(answer := decide(rules, session, event), Needs):
         event = asking.answered(event, answer.needs, gatherers)
@@ -47,10 +47,10 @@ def decide_with_facts(
 
 
 class Asking:
-    """How often was asked about one event.
+    """Counts how often facts were requested for one event.
 
-    A script may read what an earlier rule of the same event wrote, so that scripts are run one
-    after the other: such a round settles a rule for good and does not count among the few.
+    A script may read what an earlier rule of the same event wrote, so scripts run one after the
+    other. Such a round makes progress for certain, so it has a limit of its own.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Asking:
         self._scripts = 0
 
     def answered(self, event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
-        """The event with these facts, or without hope of any."""
+        """Return the event with these facts, or marked so that no more facts are requested."""
         if all(need.call is not None for need in needs) and self._scripts < MAX_SCRIPT_ROUNDS:
             self._scripts += 1
         else:
@@ -69,7 +69,7 @@ class Asking:
 
 
 def gathered(event: Event, needs: tuple[Need, ...], gatherers: Gatherers) -> Event:
-    """The event with these facts; what nobody can find out is unknown."""
+    """Return the event with these facts; a fact that cannot be gathered is unknown."""
     for need in needs:
         facts = _found_out(event, need, gatherers.get(need.name))
         if facts is None:
@@ -88,15 +88,15 @@ def _found_out(event: Event, need: Need, gather: Gatherer | None) -> Facts | Non
 
 
 def _log_failure(need: Need, problem: Exception) -> None:
-    """Beside the record: what the event says must be the same when it is decided again."""
-    import logging  # noqa: PLC0415 - takes time that every start of a hook would need
+    """Log the failure outside the journal: a replay of the event must give the same result."""
+    import logging  # noqa: PLC0415 - importing it would slow down every hook
 
     what = visible(brief(f"{need.name}:{need.key}"))
-    text = "`%s` is unknown, because finding it out failed"
+    text = "`%s` is unknown because gathering it failed"
     logging.getLogger(LOGGER).error(text, what, exc_info=problem)
 
 
 def with_unknown(event: Event, what: str) -> Event:
-    """The event, saying that a fact cannot be had."""
+    """Return the event with a note that a fact is not available."""
     unknown = (*event.facts.unknown, what)
     return replace(event, facts=replace(event.facts, unknown=unknown))

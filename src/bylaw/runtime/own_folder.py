@@ -1,6 +1,6 @@
-"""Files that Bylaw keeps for one user, beside no repository: where, read with care, written whole.
+"""Read and write files in the user's state and cache folders. Writes are atomic.
 
-What cannot be read is not there. What is only a cache and cannot be written is left out.
+A file that cannot be read is treated as missing. A cache file that cannot be written is skipped.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from bylaw.runtime.writing import write_whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ELSEWHERE = "set `XDG_STATE_HOME` to the absolute path of a folder outside of it"
+_ELSEWHERE = "set `XDG_STATE_HOME` to the absolute path of a folder outside the repository"
 
 
 def user_cache(root: str) -> str:
-    """The folder for what can be made anew; the empty text if there is no safe place."""
+    """Return the folder for data that can be computed again; empty if there is no safe folder."""
     place = named_place(CACHE)
-    # A repository must not bring its own: what lies there is believed.
+    # The repository must not supply its own cache: Bylaw trusts its content.
     return place if place and is_beyond(CACHE, root) else ""
 
 
 def user_state(root: str) -> str:
-    """The folder for what must last, such as trust; BylawError if there is no safe place."""
+    """Return the folder for data that must last, such as trust; BylawError if none is safe."""
     base, place = base_of(STATE), named_place(STATE)
     if not place:
-        raise BylawError(f"`{base}` is no folder for what Bylaw remembers; {_ELSEWHERE}")
+        raise BylawError(f"no state folder: `{base}` is not an absolute path; {_ELSEWHERE}")
     if not is_beyond(STATE, root):
-        why = "which could so bring its own trust"
-        raise BylawError(f"`{base}` lies inside the repository, {why}; {_ELSEWHERE}")
+        why = "which could then grant itself trust"
+        raise BylawError(f"`{base}` is inside the repository, {why}; {_ELSEWHERE}")
     return place
 
 
 def read_own(folder: str, name: str, at_most: int) -> bytes:
-    """A regular file that only this user can have written; empty if there is none."""
+    """Read a regular file that only this user can have written; empty if there is none."""
     try:
         with _opened(folder) as inside:
-            # Nobody else can put another file in its place: the folder is ours.
+            # Other users cannot replace the file after this check: the folder is ours.
             _refuse_foreign(os.stat(name, dir_fd=inside, follow_symlinks=False))
             data = regular_bytes(name, at_most, links=False, folder=inside)
     except (OSError, ValueError):
@@ -61,7 +61,10 @@ def read_own(folder: str, name: str, at_most: int) -> bytes:
 
 
 def write_cached(folder: str, name: str, data: bytes, room: tuple[str, int]) -> None:
-    """Write a file; of those that begin with the first word of `room`, the oldest go."""
+    """Write a cache file, then remove the oldest files beyond a limit.
+
+    `room` is the prefix of the file names to count, and the limit.
+    """
     with suppress(OSError):
         _make(folder)
         with _opened(folder) as inside:
@@ -70,14 +73,17 @@ def write_cached(folder: str, name: str, data: bytes, room: tuple[str, int]) -> 
 
 
 def write_lasting(folder: str, name: str, data: bytes) -> None:
-    """Write a file that must last, in a folder for this user alone; OSError if that cannot be."""
+    """Write a file that must last, in a folder only for this user; OSError if that fails."""
     _make(folder)
     with _opened(folder, to_ourselves=True) as inside:
         write_whole(inside, name, data)
 
 
 def open_for_writing(folder: str, name: str, at_most: int) -> int:
-    """A file of this user, open to be written in place; of so many files the oldest go. OSError."""
+    """Open a file of this user to write it in place, and return its descriptor.
+
+    Removes the oldest files of the folder beyond `at_most`. Raises OSError.
+    """
     _make(folder)
     with _opened(folder, to_ourselves=True) as inside:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -88,9 +94,9 @@ def open_for_writing(folder: str, name: str, at_most: int) -> int:
 
 @contextmanager
 def locked_folder(folder: str, what: str) -> Iterator[None]:
-    """While this lasts no other process has the lock of that folder; OSError, or BylawError.
+    """Hold the lock of a folder until the context ends. Raises OSError.
 
-    BylawError says that another one has been changing `what` for too long.
+    BylawError if another process holds the lock too long; `what` names the folder in the message.
     """
     _make(folder)
     with _opened(folder, to_ourselves=True) as inside:
@@ -99,7 +105,7 @@ def locked_folder(folder: str, what: str) -> Iterator[None]:
 
 
 def remove_own(folder: str, name: str) -> bool:
-    """Remove a file; False if there is none, OSError if that cannot be."""
+    """Remove a file; False if it does not exist, OSError if that fails."""
     try:
         with _opened(folder) as inside:
             os.unlink(name, dir_fd=inside)
@@ -109,7 +115,7 @@ def remove_own(folder: str, name: str) -> bool:
 
 
 def _make(folder: str) -> None:
-    """Whatever is missing of it, but no home: one that is not there is nobody's."""
+    """Create the missing folders of a path, but never the home folder of the user."""
     missing = []
     while not os.path.lexists(as_bytes(folder)):
         missing.append(folder)

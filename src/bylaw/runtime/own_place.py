@@ -1,8 +1,8 @@
-"""Where Bylaw keeps things for one user: found with next to nothing imported, for hooks ask too.
+"""Find the user's state and cache folders. Imports almost nothing, because hooks use it.
 
-Only what a repository cannot write counts. So a place inside of the folder in question is none,
-unless that folder is the home of this account: whatever lies there is the user's own. What `HOME`
-says is not asked for that: a repository may be put in its place.
+A folder that a repository could write is not safe. So a folder inside the root is refused, unless
+the root is the home of this account: all files there belong to the user. The check reads the home
+from the password database, not from `HOME`, because a repository could set `HOME`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 
 from bylaw.runtime.paths import as_text, lies_in, real_path
 
-# The variable that names such a place, and where it lies below the home if there is none.
+# The variable that names the base folder, and the default below the home folder.
 STATE = ("XDG_STATE_HOME", ".local/state")
 CACHE = ("XDG_CACHE_HOME", ".cache")
 OURS = "bylaw"
@@ -19,40 +19,40 @@ _WRITABLE_BY_OTHERS = 0o022
 
 
 def base_of(place: tuple[str, str]) -> str:
-    """The folder above ours, as the environment names it; empty if it does not."""
+    """Return the base folder that the environment names; empty if it names none."""
     variable, below_home = place
     named, home = os.environb.get(variable.encode()), user_home()
     return as_text(named) if named else f"{home}/{below_home}" if home else ""
 
 
 def user_home() -> str:
-    """The home of the user, as the environment names it; empty if it does not."""
+    """Return the home folder that the environment names; empty if it names none."""
     return as_text(os.environb.get(b"HOME", b"")).rstrip("/")
 
 
 def named_place(place: tuple[str, str]) -> str:
-    """Our folder, safe or not; empty if none is named by an absolute path."""
+    """Return Bylaw's folder, safe or not; empty if the base is not an absolute path."""
     base = base_of(place)
     return f"{base.rstrip('/')}/{OURS}" if base.startswith("/") else ""
 
 
 def is_beyond(place: tuple[str, str], folder: str) -> bool:
-    """Whether a place lies outside of a folder, or is safe in it all the same; OSError."""
+    """Check whether a place is outside a folder, or safe inside it. Raises OSError."""
     top = real_path(folder)
     return not lies_in(real_path(base_of(place)), top) or top == _account_home()
 
 
 def state_home() -> str:
-    """The user's state folder, seen from the working folder; empty if there is no safe place."""
+    """Return the user's state folder, checked against the working folder; empty if not safe."""
     place = named_place(STATE)
     try:
         return place if place and is_beyond(STATE, ".") else ""
-    except OSError:  # the working folder is gone, and nobody can tell where it lay
+    except OSError:  # the working folder was removed, so its path is unknown
         return ""
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Whether nobody but this user can have written it."""
+    """Check that only this user can have written the file."""
     return found.st_uid == os.geteuid() and not found.st_mode & _WRITABLE_BY_OTHERS
 
 

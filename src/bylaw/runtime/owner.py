@@ -1,4 +1,4 @@
-"""This process → a name by which others can tell whether it is certainly dead."""
+"""Name a process so that other processes can check whether it has certainly exited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PARTS = 4
 
 
 def this_process() -> str:
-    """`BOOT/SPACE/PID/STARTED`: no later process has the same name."""
+    """Return `BOOT/SPACE/PID/STARTED` of this process; no later process has the same name."""
     return _name(os.getpid())
 
 
@@ -22,7 +22,7 @@ def _name(pid: int) -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Whether that process certainly does nothing any more; of unknown names nothing is certain."""
+    """Check whether a process has certainly exited; False if the name is not known."""
     parts = owner.split("/")
     if not _is_known(parts):
         return False
@@ -33,19 +33,19 @@ def is_dead(owner: str) -> bool:
 
 
 def is_of_this_boot(owner: str) -> bool:
-    """Whether that process ran since the system did: what it wrote and did not sync is there."""
+    """Check whether a process ran since the last boot, so that its unsynced writes still exist."""
     boot = _place()[0]
     return bool(boot) and owner.partition("/")[0] == boot
 
 
 def is_alive(owner: str) -> bool:
-    """Whether that process runs here; of unknown names it is not known."""
+    """Check whether a process runs on this system; False if that cannot be determined."""
     parts = owner.split("/")
     return _is_known(parts) and tuple(parts[:2]) == _place() and not is_dead(owner)
 
 
 def pid_of(owner: str) -> int:
-    """The number of that process; 0 if the name does not tell."""
+    """Return the process id in a name; 0 if it has none."""
     parts = owner.split("/")
     return int(parts[2]) if len(parts) == _PARTS and parts[2].isdecimal() else 0
 
@@ -56,7 +56,7 @@ def _is_known(parts: list[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _place() -> tuple[str, str]:
-    """This run of the system, and the space in which numbers of processes are unique."""
+    """Return the boot id of the system and the namespace in which process ids are unique."""
     try:
         return boot_id(), process_space()
     except OSError:

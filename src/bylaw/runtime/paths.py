@@ -1,60 +1,60 @@
-"""Paths as texts: what they are to the system, and how two of them lie to one another.
+"""Paths as text: convert them for the system and compare them.
 
-A path is the same text in every locale; bytes that are no UTF-8 are kept.
+A path is the same text in every locale; bytes that are not UTF-8 are kept.
 """
 
 from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # `typing` is heavy here, and type checkers know this name
+TYPE_CHECKING = False  # importing `typing` is too slow here
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
 def as_bytes(path: str) -> bytes:
-    """A path for the system: UTF-8 in every locale, other bytes unchanged."""
+    """Encode a path for the system: UTF-8 in every locale, other bytes unchanged."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def as_text(path: bytes) -> str:
-    """A path from the system, the reverse of `as_bytes`."""
+    """Decode a path from the system; the reverse of `as_bytes`."""
     return path.decode("utf-8", "surrogateescape")
 
 
 def real_path(path: str) -> str:
-    """A path without links."""
+    """Resolve all links of a path."""
     return as_text(os.path.realpath(as_bytes(path)))
 
 
 def folder_of(path: str) -> str:
-    """The folder in which a file lies."""
+    """Return the folder of a file."""
     return path.rpartition("/")[0] or "/"
 
 
 def lies_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or goes on below it; both without links, to be sure."""
+    """Check whether a path is a folder or is below it; pass both without links to be sure."""
     return f"{path}/".startswith(folder.rstrip("/") + "/")
 
 
 def is_there(path: str) -> bool:
-    """Whether something has that name; a link that leads nowhere is not missed silently."""
+    """Check whether the name exists, even as a broken link."""
     return os.path.lexists(as_bytes(path))
 
 
 def is_folder(path: str) -> bool:
-    """Whether there is a folder, also behind a link."""
+    """Check whether the path is a folder or a link to one."""
     return os.path.isdir(as_bytes(path))  # noqa: PTH112 - a Path takes no bytes
 
 
 def name_from(root: str, location: str) -> str:
-    """The path below the root, with `/`; the empty text for what lies outside."""
+    """Return the path relative to the root, with `/`; empty for a path outside the root."""
     top = root.rstrip("/") + "/"
     return location.removeprefix(top) if location.startswith(top) else ""
 
 
 def where_it_lies(path: str) -> Iterator[str]:
-    """Where a path leads; and where it lies, if it is a link itself."""
+    """Yield the real path, and the path of the link itself if the last part is a link."""
     leads = real_path(path)
     yield leads
     folder, _, name = path.rstrip("/").rpartition("/")
@@ -65,7 +65,7 @@ def where_it_lies(path: str) -> Iterator[str]:
 
 
 def with_ends_of_links(paths: Iterable[str]) -> Iterator[str]:
-    """Paths, and where they lead if that is elsewhere."""
+    """Yield each path, and its real path if that differs."""
     for path in paths:
         yield path
         leads = real_path(path)

@@ -1,7 +1,7 @@
-"""Ops → who carries them out: what a host offers, and what Bylaw settles itself.
+"""Perform steps: with the performers that a host offers, or by Bylaw itself.
 
-A performer is given a finished step and says how it ended. What nobody offers is not carried out,
-and that is recorded like every other outcome.
+A performer gets a complete step and returns its result. A step that the host does not offer is not
+carried out; that is recorded like every other result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bylaw.engine.plan import Due
     from bylaw.model.event import Event
 
-# The step that is due, and the event in whose answer it stands.
+# Takes the step that is due and the event that caused it.
 Performer: TypeAlias = "Callable[[Due, Event], StepOutcome]"
 Performers: TypeAlias = Mapping[Op, Performer]
 NO_PERFORMERS: Performers = MappingProxyType({})
@@ -32,9 +32,9 @@ MS = 1_000_000
 
 
 def carried_out(due: Due, event: Event, performers: Performers) -> tuple[StepOutcome, int]:
-    """How a step ended, in how many milliseconds; a performer that breaks has failed."""
+    """Perform a step; return its result and the milliseconds. An exception is a failed step."""
     if isinstance(due.step, (*SESSION_STEPS, EventEmit)):
-        return DONE, 0  # the session, or the queue of events, takes it over
+        return DONE, 0  # done by the session or by the queue of events
     performer = performers.get(due.step.op)
     if performer is None:
         return NOT_OFFERED, 0
@@ -43,7 +43,7 @@ def carried_out(due: Due, event: Event, performers: Performers) -> tuple[StepOut
         outcome = _plain(performer(due, event))
     except BylawError as problem:
         outcome = StepOutcome(EffectStatus.FAILED, {"error": str(problem)})
-    except Exception as problem:  # noqa: BLE001 - whatever a host's code raises is its failure
+    except Exception as problem:  # noqa: BLE001 - any exception of a host's code fails the step
         outcome = StepOutcome(
             EffectStatus.FAILED, {"error": f"{type(problem).__name__}: {problem}"}
         )
@@ -51,7 +51,7 @@ def carried_out(due: Due, event: Event, performers: Performers) -> tuple[StepOut
 
 
 def _plain(outcome: StepOutcome) -> StepOutcome:
-    """The outcome as a record will have it, so that nobody goes by anything else."""
+    """Return the result as a record will store it, so that all code sees the same value."""
     if outcome.result is None:
         return outcome
     return StepOutcome(outcome.status, msgspec.json.decode(msgspec.json.encode(outcome.result)))

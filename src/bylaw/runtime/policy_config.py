@@ -1,7 +1,7 @@
-"""`.deepwork/config.yml` → what counts for file policies, and everything that is wrong with it.
+"""Read `.deepwork/config.yml`: the settings of file policies, and all mistakes in it.
 
-A setting that cannot be used is told, and its default counts: whoever breaks this file switches
-nothing off. Keys at the top that are not ours belong to other programs.
+A setting that cannot be used is reported, and its default is used: breaking this file disables no
+policy. Unknown keys at the top level belong to other programs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CODES = FieldCodes(UNKNOWN_SETTING, MISSING_SETTING, WRONG_SETTING, UNUSABLE_SE
 
 
 def settings_in(root: str) -> PolicySettings:
-    """The settings of a root that has the file."""
+    """Read the settings of a root that has the file."""
     try:
         source = read_beneath(root, CONFIG)
         node = load_yaml(source)
@@ -64,9 +64,9 @@ def _settings(root: str, node: Node, findings: Findings) -> PolicySettings:
 
 
 def _policy(node: Node, findings: Findings) -> Fields | None:
-    """The mapping `policy`; without a value it says nothing."""
+    """Return the mapping `policy`; None if it is missing or has no value."""
     if not isinstance(node, Mapping):
-        headline = "this file must hold keys and values"
+        headline = "this file must contain keys and values"
         help_ = f"write `{POLICY_KEY}:` with `key: value` lines below it"
         findings.refuse(WRONG_SETTING, headline, node.span, help_)
         return None
@@ -78,35 +78,35 @@ def _policy(node: Node, findings: Findings) -> Fields | None:
 
 
 def _refuse_misspelt(file: Fields) -> None:
-    """Keys at the top belong to other programs, unless they look like ours."""
+    """Report keys at the top level that look like misspelt keys of Bylaw."""
     for pair in file.node.pairs:
         name = str(pair.key.value)
         near = "" if name == POLICY_KEY else nearest(name, (POLICY_KEY, *KEYS))
         if near:
             written = f"`{near}:`" if near == POLICY_KEY else f"`{near}` below `{POLICY_KEY}:`"
-            headline = f"`{brief(name)}` means nothing at the top of this file"
+            headline = f"unknown key `{brief(name)}` at the top of this file"
             help_ = f"did you mean {written}?"
             file.findings.refuse(UNKNOWN_SETTING, headline, pair.key.span, help_)
 
 
 def _policies_dir(policy: Fields) -> str | None:
-    """A folder inside of the repository (DW-117)."""
+    """Return a folder inside the repository (DW-117)."""
     written = policy.text("policies_dir")
     if written is None:
         return None
     folder, span = normalise(written), policy.span("policies_dir")
     if folder is None:
-        headline = f"`{brief(written)}` does not lie inside of the repository"
-        help_ = f"name a folder from the top of the repository, such as `{POLICIES_DIR}`"
+        headline = f"`{brief(written)}` is not inside the repository"
+        help_ = f"use a folder relative to the top of the repository, such as `{POLICIES_DIR}`"
         policy.findings.refuse(UNUSABLE_SETTING, headline, span, help_)
     return folder
 
 
 def _refuse_missing(root: str, folder: str, policy: Fields) -> bool:
-    """A misspelt name must not switch all policies off."""
+    """Report a missing folder; a misspelt name must not disable all policies."""
     if folder == POLICIES_DIR or is_folder(f"{root}/{folder}"):
         return False
-    headline = f"there is no folder `{brief(folder)}`; policies are looked for in `{POLICIES_DIR}`"
-    help_ = "check the spelling, or make the folder"
+    headline = f"folder `{brief(folder)}` not found; policies are read from `{POLICIES_DIR}`"
+    help_ = "check the spelling, or create the folder"
     policy.findings.refuse(NO_RULE_FILES, headline, policy.span("policies_dir"), help_)
     return True

@@ -1,4 +1,4 @@
-"""What counts for file policies in a root, whether or not it has a `.deepwork/config.yml`."""
+"""The settings of file policies in a root, with or without a `.deepwork/config.yml`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from bylaw.runtime.paths import as_bytes
 
 CONFIG = ".deepwork/config.yml"
 POLICIES_DIR = ".deepwork/policies"
-TRANSIENT = ".deepwork/tmp"  # what policies keep for themselves
+TRANSIENT = ".deepwork/tmp"  # files that the policies write
 LEGACY = ".deepwork.policy.yml"
 
 
 class OutputMode(StrEnum):
-    """How an agent is told of policies: all in one text, or each on its own."""
+    """How policies are shown to an agent: all in one text, or one at a time."""
 
     BATCHED = "batched"
     INDIVIDUAL = "individual"
 
 
 class PolicySettings(Struct, frozen=True):
-    """The settings in force, and what is wrong with the file; without a file, the defaults.
+    """The active settings, and the mistakes in the file; the defaults if there is no file.
 
-    `missing_dir` is a folder that was named and is not there: then the default counts.
+    `missing_dir` is a configured folder that does not exist; the default folder is used then.
     """
 
     enabled: bool = True
@@ -39,16 +39,16 @@ class PolicySettings(Struct, frozen=True):
 
 
 def read_policy_settings(root: str) -> PolicySettings:
-    """The settings of a root (DW-116…119)."""
+    """Return the settings of a root (DW-116…119)."""
     if not os.path.lexists(as_bytes(f"{root}/{CONFIG}")):
         return PolicySettings()
-    from bylaw.runtime.policy_config import settings_in  # noqa: PLC0415 - YAML is heavy
+    from bylaw.runtime.policy_config import settings_in  # noqa: PLC0415 - importing YAML is slow
 
     return settings_in(root)
 
 
 def legacy_warning(root: str) -> list[Diagnostic]:
-    """That a file of the former system is not read, if there is one (DW-138)."""
+    """Warn if the root has a file of the old format, which is not read (DW-138)."""
     if not os.path.lexists(as_bytes(f"{root}/{LEGACY}")):
         return []
     headline = f"`{LEGACY}` is not read: policies are files in `{POLICIES_DIR}` now"

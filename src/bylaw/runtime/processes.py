@@ -1,7 +1,6 @@
-"""`/proc` → what is known of processes: who started whom, when, and whether it can still act.
+"""Read `/proc`: the parent and the start time of a process, and whether it can still act.
 
-A number of a process is used again after it has ended, so a process is told by its number and by
-the moment when it started.
+The system uses process ids again, so a process is identified by its id and its start time.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ if TYPE_CHECKING:
 MAX_ANCESTORS = 100
 MAX_COMMAND_BYTES = 4096
 _ENDED = "ZX"
-# Where the words behind the name stand, see proc(5).
+# Positions of the words after the name, see proc(5).
 _STATE, _PARENT, _SESSION, _TERMINAL, _THREADS, _STARTED = 0, 1, 3, 4, 17, 19
 
 
 class ProcessInfo(Struct, frozen=True):
-    """A process: its parent, and when it started, in ticks since the system did.
+    """A process: its parent, and its start time in ticks since boot.
 
-    `session` is the number of the process that leads its session, `terminal` that of the terminal
-    which controls the session, 0 if none does.
+    `session` is the id of the process that leads its session. `terminal` is the number of the
+    terminal that controls the session, 0 for none.
     """
 
     pid: int
@@ -40,13 +39,13 @@ class ProcessInfo(Struct, frozen=True):
 
 
 def process_info(pid: int) -> ProcessInfo | None:
-    """What is known of a process; None if there is none, or it may not be looked at."""
+    """Read the data of a process; None if it does not exist or must not be read."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - no more than this is needed
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - a Path is not needed
             head, _, tail = as_text(stream.read(MAX_COMMAND_BYTES)).rpartition(")")
     except OSError:
         return None
-    # The name may hold anything, also brackets and blanks.
+    # The name can contain any character, including parentheses and spaces.
     words = tail.split()
     ended = words[_STATE] in _ENDED and int(words[_THREADS]) <= 1
     name = head.partition("(")[2]
@@ -56,23 +55,23 @@ def process_info(pid: int) -> ProcessInfo | None:
 
 
 def is_gone(pid: int, started: int) -> bool:
-    """Whether the process that had this number then certainly does nothing any more."""
+    """Check whether the process with this id and start time has certainly exited."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except OSError:
-        pass  # it is there, and another user's
+        pass  # the process exists and belongs to another user
     found = process_info(pid)
     return found is not None and (found.started != started or found.ended)
 
 
 def ancestors() -> Iterator[tuple[ProcessInfo, tuple[str, ...]]]:
-    """The processes that led to this one, the nearest first, each with its command line.
+    """Yield the ancestors of this process, nearest first, each with its command line.
 
-    In a terminal they end with the leader of its session: what opened the terminal is not who
-    types in it, and an agent's editor may have opened it for a person. Without a terminal nobody
-    types, so all of them count, whatever session they are in.
+    In a terminal, the search stops before the leader of its session. The program that opened the
+    terminal is not the one that types in it: an agent's editor may have opened it for a person.
+    Without a terminal nothing is typed, so all ancestors are included, in any session.
     """
     found = process_info(os.getpid())
     leader = found.session if found is not None and found.terminal else 0
@@ -85,7 +84,7 @@ def ancestors() -> Iterator[tuple[ProcessInfo, tuple[str, ...]]]:
 
 
 def command_line(pid: int) -> tuple[str, ...]:
-    """The words that a process was started with; none if they cannot be read."""
+    """Return the command line of a process; empty if it cannot be read."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as stream:  # noqa: PTH123 - same
             data = stream.read(MAX_COMMAND_BYTES)
@@ -95,11 +94,11 @@ def command_line(pid: int) -> tuple[str, ...]:
 
 
 def boot_id() -> str:
-    """What tells this run of the system from any other; OSError if it does not say."""
+    """Return the id of this boot of the system; OSError if it cannot be read."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:  # noqa: PTH123 - same
         return stream.read().strip()
 
 
 def process_space() -> str:
-    """Within which numbers of processes are unique: the system, or a container."""
+    """Return the namespace in which process ids are unique: the system or a container."""
     return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - a Path is not needed

@@ -1,4 +1,4 @@
-"""A program of our own → all that it wrote, and how it ended; bounded in time and size."""
+"""Run a program of our own and return its output and exit code, with limits on time and size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MS = 1000
 
 
 class Written(Struct, frozen=True):
-    """What a program wrote; of its complaints, the beginning."""
+    """The output of a program; of its error output only the beginning."""
 
     exit_code: int
     output: bytes
@@ -27,7 +27,7 @@ class Written(Struct, frozen=True):
 
 
 class TooMuchOutputError(Exception):
-    """A program wrote more than it may."""
+    """A program wrote more output than allowed."""
 
 
 def output_of(
@@ -37,9 +37,9 @@ def output_of(
     at_most: int,
     variables: Mapping[str, str] = NO_VARIABLES,
 ) -> Written:
-    """Run it to its end, without input.
+    """Run a program to its end, without input.
 
-    OSError if that cannot be, TimeoutError and TooMuchOutputError too.
+    Raises OSError if it cannot run, TimeoutError, or TooMuchOutputError.
     """
     deadline = time.monotonic() + seconds
     process = Process(argv, errors=ERRORS_ARE_READ, variables=variables)

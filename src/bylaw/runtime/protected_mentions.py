@@ -1,8 +1,8 @@
-"""A text that nobody can read to its end → whether it speaks of a path, in one piece or in several.
+"""Check whether a text that cannot be parsed completely mentions a path, whole or in parts.
 
 `cd .claude && rm settings.json` and `join('.claude', 'settings.json')` name a path without writing
-it down. So the parts of a path count as they follow one another, each for itself, not far apart;
-the first of them may also be those of the folder in which the text is run.
+it in one piece. So it is enough that the parts of a path follow one another as separate words, not
+far apart. The first parts may also come from the folder in which the text runs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _ANY = "*"
 
 
 def speaks_of(name: str, text: str, folder: str) -> bool:
-    """Whether a text that is run in a folder may mean a path of that name; `*` stands for any.
+    """Check whether a text that runs in a folder may refer to a path of that name.
 
-    Name and text are without regard to case (`casefold`).
+    `*` stands for any name. Pass name and text in lower case (`casefold`).
     """
     parts = name.split("/")
     there = folder.casefold().rstrip("/").split("/")
@@ -28,7 +28,7 @@ def speaks_of(name: str, text: str, folder: str) -> bool:
 
 def _follow_one_another(parts: list[str], text: str) -> bool:
     if not all(part.strip(_ANY) in text for part in parts):
-        return False  # most texts are done with here
+        return False  # most texts end here
     ends: list[int] = []
     for number, part in enumerate(parts):
         spots = [found.span() for found in _alone(part).finditer(text)]
@@ -39,13 +39,13 @@ def _follow_one_another(parts: list[str], text: str) -> bool:
 
 
 def _ends_before(ends: list[int], start: int) -> bool:
-    """Whether one of them lies before a place, and not far from it."""
+    """Check whether one of the ends is before a position and not far from it."""
     at = bisect_left(ends, start - MAX_APART)
     return at < len(ends) and ends[at] <= start
 
 
 @cache
 def _alone(part: str) -> re.Pattern[str]:
-    """A part of a path where it is no part of a longer name."""
+    """Return a pattern for a part of a path that is not part of a longer name."""
     written = re.escape(part).replace(re.escape(_ANY), r"[^\s/'\"]*")
     return re.compile(rf"(?<![\w.-]){written}(?![\w-]|\.\w)")

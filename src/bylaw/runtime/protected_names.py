@@ -1,7 +1,7 @@
-"""The names that are protected from agents wherever they lie, and why.
+"""Names that are protected from agents in every folder, and why.
 
 A folder below the root, or the home of the user, can be the root of the next session. Names are
-compared without regard to case: on some systems they are the same.
+compared without regard to case, because some file systems do not distinguish it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bylaw.runtime.state_folder import OURS
 GIT = ".git"
 
 BELONGS_TO_US = "it belongs to Bylaw"
-HOLDS_SETTINGS = "it holds the settings of Bylaw"
-HOLDS_HOOKS = "it holds the hooks of a coding agent"
-DECIDES_GIT = "it decides what git does"
+HOLDS_SETTINGS = "it contains settings of Bylaw"
+HOLDS_HOOKS = "it contains hooks of a coding agent"
+DECIDES_GIT = "it controls what git does"
 OF_POLICIES = "it belongs to file policies"
 
-# Where coding agents keep their hooks: of a project, of a user, or of any folder that can be one.
+# Where coding agents keep their hooks: in a project or below the home of a user.
 _PLACED = dict.fromkeys(
     name
     for client in PLACES.values()
@@ -30,8 +30,8 @@ _PLACED = dict.fromkeys(
 HOOK_FILES = tuple(
     one for one in _PLACED if not any(lies_in(one, other) for other in _PLACED if other != one)
 )
-# What decides what git runs and what it sees; the rest of its folder is its daily work, and so is
-# the rest of `info`.
+# The parts of `.git` that control what git runs and sees. The rest of `.git`, and of `info`, is
+# changed by normal git commands.
 INFO = "info"
 GIT_SWITCHES = frozenset({"hooks", "config", "config.worktree", INFO, "commondir", "gitdir"})
 DECIDES_IN_INFO = tuple(
@@ -49,7 +49,7 @@ _TAILS = tuple((tuple(name.casefold().split("/")), why) for name, why in ANYWHER
 
 
 def protected_by_name(path: str) -> str | None:
-    """Why a path is protected wherever it lies, None if it is not."""
+    """Return why a path is protected in every folder; None if it is not."""
     parts = path.casefold().split("/")
     for tail, why in _TAILS:
         size = len(tail)

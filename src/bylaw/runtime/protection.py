@@ -1,6 +1,6 @@
-"""A root, its rule files and settings → which paths an agent must not change, and why.
+"""Determine which paths of a root an agent must not change, and why.
 
-An agent must not change the rules that it is under, nor what could switch them off.
+An agent must not change its own rules, or anything that could disable them.
 """
 
 from __future__ import annotations
@@ -55,37 +55,37 @@ if TYPE_CHECKING:
     from bylaw.runtime.discovery import Place
     from bylaw.runtime.settings.tables import ProtectSettings
 
-# Whether a file is meant, by its path and by that from the folder in which it was looked for.
+# Whether a file is selected, by its path and by its path from the folder that was searched.
 Fits: TypeAlias = "Callable[[str, str], bool]"
 
-MAX_LOOKED = 2_000  # files of a folder
-_SAMPLE = ".sample"  # a hook of git that does not run
-_IN_FORCE = "it is in force"
-_RULES = "rules lie there"
+MAX_LOOKED = 2_000  # files per folder
+_SAMPLE = ".sample"  # a hook that git does not run
+_IN_FORCE = "its rules are active"
+_RULES = "rules are loaded from this folder"
 _NAMED = "the settings protect it"
-_APPROVALS = "approvals are given there"
+_APPROVALS = "it holds approvals"
 
 
 class Reach(Enum):
-    """What may become of the files of a folder."""
+    """What an operation may do to the files of a folder."""
 
     ALL = auto()
-    WORK_TREE = auto()  # git does it, which leaves its own folder alone
-    MODES = auto()  # they stay readable, but may cease to be programs
+    WORK_TREE = auto()  # git changes files, but not in `.git`
+    MODES = auto()  # the content stays, but the executable bit may change
 
 
 class ProtectedPath(NamedTuple):
-    """A path that is protected, and why."""
+    """A protected path, and why it is protected."""
 
     path: str
     why: str
 
 
 class Protection(Struct, frozen=True, dict=True):
-    """What is protected in a root: `files` by their paths, as of rules in force, and settings.
+    """What is protected in a root: `files` of active rules by path, and what the settings name.
 
-    `places` are those where a new file would be a rule; `approvals` paths from the root in which
-    people approve, if there are rules that ask for it.
+    `places` are folders in which a new file would be a rule. `approvals` are paths, relative to the
+    root, in which people approve messages, if active rules request approvals.
     """
 
     root: str
@@ -95,18 +95,18 @@ class Protection(Struct, frozen=True, dict=True):
     approvals: tuple[str, ...] = ()
 
     def why(self, location: str) -> str | None:
-        """Why a path from the top of the file system, without links, must not be changed."""
+        """Return why an absolute path without links must not be changed; None if it may."""
         if not self.settings.enabled:
             return None
         folded = location.casefold()
         for place, why in self._kept.items():
             if lies_in(folded, place):
                 return why
-        # The root itself may lie below such a name.
+        # Check the relative path: the root itself may be below a folder with such a name.
         return protected_by_name(self.shown(location)) or self._as_new_rule(folded)
 
     def found(self, path: str) -> ProtectedPath | None:
-        """The same for any path: where it leads, and where it lies itself if it is a link."""
+        """Check any path: its target, and the link itself if it is one."""
         for location in where_it_lies(path):
             why = self.why(location)
             if why is not None:
@@ -114,9 +114,9 @@ class Protection(Struct, frozen=True, dict=True):
         return None
 
     def found_copy(self, path: str, source: str) -> ProtectedPath | None:
-        """The same for a copy: outside of the root, it counts if it takes the place of another.
+        """Check the target of a copy; outside the root only if it replaces another file.
 
-        A copy of the whole root somewhere else has no rules under which anybody works.
+        Rules in a copy of the complete root elsewhere are not active for any agent.
         """
         for location in where_it_lies(path):
             why = self.why(location)
@@ -127,7 +127,7 @@ class Protection(Struct, frozen=True, dict=True):
         return None
 
     def names_below(self, path: str) -> Iterator[str]:
-        """What is protected in a folder, there or not: names from it on, and folders of rules."""
+        """Yield protected names in a folder, existing or not, and folders of rules."""
         yield from (name for name, _ in ANYWHERE)
         yield from (f"{GIT}/{one}" for one in sorted(GIT_SWITCHES))
         rules = [f"{self._top}/{place.folder}".rstrip("/") for place in self.places]
@@ -136,7 +136,7 @@ class Protection(Struct, frozen=True, dict=True):
         yield from ["."] if folder in rules else ()
 
     def found_below(self, path: str, fits: Fits, reach: Reach = Reach.ALL) -> ProtectedPath | None:
-        """What is protected in a folder, if a file of it fits."""
+        """Return a protected path in a folder if a selected file is in it."""
         if not self.settings.enabled:
             return None
         for folder in where_it_lies(path):
@@ -151,7 +151,7 @@ class Protection(Struct, frozen=True, dict=True):
         return None
 
     def found_ending(self, ending: str) -> ProtectedPath | None:
-        """What a path can be of which only the end is known; `ending` begins with a `/`."""
+        """Check a path of which only the end is known; `ending` begins with a `/`."""
         if not self.settings.enabled:
             return None
         why = protected_by_name(ending)
@@ -164,7 +164,7 @@ class Protection(Struct, frozen=True, dict=True):
         return None
 
     def mentioned(self, text: str, folder: str) -> ProtectedPath | None:
-        """What a text speaks of that is run in a folder, and that nobody can read to its end."""
+        """Find a protected path in a text that runs in a folder and cannot be parsed completely."""
         if not self.settings.enabled:
             return None
         folded = text.casefold()
@@ -177,7 +177,7 @@ class Protection(Struct, frozen=True, dict=True):
         return self._mentioned_among(self._names, folded, folder)
 
     def mentioned_in_pieces(self, text: str, folder: str) -> ProtectedPath | None:
-        """The path of which a text names the parts one after the other, if it is protected."""
+        """Find a protected path whose parts occur in a text one after the other."""
         if not self.settings.enabled:
             return None
         several = {name: why for name, why in self._names.items() if "/" in name}
@@ -190,12 +190,12 @@ class Protection(Struct, frozen=True, dict=True):
         return next((ProtectedPath(name, names[name]) for name in found), None)
 
     def watched(self) -> Iterator[str]:
-        """Files and folders that tell whether something protected was changed.
+        """Yield files and folders that show whether something protected was changed.
 
-        What Bylaw itself writes while an agent works is not among them.
+        Files that Bylaw itself writes while an agent works are left out.
         """
         yield from self.files
-        # One that loses its settings is not among them any more, which is a change, too.
+        # If the file loses our settings, it is no longer listed, which is a change as well.
         project = (PROJECT,) if holds_settings(self._top) else ()
         own = (CONFIGURATION, *project, SWITCHES, POLICY_CONFIG)
         yield from (f"{self._top}/{name}" for name in own)
@@ -204,7 +204,7 @@ class Protection(Struct, frozen=True, dict=True):
         for place in self.places:
             yield from self._rules_in(place)
         git = (f"{GIT}/{one}" for one in (*sorted(GIT_SWITCHES - {INFO}), *DECIDES_IN_INFO))
-        # What people name comes last: it may be large, and there is an end to what is looked at.
+        # Paths from the settings come last: they may be large, and the number of files is limited.
         others = (*self.approvals, *git, *self.settings.paths)
         yield from (f"{self._top}/{name}" for name in others)
 
@@ -217,7 +217,7 @@ class Protection(Struct, frozen=True, dict=True):
         yield from (f"{folder}/{one}" for one in sorted(names) if fnmatchcase(one, place.names))
 
     def shown(self, location: str) -> str:
-        """A path as people know it."""
+        """Return a path relative to the root if it is inside."""
         return name_from(self._top, location) or location
 
     @cached_property
@@ -226,12 +226,12 @@ class Protection(Struct, frozen=True, dict=True):
 
     @cached_property
     def _existing(self) -> dict[str, str]:
-        """Everything of which the place is known, as it is written; and that is there."""
+        """Return all protected paths that exist, in their original spelling."""
         named = {f"{top}/{name}": why for top in self._tops() for name, why in ANYWHERE}
         return {place: why for place, why in {**self._places(), **named}.items() if is_there(place)}
 
     def _of_git(self, reach: Reach) -> Iterator[str]:
-        """What decides what git does, and is there."""
+        """Yield existing files and folders that control what git does."""
         own = f"{self._top}/{GIT}"
         if reach is Reach.ALL:
             named = [f"{own}/{one}" for one in sorted(GIT_SWITCHES)]
@@ -241,14 +241,14 @@ class Protection(Struct, frozen=True, dict=True):
             yield from (one for one in hooks if not one.endswith(_SAMPLE) and is_program(one))
 
     def _is_elsewhere(self, location: str) -> bool:
-        """Whether no place is known in which a path lies."""
+        """Check whether a path is in none of the known protected places."""
         named = (f"{top}/{name}" for top in self._tops() for name in HOOK_FILES)
         known = (self._top, *self._kept, *named)
         return not any(lies_in(location.casefold(), one.casefold()) for one in known)
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Everything as it is called from the root; `*` stands for any name."""
+        """Return all protected paths relative to the root; `*` stands for any name."""
         below = {self.shown(place).lstrip("/"): why for place, why in self._places().items()}
         git = dict.fromkeys((f"{GIT}/{one}" for one in sorted(GIT_SWITCHES)), DECIDES_GIT)
         return {**below, **dict(ANYWHERE), **git,
@@ -256,7 +256,7 @@ class Protection(Struct, frozen=True, dict=True):
 
     @cached_property
     def _kept(self) -> dict[str, str]:
-        """The same, whether it is there or not, to be compared."""
+        """Return the protected paths, existing or not, in lower case for comparison."""
         return {place.casefold(): why for place, why in self._places().items()}
 
     def _places(self) -> dict[str, str]:
@@ -281,7 +281,7 @@ class Protection(Struct, frozen=True, dict=True):
             yield real_path(home)
 
     def _as_new_rule(self, folded: str) -> str | None:
-        """A file that would be a rule from the next event on."""
+        """Check for a file that would be a rule from the next event on."""
         name = folded.rpartition("/")[2]
         for place in self.places:
             folder = f"{self._top}/{place.folder}".rstrip("/").casefold()
@@ -291,7 +291,7 @@ class Protection(Struct, frozen=True, dict=True):
 
 
 def _has_fitting(place: str, folder: str, fits: Fits) -> bool:
-    """Whether a file fits, or one in a folder does."""
+    """Check whether a file, or one in a folder, is selected; true if there are too many."""
     files = [place, *islice(files_in(place, MAX_DEEP), MAX_LOOKED)]
     return len(files) > MAX_LOOKED or any(
         fits(file, file[len(folder) :].lstrip("/")) for file in files
@@ -299,11 +299,11 @@ def _has_fitting(place: str, folder: str, fits: Fits) -> bool:
 
 
 def _own_folders() -> Iterator[str]:
-    """Of the user, also where this root may not use them: what others use lies there."""
+    """Yield the user's own folders, even if this root may not use them: other roots do."""
     yield from filter(None, map(named_place, (CACHE, STATE)))
 
 
 def _moved() -> Iterator[str]:
-    """The files of coding agents where a variable says that they lie."""
+    """Yield the files of coding agents in folders that environment variables name."""
     for client in PLACES.values():
         yield from client.moved(os.environ)

@@ -1,4 +1,4 @@
-"""A path → the text behind it with its name, or a diagnostic that says why not."""
+"""Read files, with a size limit, as UTF-8 text; failures become diagnostics."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _PIECE = 64 * 1024
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_WORDS: dict[type[Exception], str] = {
-    FileNotFoundError: "there is no such file",
-    NotADirectoryError: "there is no such file",
+    FileNotFoundError: "file not found",
+    NotADirectoryError: "file not found",
     IsADirectoryError: "it is a folder",
     PermissionError: "permission denied",
 }
 
 
 def read_file(path: str, name: str = "") -> SourceFile:
-    """Read a file or a pipe that a person named; LoadError if that cannot be done."""
+    """Read a file or a pipe that a person named; LoadError if it cannot be read."""
     name = name or path
     try:
         descriptor = _open(path, os.O_RDONLY)
@@ -44,7 +44,7 @@ def read_file(path: str, name: str = "") -> SourceFile:
 
 
 def read_regular_file(path: str, name: str) -> SourceFile:
-    """Read a file that a search found; LoadError if that cannot be done."""
+    """Read a file that a search found; LoadError if it cannot be read."""
     try:
         data = regular_bytes(path, MAX_INPUT_BYTES)
     except (OSError, ValueError) as wrong:
@@ -53,7 +53,7 @@ def read_regular_file(path: str, name: str) -> SourceFile:
 
 
 def read_beneath(root: str, path: str) -> SourceFile:
-    """Read a file of a root; LoadError if that cannot be done, or if a link leads out of it."""
+    """Read a file of a root; LoadError if it cannot be read or a link leads out of the root."""
     try:
         with beneath(root, path) as place:
             data = regular_bytes(place.name, MAX_INPUT_BYTES, folder=place.folder, links=False)
@@ -65,10 +65,10 @@ def read_beneath(root: str, path: str) -> SourceFile:
 def regular_bytes(
     path: str, at_most: int, *, links: bool = True, folder: int | None = None
 ) -> bytes:
-    """What a regular file holds, or one byte more than `at_most`; OSError or ValueError if none.
+    """Read at most `at_most` + 1 bytes of a regular file; raises OSError or ValueError.
 
-    Opening a pipe or a device does not hang. Without `links`, a link is an OSError with `ELOOP`.
-    A path may begin at an open folder.
+    Opening a pipe or a device does not hang. Without `links`, a link raises OSError with `ELOOP`.
+    With `folder`, the path is relative to that open folder.
     """
     with open_regular(path, links=links, folder=folder) as descriptor:
         return read_at_most(descriptor, at_most)
@@ -78,15 +78,15 @@ def regular_bytes(
 def open_regular(
     path: str, flags: int = os.O_RDONLY, *, links: bool = True, folder: int | None = None
 ) -> Iterator[int]:
-    """A regular file, open; see `regular_bytes`."""
+    """Open a regular file; the arguments are those of `regular_bytes`."""
     descriptor = _open(path, flags | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW), folder)
     try:
-        # The folder may change under us, so the opened file is looked at, not the name.
+        # Check the opened file, not the name: the folder may change meanwhile.
         mode = os.fstat(descriptor).st_mode
         if S_ISDIR(mode):
             raise IsADirectoryError
         if not S_ISREG(mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         yield descriptor
     finally:
         os.close(descriptor)
@@ -94,14 +94,14 @@ def open_regular(
 
 def _open(path: str, flags: int, folder: int | None = None) -> int:
     if "\0" in path:
-        raise ValueError("embedded null byte")  # Python says it in many ways
+        raise ValueError("embedded null byte")  # Python's own message depends on the function
     return os.open(as_bytes(path), flags, dir_fd=folder)
 
 
 def read_at_most(descriptor: int, at_most: int) -> bytes:
-    """What an open file holds from where it stands, or one byte more than allowed."""
-    # One byte more than allowed tells "too large" without reading an endless pipe; a buffer of
-    # the whole limit would take longer to make than most files take to read.
+    """Read an open file from its current offset, at most one byte more than `at_most`."""
+    # One byte more than the limit shows "too large" without reading an endless pipe. A buffer of
+    # the full limit would take longer to allocate than most files take to read.
     pieces, left = [], at_most + 1
     while left and (piece := os.read(descriptor, min(left, _PIECE))):
         pieces.append(piece)
@@ -110,7 +110,7 @@ def read_at_most(descriptor: int, at_most: int) -> bytes:
 
 
 def decoded(name: str, data: bytes) -> SourceFile:
-    """UTF-8 of bounded length; anything else is a LoadError."""
+    """Decode UTF-8 of limited length; LoadError if the data is too long or not UTF-8."""
     if len(data) > MAX_INPUT_BYTES:
         headline = f"`{name}` is larger than {MAX_INPUT_BYTES:,} bytes"
         raise LoadError([too_large(name, headline, data[:MAX_INPUT_BYTES])])
@@ -121,18 +121,21 @@ def decoded(name: str, data: bytes) -> SourceFile:
 
 
 def unreadable(name: str, wrong: OSError | ValueError, what: str = "") -> Diagnostic:
-    """Why a file cannot be read, in plain words."""
+    """Build the diagnostic for a file that cannot be read."""
     headline = f"cannot read {what or f'`{name}`'}: {in_plain_words(wrong)}"
     return error(UNREADABLE_FILE, headline, SourceFile(name, ""), Span(0, 0))
 
 
 def in_plain_words(wrong: OSError | ValueError) -> str:
-    """Why the system or a decoder refused."""
+    """Return the reason of the system or of a decoder in plain English."""
     return _PLAIN_WORDS.get(type(wrong)) or getattr(wrong, "strerror", None) or str(wrong)
 
 
 def too_large(name: str, headline: str, data: bytes = b"") -> Diagnostic:
-    """A text that is refused because of its size; what was read says whether it was a core file."""
+    """Build the diagnostic for a text that is too large.
+
+    `data` is the part that was read: it shows whether the file is a core file.
+    """
     help_ = "split it, or leave out what no rule needs"
     read = SourceFile(name, data.decode("utf-8", "replace"))
     return error(TOO_LARGE, headline, read, Span(0, 0), help=help_)

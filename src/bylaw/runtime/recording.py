@@ -1,6 +1,6 @@
-"""An event → its decision, committed to the journal together with the session that comes of it.
+"""Decide an event and commit the decision together with the session that results.
 
-stamp → observe → decide (facts that are missing are gathered in between) → fold → commit
+stamp → observe → decide (gather missing facts and repeat) → fold → commit
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Debt, Journal
     from bylaw.runtime.needs import Gatherers
 
-# Among the numbers of steps: the answer to a denied call, which no step gives.
+# The number used in place of a step for the answer to a denied call.
 DENIAL = 0
-# While a process gathers facts, others may change the session; then it has to ask again.
+# Other processes may change the session while facts are gathered; then facts are requested again.
 MAX_TRIES = 100
 
 
 class Recorder:
-    """Rules in force, a journal, and who finds out facts."""
+    """The active rules, a journal, and the code that gathers facts."""
 
     def __init__(
         self, rules: RuleSet, in_force: RulesInForce, journal: Journal, gatherers: Gatherers
     ) -> None:
-        # Together, so that a record never names other rules than those that decided.
+        # Kept as a pair, so that a record never names other rules than those that decided.
         self._law = (rules, in_force)
         self._journal = journal
         self._gatherers = gatherers
 
     def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
-        """Other rules are in force from now on."""
+        """Use these rules from now on."""
         self._law = (rules, in_force)
 
     def preview(self, event: Event) -> Decision:
-        """What would be decided now; nothing is recorded, and it may be otherwise in a moment."""
+        """Decide an event without recording it; a moment later the decision may differ."""
         session = self._journal.session(event.session)
         stamped = replace(event, seq=session.seq + 1, at=max(session.at, now_ms()))
         return decide_with_facts(self._law[0], session, stamped, self._gatherers)[1]
@@ -59,11 +59,11 @@ class Recorder:
     def record(
         self, event: Event, owes: Debt | None = None, pays: Debt | None = None
     ) -> tuple[Event, Decision]:
-        """Decide an event and commit it; the facts that it lacks are gathered outside.
+        """Decide an event and commit it; missing facts are gathered outside the transaction.
 
-        With it goes what has to be recorded next because of it, and what it makes good.
+        `owes` and `pays` change the table `owed` in the same transaction.
         """
-        # Once: a script that reads the time must not be another one with each try.
+        # Set the time once: a script that reads it must not differ with each try.
         event = replace(event, at=now_ms())
         asking, seen = Asking(), -1
         for tries in count(1):
@@ -73,21 +73,21 @@ class Recorder:
             if desk.decision is not None:
                 return desk.event, desk.decision
             if desk.seen != seen and tries < MAX_TRIES:
-                # A session that others moved on has questions of its own: they do not count.
+                # Another process changed the session, so count its requests from zero.
                 asking, seen = Asking(), desk.seen
             event = asking.answered(event, desk.missing.needs, self._gatherers)
-        raise AssertionError("asking ends, because what is unknown is a fact, too")
+        raise AssertionError("the number of requests for facts is limited")
 
 
 def is_open(event: Event, decision: Decision) -> bool:
-    """Whether something is left to do once a decision is recorded: steps, or a denial to tell."""
+    """Check whether a recorded decision is unfinished: steps to perform, or a denial to report."""
     if decision.plans and isinstance(next_step(decision), Due):
         return True
     return denial_message(event, decision) is not None
 
 
 class _Desk:
-    """One try to decide an event on the session as it is now."""
+    """One try to decide an event with the current session."""
 
     __slots__ = ("_debts", "_redactor", "_rules", "decision", "event", "missing", "seen")
 

@@ -1,6 +1,6 @@
-"""Plans whose process died → their next step has failed, and what is left is followed.
+"""Finish plans whose process died: their next step has failed, and the rest is performed.
 
-Whether the step had begun is not known, so it is never begun again: `failed: interrupted`.
+It is not known whether that step had begun, so it is not repeated: `failed: interrupted`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Unfinished(Struct):
-    """A decision whose plans did not come to their end, with the outcomes that are known.
+    """A decision whose plans are not finished, with the known results of its steps.
 
-    Its plans go on only if they are what was decided here: not what was taken out of the record,
-    nor what a journal says that somebody else may have written.
+    Its plans continue only if they are what this machine decided: not if the record was redacted,
+    and not if others may have written the journal.
     """
 
     event: Event
@@ -39,7 +39,7 @@ class Unfinished(Struct):
     goes_on: bool
 
     def interrupted(self) -> Due | None:
-        """The step that may have begun; from now on it has failed."""
+        """Return the step that may have begun, and mark it as failed."""
         due = next_step(self.decision, self.outcomes)
         if not isinstance(due, Due):
             return None
@@ -48,10 +48,10 @@ class Unfinished(Struct):
 
 
 def unfinished(journal: Journal, session: str, given_up: Container[int]) -> Iterator[Unfinished]:
-    """Every decision of a session that was left behind, oldest first.
+    """Yield every unfinished decision of a session that no process works on, oldest first.
 
-    By a process that is dead, or by this one: `given_up` are the decisions that it could not
-    see through because the journal failed.
+    Its process is dead, or it is this one: `given_up` are the decisions that this process could
+    not finish because the journal failed.
     """
     for seq, owner in journal.open_plans(session):
         left = owner == ADOPTED or seq in given_up or is_dead(owner)
@@ -60,7 +60,7 @@ def unfinished(journal: Journal, session: str, given_up: Container[int]) -> Iter
         found = read_stored(journal, seq)
         if found is not None and found.lost is Lost.DAMAGED:
             raise corrupt_journal(journal.path, f"record {seq} cannot be read")
-        if found is None or found.record is None:  # erased: what it wanted is not known any more
+        if found is None or found.record is None:  # payload erased: the plans are unknown
             journal.close_plans(seq)
             continue
         record = found.record
@@ -70,7 +70,7 @@ def unfinished(journal: Journal, session: str, given_up: Container[int]) -> Iter
 
 
 def untold(journal: Journal, left: Unfinished) -> Iterator[tuple[int, Event]]:
-    """What the decision caused and nobody recorded, by step: its process died before."""
+    """Yield by step the events that the decision caused and its dead process did not record."""
     owed = journal.owed(left.event.seq) if left.goes_on else set()
     denial = denial_message(left.event, left.decision)
     if denial is not None and DENIAL in owed:

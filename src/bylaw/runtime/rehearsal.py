@@ -1,9 +1,9 @@
-"""Events from outside → decisions on them and on all that they cause, with nothing performed.
+"""Dry run: decide events and everything that they cause, and perform nothing.
 
-Plans are followed as when they are performed, with every step taken to succeed, but for those
-that Bylaw itself refuses: a step that causes too much, and a call that is not let through.
-A call is judged inside its step and then is under way until somebody says how it ended; all
-other caused events are decided first in, first out, when the plans are done.
+Plans are followed as if they were performed. Every step succeeds, except those that Bylaw itself
+refuses: a step that causes too much, and a call that is not allowed. A call is decided within its
+step and stays pending until an event reports its end. All other caused events are decided after the
+plans, first in, first out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
     from bylaw.runtime.needs import Gatherers
 
-# Each is kept as long as its rehearsal; a stream that names a new one each time must not grow it.
+# Sessions stay in memory during a dry run; a stream with a new name each time must not fill it.
 MAX_SESSIONS = 100_000
 
 NOT_DONE = StepOutcome(EffectStatus.NOT_CARRIED_OUT)
@@ -44,10 +44,10 @@ DENIED = StepOutcome(EffectStatus.REFUSED, {"error": "the call was denied"})
 
 
 class Rehearsed(Struct):
-    """An event with its facts, the decision on it, and what it causes in the order of causing.
+    """An event with its facts, its decision, and the events that it causes, in order.
 
-    `outcomes` are those of its steps by number; a step that is not in it was dropped, or only
-    changes the session. `on_error` are steps of that name that were due.
+    `outcomes` are the results of its steps by number. A step without one was dropped, or only
+    changes the session. `on_error` lists the steps of `on_error` that were due.
     """
 
     event: Event
@@ -58,7 +58,7 @@ class Rehearsed(Struct):
 
 
 class Rehearsal:
-    """Sessions by their ids, in memory."""
+    """A dry run with its sessions by id, in memory."""
 
     def __init__(self, rules: RuleSet, gatherers: Gatherers = NO_GATHERERS) -> None:
         self.rules = rules
@@ -67,18 +67,18 @@ class Rehearsal:
         self._seq = 0
 
     def session(self, name: str) -> Session:
-        """The session as it stands; one without events is new."""
+        """Return the current state of a session; a new one if it has no events."""
         return self.sessions.get(name) or Session(id=name)
 
     def submit(self, event: Event) -> Rehearsed:
-        """Decide an event and at once all that it causes; EventError if that cannot be."""
+        """Decide an event and all that it causes; EventError if there are too many sessions."""
         if event.session not in self.sessions and len(self.sessions) >= MAX_SESSIONS:
-            message = f"there are events of more than {MAX_SESSIONS:,} sessions"
+            message = f"the events have more than {MAX_SESSIONS:,} sessions"
             raise EventError(TOO_MANY_SESSIONS.name, message)
         return _Submission(self, self._stamped(event)).rehearsed()
 
     def _stamped(self, event: Event) -> Event:
-        """With its number among all events, and a time that does not go back in its session."""
+        """Add a number among all events, and a time not before the last one of the session."""
         seq = self._seq + 1 if event.seq == UNSTAMPED else event.seq
         self._seq = max(self._seq, seq)
         last = self.session(event.session).at
@@ -87,7 +87,7 @@ class Rehearsal:
 
 
 class _Submission:
-    """One event from outside with everything that comes of it."""
+    """One event from outside with everything that it causes."""
 
     def __init__(self, rehearsal: Rehearsal, event: Event) -> None:
         self._rehearsal = rehearsal
@@ -118,7 +118,7 @@ class _Submission:
 
     def _follow(self, one: Rehearsed) -> None:
         steps = sum(len(plan.steps) for plan in one.decision.plans)
-        # Steps of all decisions are numbered through, so that every call has an id of its own.
+        # Number the steps across all decisions, so that every call has its own id.
         before, self._numbered = self._numbered, self._numbered + _count_steps(one.decision)
         following = follow(one.decision)
         due = next(following, None)
@@ -132,7 +132,7 @@ class _Submission:
 
     def _outcome(self, one: Rehearsed, due: Due, before: int) -> StepOutcome:
         if isinstance(due.step, SESSION_STEPS):
-            # Nothing is kept for steps of `on_error`: what they would change stays as it is.
+            # A dry run does not apply steps of `on_error`: what they would change stays as it is.
             in_plan = any(step is due.step for step in due.plan.steps)
             return DONE if in_plan else NOT_DONE
         refused = self._causing.refusal(one.event, due.step.op)
@@ -153,7 +153,7 @@ class _Submission:
         return DENIED
 
     def _never_made(self, caused: Rehearsed) -> None:
-        """A call that a person would have to allow counts as under way, and is refused."""
+        """Close a pending call that is refused because a person would have to allow it."""
         ended = call_refused(Answer(caused.event, caused.decision))
         if ended is not None:
             name = ended.session
@@ -161,7 +161,7 @@ class _Submission:
             self._rehearsal.sessions[name] = fold(session, ended, Decision())
 
     def _settle(self, event: Event, due: Due, outcome: StepOutcome) -> None:
-        """What Bylaw itself knows of an outcome counts at once; hosts tell the others."""
+        """Fold a result that Bylaw itself knows; the host reports other results later."""
         effect = EffectDone(
             session=event.session,
             seq=event.seq,
@@ -176,7 +176,7 @@ class _Submission:
 
     def _cause(self, one: Rehearsed, event: Event) -> Rehearsed:
         self._made += 1
-        # No number is printed for it; within the session its own one tells its effects apart.
+        # The number is never printed. It only distinguishes the effects within the session.
         caused = Rehearsed(replace(event, at=one.event.at, seq=-1 - self._made))
         one.caused.append(caused)
         return caused

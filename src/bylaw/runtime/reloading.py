@@ -1,12 +1,11 @@
-"""The books in force × the same files loaded again → the books in force from now on.
+"""Combine the active books with the same files loaded again, and return the new active books.
 
-What loads is taken over: changed files, new ones, and that files are gone. A file that loaded
-before and does not load now keeps the rules that it had, and nothing stands in for it; a file
-that never loaded is replaced as at the start. Where no rule can stand in for what is wrong,
-everything stays as it was.
+Files that load are taken over: changed, new and removed ones. A file that loaded before and does
+not load now keeps its old rules; it gets no stand-in. A file that never loaded gets a stand-in, as
+at the start. If an error has no stand-in, everything stays unchanged.
 
-A book is kept whole where its files settle together how its groups are read: rules of an old
-text and of new ones would be read in a way that nobody wrote down.
+If the files of a book together decide how its groups are read, the book is kept or replaced as a
+unit: old and new rules mixed would be read in an order that no file states.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def reloaded(old: Library, new: Library) -> Library:
-    """What is in force now; its books are those of `old` if nothing changed."""
+    """Return the active books; they are those of `old` if nothing changed."""
     before = {_key(one): one for one in old.books}
     pairs = [(before.get(_key(one)), one) for one in new.books]
     kept = {path for was, one in pairs for path in _kept(was, one)}
@@ -50,7 +49,7 @@ def _key(one: LoadedBook) -> tuple[str, str]:
 
 
 def _kept(old: LoadedBook | None, new: LoadedBook) -> list[str]:
-    """The files that loaded before and do not load now."""
+    """Return the files that loaded before and do not load now."""
     if old is None:
         return []
     return [path for path in new.broken if path in old.texts and path not in old.stand_ins]
@@ -66,9 +65,9 @@ def _merged(old: LoadedBook | None, new: LoadedBook) -> LoadedBook:
 
 
 def _go_together(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> bool:
-    """Whether the old rules of some files may stand beside the new ones: their language says.
+    """Check whether the old rules of some files can be combined with the new files.
 
-    Another file may have taken over the id of a rule that is kept.
+    Loads them together, because another file may now use the id of a rule that is kept.
     """
     loading = [path for path in new.texts if path in kept or path not in new.stand_ins]
     files = [(old if path in kept else new).texts[path] for path in loading]
@@ -76,7 +75,7 @@ def _go_together(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> boo
 
 
 def _read_alike(old: LoadedBook, new: LoadedBook) -> bool:
-    """Whether rules of both may stand in one group."""
+    """Check whether rules of both may be in one group."""
     return _ways(old.groups) == _ways(new.groups)
 
 
@@ -85,13 +84,13 @@ def _ways(groups: Iterable[Group]) -> list[tuple[object, ...]]:
 
 
 def _mixed(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> LoadedBook:
-    """The new book with the old rules of some files."""
+    """Return the new book with the old rules of some files."""
     texts = {path: (old if path in kept else new).texts[path] for path in new.texts}
     places = {path: place for place, path in enumerate(texts)}
 
     def joined(was: Group, group: Group) -> Group:
         rules = [*group.rules, *(rule for rule in was.rules if rule.origin.file in kept)]
-        # Sorting keeps the order within a file; a rule of no file comes first.
+        # The sort is stable, so the order within a file stays. Rules without a file come first.
         rules.sort(key=lambda one: places.get(one.origin.file, -1))
         return replace(group, rules=tuple(rules))
 
@@ -101,9 +100,9 @@ def _mixed(old: LoadedBook, new: LoadedBook, kept: Collection[str]) -> LoadedBoo
 
 
 def _as_before(old: LoadedBook, new: LoadedBook) -> LoadedBook:
-    """The rules of the old book, with stand-ins for the files that are none of its rules' own."""
+    """Return the old book, with stand-ins for files that had no rules of their own."""
     texts = {path: old.texts[path] for path in old.texts if path not in old.stand_ins}
-    # A file that was mended is not taken over, so what stands in for it stays.
+    # A fixed file is not taken over, so its stand-in stays.
     rules = {**old.stand_ins, **new.stand_ins}
     stand_ins = {path: rules[path] for path in new.texts if path in rules and path not in texts}
     texts |= {path: new.texts[path] for path in stand_ins}
@@ -113,8 +112,8 @@ def _as_before(old: LoadedBook, new: LoadedBook) -> LoadedBook:
 
 
 def _same(old: LoadedBook, new: LoadedBook) -> bool:
-    # Equal texts give equal rules; what stands in for a file also tells why it does not load. A
-    # file that somebody named by now counts in more sessions.
+    # Equal texts give equal rules. The stand-in of a file also contains why it does not load. A
+    # file that is now listed in the settings is active in more sessions.
     return (
         old.book.digest == new.book.digest
         and old.stand_ins == new.stand_ins
@@ -127,21 +126,21 @@ def _identical(old: tuple[LoadedBook, ...], new: tuple[LoadedBook, ...]) -> bool
 
 
 def _reports(old: LoadedBook | None, new: LoadedBook) -> Iterable[Diagnostic]:
-    """That old rules are in force, for each file that is kept."""
+    """Report for each kept file that its old rules are active."""
     if old is None:
         return
     kept = _kept(old, new)
     many = kept and not old.dialect.one_book_per_file and not _go_together(old, new, kept)
     for path in kept:
         what = f"all rules of `{old.dialect.name}`" if many else f"the rules of `{path}`"
-        yield _report(SourceFile(path, ""), f"{what} stay as they were until `{path}` loads")
+        yield _report(SourceFile(path, ""), f"{what} are unchanged until `{path}` loads")
 
 
 def _whole_set(source: SourceFile) -> Diagnostic:
-    headline = f"all rules stay as they were until `{source.path}` is mended"
+    headline = f"all rules are unchanged until `{source.path}` is fixed"
     return _report(SourceFile(source.path, ""), headline)
 
 
 def _report(source: SourceFile, headline: str) -> Diagnostic:
-    help_ = "mend what is wrong, then load the rules again"
+    help_ = "fix the error, then load the rules again"
     return warning(KEPT_OLD_RULES, headline, source, Span(0, 0), help=help_)

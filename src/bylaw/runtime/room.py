@@ -1,4 +1,4 @@
-"""A file that could not grow → whether that is because there is no room for it."""
+"""Check whether a file cannot grow because the disk is full."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _SOME = 64 * 1024
 
 
 def has_room(path: str) -> bool:
-    """Whether a file beside this one, as long as it or its log, could grow; tried, then removed."""
+    """Check whether there is space for more data next to a file: reserve it, then remove it.
+
+    The test file is as long as the file or its write-ahead log, and a bit more.
+    """
     folder = os.path.dirname(as_bytes(path)) or b"."  # noqa: PTH120 - a Path takes no bytes
     size = max(_size(as_bytes(path) + companion) for companion in (b"", b"-wal"))
     name = folder + b"/." + os.urandom(8).hex().encode()

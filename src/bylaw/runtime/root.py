@@ -1,4 +1,4 @@
-"""A folder → its root: the nearest folder upwards that has settings, or its git work tree."""
+"""Find the root of a folder: the nearest parent with settings, or the git work tree."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _NAMES_US = re.compile(r"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*bylaw\b", re.MULTILIN
 
 
 def absolute(path: str, folder: str = "") -> str:
-    """A path from the top of the file system, without `.` and `..`; LoadError if it has none."""
+    """Return an absolute path without `.` and `..`; LoadError if that is not possible."""
     try:
         if not path:
             raise FileNotFoundError
-        # A path from the top needs no working directory, which may be gone.
+        # An absolute path needs no working directory, which may have been removed.
         base = as_bytes(folder) or (b"/" if path[0] == "/" else os.getcwdb())  # noqa: PTH109 - bytes
         return as_text(os.path.normpath(os.path.join(base, as_bytes(path))))  # noqa: PTH118 - same
-    except (OSError, ValueError) as wrong:  # or the working directory is gone
+    except (OSError, ValueError) as wrong:  # or the working directory was removed
         raise LoadError([unreadable(path, wrong)]) from None
 
 
 def find_root(folder: str = ".") -> str:
-    """The nearest folder upwards with settings, else the git work tree's top, else `folder`."""
+    """Return the nearest parent with settings, else the top of the git work tree, else `folder`."""
     start = absolute(folder)
     above = list(_upwards(start))
     configured = next((one for one in above if _is_configured(one)), "")
@@ -48,17 +48,17 @@ def find_root(folder: str = ".") -> str:
 
 
 def work_tree(folder: str) -> str:
-    """The top of the git work tree of a folder; the folder itself where there is none."""
+    """Return the top of the git work tree of a folder; the folder itself if it is in none."""
     return next((one for one in _upwards(folder) if _has_git(one)), folder)
 
 
 def is_root(folder: str) -> bool:
-    """Whether a folder is the top of something that is governed as a whole."""
+    """Check whether a folder has settings or is the top of a git work tree."""
     return _has_git(folder) or _is_configured(folder)
 
 
 def read_configuration(root: str) -> Configuration:
-    """The settings of a root; LoadError with everything that is wrong with them."""
+    """Read the settings of a root; LoadError with all their problems."""
     project = _project(root)
     if not is_there(f"{root}/{CONFIGURATION}"):
         return Configuration() if project is None else read_settings(project, IN_PROJECT)
@@ -68,7 +68,7 @@ def read_configuration(root: str) -> Configuration:
 
 
 def holds_settings(folder: str) -> bool:
-    """Whether `pyproject.toml` of a folder holds settings of ours."""
+    """Check whether the `pyproject.toml` of a folder contains settings of Bylaw."""
     return _project(folder) is not None
 
 
@@ -88,13 +88,13 @@ def _is_configured(folder: str) -> bool:
 
 
 def _project(folder: str) -> SourceFile | None:
-    """`pyproject.toml`, if it speaks of us."""
+    """Read `pyproject.toml` if it has settings of Bylaw."""
     if not is_there(f"{folder}/{PROJECT}"):
         return None
     try:
         source = read_regular_file(f"{folder}/{PROJECT}", PROJECT)
     except LoadError:
-        return None  # nobody can tell whether it speaks of us
+        return None  # it cannot be read, so assume that it has no settings
     return source if "bylaw" in source.text and _speaks_of_us(source) else None
 
 
@@ -102,5 +102,5 @@ def _speaks_of_us(source: SourceFile) -> bool:
     try:
         return settings_in(source, IN_PROJECT) is not None
     except LoadError:
-        # A foreign file that does not load is not our concern, unless our table is in it.
+        # Ignore errors in a file of others, unless it seems to contain our table.
         return _NAMES_US.search(source.text) is not None

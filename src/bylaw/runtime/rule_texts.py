@@ -1,4 +1,4 @@
-"""Found rule files → their texts, or a diagnostic that says why there is none."""
+"""Read the texts of found rule files; a diagnostic says why a file cannot be read."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.discovery import Found, Search
 
-# All rule files together; each alone has `reading.MAX_INPUT_BYTES`.
+# All rule files together; the limit of one file is `reading.MAX_INPUT_BYTES`.
 MAX_ALL_BYTES = 64 * 1024 * 1024
-EVERY = 64  # files between two words about the progress
+EVERY = 64  # files between two progress messages
 
 
 class RuleText(Struct, frozen=True, gc=False):
-    """A file as it could be read; `errors` say why not."""
+    """A file with its text, or with the errors why it could not be read."""
 
     found: Found
     source: SourceFile
@@ -41,7 +41,7 @@ class RuleText(Struct, frozen=True, gc=False):
 
 
 def read_all(search: Search, say: Callable[[str], None]) -> Iterator[RuleText]:
-    """The texts of all files that were found, in their order."""
+    """Yield the texts of all found files, in their order."""
     reader = _Reader()
     for number, found in enumerate(search.found):
         if number % EVERY == 0:
@@ -50,12 +50,12 @@ def read_all(search: Search, say: Callable[[str], None]) -> Iterator[RuleText]:
             yield RuleText(found, reader.read(found))
         except LoadError as refused:
             (why,) = refused.diagnostics
-            # The name of a broken file must be the found one, whatever its diagnostic calls it.
+            # Keep the name under which the file was found; the diagnostic may have another.
             yield RuleText(found, SourceFile(found.path, why.source.text), (why,))
 
 
 class _Reader:
-    """Reads rule files as long as they are not too large together."""
+    """Reads rule files up to a total size."""
 
     def __init__(self) -> None:
         self._left = MAX_ALL_BYTES

@@ -1,8 +1,8 @@
-"""A `command.run` step → a command within the bounds of its language, and what became of it.
+"""Perform a `command.run` step: run its command within the limits of its language.
 
-It is run only if a person trusts it. What can have changed since it was asked for is looked at
-again right before the start: trust here, the program and the folder in `command.run`. A difference
-is refused.
+The command runs only if a person trusts it. Facts that can have changed since the decision are
+checked again right before the start: trust in this module, program and folder in `checks`. If one
+differs, the command is refused.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _STATUSES = {
 
 
 class Bounds(Struct, frozen=True):
-    """What a language lets its commands do: which programs (None: any), and where.
+    """What a language allows its commands: which programs (None: any), and where.
 
-    In the folders that `[command] roots` names, or anywhere in the root. With `scripts` an
-    executable file of the root is a program, too. With `tidy` a command that floods, or leaves
-    processes behind, has failed.
+    With `in_roots`, commands run only in the folders of `[command] roots`, else anywhere in the
+    root. With `scripts`, an executable file of the root is a program as well. With `tidy`, a
+    command fails if it writes too much output or leaves processes behind.
     """
 
     programs: frozenset[str] | None = None
@@ -55,15 +55,15 @@ class Bounds(Struct, frozen=True):
 
 NO_BOUNDS = Bounds()
 IN_PROGRAM_TEXT = (
-    "the name `{}` would be a part of the program that it reads; let it take the file as an "
-    """argument, as `sh -c '… "$1"' sh {{file}}` does, or rename the file"""
+    "the name `{}` would become part of the program text; pass it as an "
+    """argument, as in `sh -c '… "$1"' sh {{file}}`, or rename the file"""
 )
 
 
 class CommandRunner(Struct, frozen=True):
-    """Carries out `command.run` in a root; `languages` are the bounds of each by its name.
+    """Performs `command.run` in a root; `languages` are the limits of each language by name.
 
-    `trust` finds out whether a person trusts the rules in force, as of now.
+    `trust` determines whether a person trusts the active rules at that moment.
     """
 
     root: str
@@ -81,9 +81,9 @@ class CommandRunner(Struct, frozen=True):
     def run(
         self, step: CommandRun, uid: str, started: Callable[[], None] | None = None
     ) -> CommandResult:
-        """What becomes of the command of a step when it is run once, for the rule of that uid.
+        """Run the command of a step once, for the rule with that uid.
 
-        `started` is called when its program runs.
+        `started` is called when the program runs.
         """
         command = self._command(step, uid)
         unsafe = unsafe_name(command.argv, [*map(file_path, step.files), self.root])
@@ -93,7 +93,7 @@ class CommandRunner(Struct, frozen=True):
         return run_if_trusted(command, self.trust, self.cancellation, started)
 
     def refusals(self, steps: Sequence[CommandRun], uid: str) -> list[CommandResult]:
-        """What becomes of commands if nobody trusts them now; nothing if somebody does."""
+        """Return the refusals of commands that are not trusted now; empty if they are trusted."""
         trust = self.trust()
         found = (refusal(self._command(step, uid), trust) for step in steps)
         return [one for one in found if one is not None]
@@ -104,7 +104,7 @@ class CommandRunner(Struct, frozen=True):
         folders = [f"{self.root}/{one}" for one in self.settings.roots]
         return replace(
             command,
-            # An absolute path is none, wherever it leads.
+            # An absolute path is refused, wherever it leads.
             cwd="" if step.cwd.startswith("/") else f"{self.root}/{step.cwd}",
             roots=tuple(folders) if bounds.in_roots else command.roots,
             timeout_s=min(step.timeout_s or command.timeout_s, command.timeout_s),
@@ -115,7 +115,7 @@ class CommandRunner(Struct, frozen=True):
 
 
 def at_root(step: CommandRun, root: str) -> CommandRun:
-    """The step with the path of the root where it belongs."""
+    """Return the step with the path of the root inserted where it belongs."""
     words = [*step.argv]
     for number, at in sorted(step.root_at, reverse=True):
         words[number] = f"{words[number][:at]}{root}{words[number][at + 1 :]}"
@@ -123,7 +123,7 @@ def at_root(step: CommandRun, root: str) -> CommandRun:
 
 
 def command_in(root: str, settings: CommandSettings, argv: tuple[str, ...]) -> Command:
-    """A command at the root, as far as the settings go."""
+    """Return a command at the root with the limits of the settings."""
     return Command(
         argv=argv,
         cwd=root,
@@ -141,21 +141,21 @@ def run_if_trusted(
     cancellation: Cancellation | None = None,
     started: Callable[[], None] | None = None,
 ) -> CommandResult:
-    """Run a command to its end; `trust` finds out whether a person trusts it, as of now."""
+    """Run a command if `trust` says that a person trusts it now."""
     return refusal(command, trust()) or run(command, cancellation, started)
 
 
 def refusal(command: Command, trust: Trust) -> CommandResult | None:
-    """Why a command is not run, if nobody trusts it."""
+    """Return the refusal of a command that is not trusted; None if it is."""
     if trust.given:
         return None
     nobody_asked = trust.state is TrustState.NOT_NEEDED
-    why = "no book said that it starts programs, so nobody could trust it"
+    why = "its book does not declare that it starts programs, so it cannot be trusted"
     return CommandResult.refused(command, Refusal.UNTRUSTED, why if nobody_asked else trust.why)
 
 
 def effect_status(result: CommandResult) -> EffectStatus:
-    """How a step ended whose command ended so."""
+    """Return the status of a step from the result of its command."""
     return EffectStatus.OK if result.ok else _STATUSES.get(result.ending, EffectStatus.FAILED)
 
 

@@ -1,7 +1,7 @@
-"""What a host is told beyond the steps that it performs, if it keeps a transcript.
+"""What a host that keeps a transcript must write beyond the steps that it performs.
 
-A transcript shows a rule's call before it is judged, and answers a denied call before the plans of
-its decision act. The runtime knows these moments; the host knows how to write them down.
+A transcript shows a rule's call before it is decided, and the answer to a denied call before the
+plans of its decision run. The runtime knows when that happens; the host knows how to write it.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class Scribe(Protocol):
-    """Writes down what is no step."""
+    """Writes transcript entries that are not steps."""
 
     def named(self, before: ToolBefore) -> ToolBefore:
-        """The call of a rule with the other names of its tool."""
+        """Return the call of a rule with the other names of its tool."""
 
     def call_begins(self, before: ToolBefore, rule: str) -> None:
-        """A rule calls a tool; whether it may is not judged yet."""
+        """Write that a rule calls a tool; the call is not decided yet."""
 
     def call_denied(self, before: ToolBefore, decision: Decision) -> None:
-        """A call was denied: it is answered now, before anything else happens.
+        """Write the answer to a denied call, before anything else happens.
 
-        Asked again after a process died, which may have answered it.
+        Called again after a process died, which may already have written it.
         """
 
     def call_refused(self, before: ToolBefore, text: str, rule: str) -> None:
-        """The call of a rule was not made, and no denial has answered it."""
+        """Write that the call of a rule was not made, and that no denial has answered it."""
 
     def too_deep(self, event: Event, due: Due) -> str:
-        """A step in answer to an event was refused, its chain is too long; what says so."""
+        """Write that a step was refused because its chain is too long; return the text."""

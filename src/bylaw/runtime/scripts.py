@@ -1,7 +1,7 @@
-"""A script and its input → how it ended, found out by a process that is kept warm for it.
+"""Run Lua scripts in a separate process that stays alive between scripts.
 
-The process is `lua/process.py`. It is started when the first script is run, again after one was
-killed, and it ends with the runner.
+The process is `lua/process.py`. It starts with the first script, starts again after it was killed,
+and is killed with the runner.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KILLED = ScriptResult(killed=True)
 
 
 class ScriptRunner:
-    """Runs scripts one after the other; may be used from several threads."""
+    """Runs scripts one after the other; threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -45,12 +45,12 @@ class ScriptRunner:
         _RUNNERS.add(self)
 
     def run(self, call: ScriptCall) -> ScriptResult | None:
-        """How the script ended; None if no process can be started for it."""
+        """Run a script and return its result; None if no process can be started."""
         with self._lock:
             return self._run(call)
 
     def gather(self, event: Event, need: Need) -> Facts | None:
-        """The facts of the event with the result of a script; None if scripts cannot be run."""
+        """Return the facts of the event with the script's result; None if it could not run."""
         if need.call is None:
             return None
         with self._lock:
@@ -62,12 +62,12 @@ class ScriptRunner:
         return replace(event.facts, scripts={**scripts, need.key: result})
 
     def close(self) -> None:
-        """End the process; a script that is run later starts another."""
+        """Kill the process; a later script starts a new one."""
         with self._lock:
             self._drop()
 
     def after_fork(self) -> None:
-        """Begin anew: another thread may have held the lock or changed what is kept."""
+        """Reset: another thread may have held the lock or changed the cache during the fork."""
         self._lock, self._process, self._kept = Lock(), None, OrderedDict()
 
     def __enter__(self) -> Self:
@@ -80,7 +80,7 @@ class ScriptRunner:
         result = self._kept.get(key)
         if result is None:
             result = self._run(call)
-        # Whether a script is killed depends on the machine, so that one is tried again.
+        # Whether a script is killed depends on the machine, so its result is not cached.
         if result is not None and result.killed is UNSET:
             self._kept[key] = result
             self._kept.move_to_end(key)
@@ -94,7 +94,7 @@ class ScriptRunner:
             return ScriptResult(error=f"the script is longer than {MAX_SCRIPT_BYTES} bytes")
         if len(call.input) > MAX_INPUT:
             return ScriptResult(error=f"the context is larger than {MAX_INPUT} bytes")
-        from bylaw.runtime.lua.process import LuaProcess  # noqa: PLC0415 - few rules have a script
+        from bylaw.runtime.lua.process import LuaProcess  # noqa: PLC0415 - few rules have scripts
 
         try:
             process = self._process = self._process or LuaProcess()
@@ -109,7 +109,7 @@ class ScriptRunner:
             self._drop()
             return _KILLED
         except BaseException:
-            # The answer is still to come, and the next call must not get it.
+            # The answer may still arrive, and the next call must not get it.
             self._drop()
             raise
         return _VALUES.get(answer) or ScriptResult(error=answer[1:].decode())

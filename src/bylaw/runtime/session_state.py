@@ -1,14 +1,14 @@
-"""A session → its state as plain values, for programs: the public shape of `--state`.
+"""The state of a session as plain values, for programs: the public format of `--state`.
 
-turn       the number of the turn that is running or about to run, from 1
+turn       the number of the current or next turn, from 1
 variables  space → name → value; a space is the language and its part of the book
-enabled    responses, workflows and protocols that are switched on
-response   the id of the response that was selected, or the empty text
-calls      tool → how often it was executed
-pending    calls under way, oldest first: tool and call id
+enabled    responses, workflows and protocols that are enabled
+response   the id of the selected response, or the empty text
+calls      tool → number of executed calls
+pending    calls that have not ended, oldest first: tool and call id
 history    length, tokens, last_role
-firings    uid of a rule → how often it fired
-notices    how many wait to be delivered
+firings    uid of a rule → number of times it fired
+notices    number of notices that are not delivered yet
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def session_state(session: Session) -> dict[str, JSON]:
-    """What `bylaw decide --state` prints; the values are not copied."""
+    """Return what `bylaw decide --state` prints; the values are not copied."""
     return {
         "turn": session.turn,
         "variables": {space: dict(names) for space, names in session.slate.variables.items()},

@@ -1,7 +1,7 @@
-"""`SHARED_CONTEXT.md` and the folder of tokens → the phase, and what people said of a message.
+"""Read `SHARED_CONTEXT.md` and the token folder: the phase, and approvals of messages.
 
-Nothing that really lies in the bus counts, whatever links lead there (LD-004, LD-070). What cannot
-be read may take something back: the phase is unknown then, and nothing is approved.
+A file that really is in the bus is ignored, even if links lead to it (LD-004, LD-070). A file that
+cannot be read may contain a revocation, so the phase is unknown then and nothing is approved.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ TOKENS = "runtime/approvals"
 
 MAX_CONTEXT_BYTES = MAX_CHARS
 MAX_TOKEN_BYTES = 16 * 1024
-MAX_TOKENS = 100_000  # files in the folder of tokens; with more of them nobody looks through them
+MAX_TOKENS = 100_000  # files in the token folder; a larger folder is not read
 
 _AUTHORITIES = frozenset(Authority)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class SharedContext(Struct, frozen=True):
-    """What `SHARED_CONTEXT.md` says: the phase or why it is unknown, and lines by message.
+    """The content of `SHARED_CONTEXT.md`: the phase, or why it is unknown, and lines by message.
 
-    It is `unclear` if it is there and cannot be read.
+    `unclear` is true if the file exists and cannot be read.
     """
 
     phase: FoundPhase
@@ -60,12 +60,12 @@ class SharedContext(Struct, frozen=True):
 
 
 class TokenFile(Struct, frozen=True):
-    """A token of an authority, and by what its file is known again: inode and time.
+    """A token of an authority, and the inode and time that identify its file.
 
-    One that cannot be read is unclear, and known by nothing.
+    A token that cannot be read is unclear and has no identity.
     """
 
-    where: str  # from the root
+    where: str  # relative to the root
     authority: str
     token: Token
     text: str = ""
@@ -74,7 +74,7 @@ class TokenFile(Struct, frozen=True):
 
 
 class SharedFiles:
-    """The files of one root in which people decide."""
+    """The files of one root in which people approve and revoke messages."""
 
     def __init__(self, root: str, bus_path: str) -> None:
         self._root = root
@@ -83,7 +83,7 @@ class SharedFiles:
         self._names = WhileUnchanged[dict[str, list[str]]]()
 
     def context(self) -> SharedContext:
-        """The shared context as it is now; it is read again only if the file changed."""
+        """Return the current shared context; the file is read again only if it changed."""
         try:
             with (
                 self._outside_of_bus(SHARED_CONTEXT) as place,
@@ -97,9 +97,9 @@ class SharedFiles:
             return SharedContext(FoundPhase(None, why), unclear=unclear)
 
     def tokens(self, msg_id: str) -> tuple[TokenFile, ...]:
-        """The tokens for a message, in the order of their names.
+        """Return the tokens for a message, in the order of their names.
 
-        If the folder cannot be read, there may be one of every authority.
+        If the folder cannot be read, it may contain a token of every authority.
         """
         try:
             with self._token_folder() as folder:
@@ -111,7 +111,7 @@ class SharedFiles:
         return tuple(one for one in found if one is not None)
 
     def token_names(self, msg_id: str, authority: str) -> tuple[str, ...]:
-        """The files that have the name of a token of this authority, whatever they are."""
+        """Return the files named like a token of this authority; their content is not read."""
         try:
             with self._token_folder() as folder:
                 return _of(authority, self._token_names(folder).get(msg_id, ()))
@@ -119,14 +119,15 @@ class SharedFiles:
             return ()
 
     def write_token(self, msg_id: str, authority: str, text: str) -> str:
-        """Put a token in the place of all others of this authority; its path. OSError, ValueError.
+        """Write a token, remove other tokens of this authority, and return the path.
 
-        Everybody may read it whom the user's umask lets: another user may run the bus.
+        Raises OSError or ValueError. The file is readable as far as the umask allows, because
+        another user may run the bus.
         """
         name = f"{msg_id}.{authority}"
         with self._token_folder(new=True) as folder:
             write_whole(folder, name, text.encode(), mode=0o666)
-            # Whoever made us write it was asked who they are.
+            # The caller has already checked that a person asks for this.
             confirm(self._root, _token_mark(name, os.stat(name, dir_fd=folder)).key)
             for old in _of(authority, _names(folder).get(msg_id, ())):
                 if old != name:
@@ -134,7 +135,7 @@ class SharedFiles:
         return f"{TOKENS}/{name}"
 
     def grants(self) -> Iterator[Mark]:
-        """By what all approvals are known that lie there, whatever they are for."""
+        """Yield the keys of all approvals that exist, for any message."""
         for found in self.context().lines.values():
             yield from (line_mark(one) for one in found if one.state is ApprovalState.GRANTED)
         with suppress(OSError, ValueError), self._token_folder() as folder:
@@ -144,18 +145,18 @@ class SharedFiles:
                     yield _token_mark(name, found_file)
 
     def watch(self) -> ApprovalWatch:
-        """Which of them count."""
+        """Return which of the approvals apply."""
         return approval_watch(self._root)
 
     def _is_absent(self, path: str, wrong: OSError | ValueError) -> bool:
-        """Whether that went wrong because nothing is there, not even a link that leads nowhere."""
+        """Check whether the error means that nothing exists, not even a broken link."""
         return isinstance(wrong, FileNotFoundError) and not _is_begun(self._root, path)
 
     @contextmanager
     def _outside_of_bus(self, path: str, *, new: bool = False) -> Iterator[Place]:
         with beneath(self._root, path, new=new) as place:
             if lies_in(f"{real_path(self._root)}/{place.path}", real_path(self._bus)):
-                raise ValueError("it lies in the bus")
+                raise ValueError("it is in the bus")
             yield place
 
     @contextmanager
@@ -189,12 +190,12 @@ def _by_message(lines: Iterable[FoundApproval]) -> dict[str, tuple[FoundApproval
 
 
 def _names(folder: int) -> dict[str, list[str]]:
-    """The names of tokens by message: `<msg_id>.<authority>`; ValueError if there are too many."""
+    """Map messages to token names `<msg_id>.<authority>`; ValueError if there are too many."""
     found: dict[str, list[str]] = {}
     with os.scandir(folder) as entries:
         names = [entry.name for entry in islice(entries, MAX_TOKENS + 1)]
     if len(names) > MAX_TOKENS:
-        raise ValueError(f"it holds more than {MAX_TOKENS:,} files")
+        raise ValueError(f"it contains more than {MAX_TOKENS:,} files")
     for raw in sorted(names):
         name = as_text(os.fsencode(raw))
         msg_id, _, authority = name.partition(".")
@@ -208,7 +209,7 @@ def _of(authority: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _token(folder: int, name: str) -> TokenFile | None:
-    """What a file of this name says; None if it is gone."""
+    """Read the token in a file of this name; None if the file was removed."""
     where, authority = f"{TOKENS}/{name}", name.partition(".")[2].lower()
     try:
         with open_regular(name, links=False, folder=folder) as file:
@@ -227,7 +228,7 @@ def _unclear(where: str, authority: str) -> TokenFile:
 
 
 def _is_begun(root: str, path: str) -> bool:
-    """Whether a link on the way to a path is there that leads nowhere, or by now the path is."""
+    """Check whether a part of the path is a broken link, or whether the path exists now."""
     for part in accumulate(path.split("/"), "{}/{}".format, initial=root):
         if not os.path.lexists(as_bytes(part)):
             return False
@@ -237,7 +238,7 @@ def _is_begun(root: str, path: str) -> bool:
 
 
 def is_confirmed(root: str, location: str) -> bool:
-    """Whether a file is a token for which a person stands."""
+    """Check whether a file is a token that a person confirmed."""
     folder, _, name = location.rpartition("/")
     if folder != f"{real_path(root)}/{TOKENS}":
         return False
@@ -249,7 +250,7 @@ def is_confirmed(root: str, location: str) -> bool:
 
 
 def line_mark(line: FoundApproval) -> Mark:
-    """By what a line is known."""
+    """Return the key of a line."""
     key = sha256(line.text.encode("utf-8", "surrogatepass")).hexdigest()
     return Mark(key, None, line.msg_id, f"{SHARED_CONTEXT}:{line.line}")
 

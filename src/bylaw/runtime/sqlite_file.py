@@ -1,4 +1,4 @@
-"""A path → a SQLite file of this user alone, open and with a log, as every database of ours is."""
+"""Open SQLite files, private to this user and in WAL mode. All databases of Bylaw use this."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from bylaw.runtime.paths import as_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# How long a process waits for the others, which commit in milliseconds.
+# How long a process waits for other processes, which commit in milliseconds.
 PATIENCE_S = 20.0
 _BETWEEN_TRIES_S = 0.01
 IN_MEMORY = ":memory:"
-# `urllib` would do this, and costs every start of ours more than opening the file.
+# Importing `urllib` for this would take longer than opening the file.
 _AS_THEY_ARE = frozenset(f"{ascii_letters}{digits}/._-~")
 
 
 def make_private(path: str) -> None:
-    """Make the file, for this user alone; SQLite gives its companions the same rights."""
+    """Create the file for this user only; SQLite gives its log files the same mode."""
     folder = os.path.dirname(as_bytes(path)) or b"."  # noqa: PTH120 - a Path takes no bytes
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - same
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
@@ -31,8 +31,8 @@ def make_private(path: str) -> None:
 
 
 def connect(path: str, mode: str = "mode=rw") -> sqlite3.Connection:
-    """Open a file that is there."""
-    # A file is never made here: it would not be for this user alone.
+    """Open an existing file."""
+    # Do not let SQLite create the file: it would not be private to this user.
     full = os.path.abspath(as_bytes(path))  # noqa: PTH100 - a Path takes no bytes
     connection = sqlite3.connect(
         path if path == IN_MEMORY else f"file:{_quoted(full)}?{mode}",
@@ -47,12 +47,12 @@ def connect(path: str, mode: str = "mode=rw") -> sqlite3.Connection:
 
 
 def _quoted(path: bytes) -> str:
-    """A path in the address of a database: what means something there, and what is no ASCII."""
+    """Escape a path for a database URI: special characters and all that is not ASCII."""
     return "".join(chr(one) if chr(one) in _AS_THEY_ARE else f"%{one:02x}" for one in path)
 
 
 def use_log(connection: sqlite3.Connection) -> None:
-    """Write ahead into a log; SQLite itself does not wait for those who do this just now."""
+    """Switch to WAL mode. SQLite itself does not wait if another process does the same now."""
     until = monotonic() + PATIENCE_S
     while True:
         try:
@@ -67,7 +67,7 @@ def use_log(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Keep all that is done meanwhile, or nothing if it fails; other writers wait."""
+    """Commit the statements of the context together, or none on an error; other writers wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

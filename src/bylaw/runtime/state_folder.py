@@ -1,7 +1,7 @@
-"""A root → its `.bylaw/state/`, open: what Bylaw keeps for a root and git does not.
+"""The state folder `.bylaw/state/` of a root: files that Bylaw keeps for the root outside git.
 
-`.bylaw` may be a link inside of the root, the state folder is none. It is opened once and then
-used by its descriptor, so that nobody can put another folder in its place meanwhile.
+`.bylaw` may be a link within the root; the state folder must not be a link. It is opened once and
+used by its descriptor, so that another process cannot swap the folder meanwhile.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ _IGNORE = ".gitignore"
 
 
 class StateFolder:
-    """An open state folder; names are those of files in it."""
+    """An open state folder; all names are files in it."""
 
     def __init__(self, descriptor: int) -> None:
         self._folder = descriptor
 
     def read(self, name: str, at_most: int) -> bytes | None:
-        """What a file holds, or one byte more than `at_most`; None if there is no file."""
+        """Read a file, at most one byte more than `at_most`; None if it does not exist."""
         try:
             return regular_bytes(name, at_most, links=False, folder=self._folder)
         except FileNotFoundError:
             return None
 
     def write(self, name: str, data: bytes, *, lasting: bool = True) -> None:
-        """Replace a file, see `write_whole`."""
+        """Replace a file atomically, see `write_whole`."""
         write_whole(self._folder, name, data, lasting=lasting)
 
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
+        """Remove a file if it exists."""
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._folder)
 
     @contextmanager
     def locked(self, name: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
-        """While this lasts, no other process has the lock of that name."""
+        """Hold the lock of that name until the context ends."""
         with briefly_locked(self._folder, f"{name}.lock", f"{STATE}/{name}", patience_s):
             yield
 
 
 @contextmanager
 def existing_state_folder(root: str) -> Iterator[StateFolder | None]:
-    """The state folder of a root, None if it has none; LoadError or OSError if it is not usable."""
+    """Open the state folder of a root; None if there is none. Raises LoadError or OSError."""
     try:
         folder = os.open(as_bytes(f"{_place(root)}/state"), FOLDER)
     except FileNotFoundError:
@@ -74,9 +74,9 @@ def existing_state_folder(root: str) -> Iterator[StateFolder | None]:
 
 @contextmanager
 def state_folder(root: str) -> Iterator[StateFolder]:
-    """The state folder of a root, made if need be; LoadError or OSError if it is not usable."""
+    """Open the state folder of a root, and create it if needed. Raises LoadError or OSError."""
     ours = _place(root)
-    _make(ours, 0o777)  # the rules in it are for everybody
+    _make(ours, 0o777)  # other users may read the rules in it
     _make(f"{ours}/state", 0o700)
     folder = os.open(as_bytes(f"{ours}/state"), FOLDER)
     try:
@@ -87,7 +87,7 @@ def state_folder(root: str) -> Iterator[StateFolder]:
 
 
 def _place(root: str) -> str:
-    """Where `.bylaw` really lies."""
+    """Return the real path of `.bylaw`; LoadError if a link makes it unsafe."""
     top = real_path(root)
     ours = real_path(f"{top}/{OURS}")
     if not name_from(top, ours):
@@ -109,7 +109,7 @@ def _make(folder: str, mode: int) -> None:
 
 
 def _keep_to_ourselves(folder: int) -> None:
-    """Nothing in it is for other users, nor for git."""
+    """Hide the folder from other users and from git."""
     mode = os.fstat(folder).st_mode
     if mode & _FOR_OTHERS:
         os.fchmod(folder, mode & 0o700)

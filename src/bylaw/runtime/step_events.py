@@ -1,4 +1,4 @@
-"""How a step ended → the events that tell of it, and those that come of it."""
+"""Build the events that report the result of a step, and those that it causes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def comes_of(answer: Answer, due: Due, outcome: StepOutcome) -> Event | None:
-    """The event that a step causes once it was performed."""
+    """Return the event that a performed step causes."""
     if outcome.failed:
         return None
     if isinstance(due.step, HistoryCompact):
@@ -30,7 +30,7 @@ def comes_of(answer: Answer, due: Due, outcome: StepOutcome) -> Event | None:
 
 
 def _history_now(event: Event, due: Due, outcome: StepOutcome) -> HistoryChanged | None:
-    """What a compaction left, if its host says so."""
+    """Return the event about the history after a compaction, if the host reports its size."""
     said = outcome.result if isinstance(outcome.result, dict) else {}
     length, tokens = said.get("length"), said.get("tokens")
     if not isinstance(length, int) or not isinstance(tokens, int):
@@ -47,7 +47,7 @@ _ENDINGS = {
 
 
 def call_ended(before: Event, outcome: StepOutcome, ms: int) -> ToolAfter:
-    """The end of a rule's call."""
+    """Return the event for the end of a rule's call."""
     assert isinstance(before, ToolBefore)
     return ToolAfter(
         session=before.session,
@@ -66,10 +66,10 @@ def call_ended(before: Event, outcome: StepOutcome, ms: int) -> ToolAfter:
 
 
 def call_refused(answer: Answer) -> ToolAfter | None:
-    """That a call is not made after all, if it counts as under way.
+    """Return the event that ends a pending call that is not made after all.
 
-    What is denied never begins. What a person would have to allow does, as some hosts ask one; so
-    does a call that a failed plan halts.
+    A denied call is never pending. A call that a person would have to allow is, because some hosts
+    ask; so is a call that a failed plan halts.
     """
     rounds = filter(None, (answer, answer.again))
     if any(one.decision.verdict >= Verdict.DENY for one in rounds):
@@ -79,13 +79,13 @@ def call_refused(answer: Answer) -> ToolAfter | None:
 
 
 def why_denied(answer: Answer) -> str:
-    """What becomes of the step whose call was denied."""
+    """Return the error of a step whose call was denied."""
     reasons = "; ".join(reason.text for reason in answer.deciding.reasons)
     return f"the call was denied: {reasons}"
 
 
 def effect_done(event: Event, due: Due, outcome: StepOutcome, ms: int) -> EffectDone:
-    """The record of an outcome."""
+    """Return the event that records the result of a step."""
     return EffectDone(
         session=event.session,
         agent=event.agent,

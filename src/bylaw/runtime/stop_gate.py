@@ -1,8 +1,9 @@
-"""An answer to `agent.stop` → whether the agent goes on, or is let go although something is wrong.
+"""Decide whether a stop is blocked or released.
 
-A gate that nobody can pass would keep an agent busy for ever. So an unchanged violation blocks a
-stop only so often, whatever becomes of others; then it is let through with a warning to the person,
-and that is recorded. A stop ends when no violation is left that blocks.
+A requirement that the agent cannot meet would keep it busy for ever. So the same violation blocks
+a stop only a limited number of times, each violation counted on its own. After that it is released
+with a warning to the person, and that is recorded. The agent stops when no violation blocks any
+more.
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.store import Journal
 
 
-# A violation that is another one each time must come to an end, too.
+# Also limit blocks in a row, for a violation that differs each time.
 MAX_IN_A_ROW = 50
 MAX_NAMED = 5  # rules in a warning
 MAX_NAME = 80  # characters
 
 
 class BlocksBefore(NamedTuple):
-    """How often the agent was blocked since a person last spoke: by us, and by others before."""
+    """Blocks since the last prompt of a person: by Bylaw in a row, and by other hooks before."""
 
     in_a_row: int = 0
     of_others: int = 0
 
 
 class StopAnswer(Struct, frozen=True):
-    """What a host does at a stop: it `blocks`, or lets go; then it records `release_records`.
+    """How a host handles a stop: `blocks` it or allows it, then records `release_records`.
 
-    Some violations may be let through while others block: `decision` has no reasons of those,
-    `let_through` names their rules by uid. `warnings` are what the person is told of them.
+    Some violations may be released while others block. `decision` has no reasons of the released
+    ones, `let_through` names their rules by uid, `warnings` are the messages to the person.
     """
 
     decision: Decision
@@ -56,7 +57,7 @@ class StopAnswer(Struct, frozen=True):
 def judged_stop(
     answer: Answer, journal: Journal, max_blocks: int, blocks_before: BlocksBefore
 ) -> StopAnswer:
-    """How a stop ends, after so many that were blocked."""
+    """Decide whether a stop is blocked, given the number of blocks before it."""
     last = answer.again or answer
     event, decision = last.event, last.decision
     assert isinstance(event, AgentStop)
@@ -67,7 +68,7 @@ def judged_stop(
     over = dict(_over(map(blocked.find, found), max_blocks, blocks_before))
     blocks = len(over) < len(found)
     gone = [reason for digest in over for reason in found[digest]]
-    # While others block stop after stop, the person hears of it once.
+    # While other violations block stop after stop, warn the person only once.
     news = {one: n for one, n in over.items() if not (blocks and blocked.find(one).let_through)}
     return StopAnswer(
         replace(decision, reasons=tuple(one for one in decision.reasons if one not in gone)),
@@ -84,12 +85,13 @@ def judged_stop(
 def _over(
     known: Iterable[BlockedStop], max_blocks: int, blocks_before: BlocksBefore
 ) -> Iterator[tuple[str, int]]:
-    """The violations that block no more, each with the number of blocks.
+    """Yield the violations that no longer block, each with its number of blocks.
 
-    Those of others count only for what we have told the agent, and not in that number.
+    Blocks by other hooks count only for violations that Bylaw has already reported to the agent,
+    and are not part of that number.
     """
     for stop in known:
-        # This stop is counted already; where it is let through, it is taken back.
+        # The session already counts this stop; if the violation is released, that is undone.
         before = stop.times - 1
         of_others = blocks_before.of_others if before else 0
         if before + of_others >= max_blocks:
@@ -104,8 +106,8 @@ def _by_blocks(over: Mapping[str, int]) -> list[tuple[int, list[str]]]:
 
 
 def let_through_warning(reasons: Iterable[Reason], blocks: int) -> str:
-    """What a person is told of rules that object and do not block any more, in any host."""
+    """Return the warning for a person about rules that no longer block, the same in all hosts."""
     rules = [clipped(visible(one), MAX_NAME) for one in dict.fromkeys(r.rule for r in reasons)]
     named = listed(rules, MAX_NAMED, in_ticks)
     times = "1 block" if blocks == 1 else f"{blocks} blocks"
-    return f"let through after {times}: {named}; it is recorded as {UNANSWERED}"
+    return f"released after {times}: {named}; recorded as {UNANSWERED}"

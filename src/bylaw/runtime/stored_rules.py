@@ -1,6 +1,6 @@
-"""The digest of rules that were in force → their books again, from the texts that a journal keeps.
+"""Rebuild the books of a recorded rules digest from the texts that the journal keeps.
 
-No file is read, so an old decision is explained and decided again with its own rules.
+No rule file is read, so an old decision is explained and replayed with its own rules.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
 
 class StoredBeside(Struct, frozen=True):
-    """The files beside a rule file, as they were read then."""
+    """The files next to a rule file, as they were read when the rules were loaded."""
 
     texts: Mapping[str, str]
 
     def read(self, path: str) -> str:
-        """The text of a file; BesideError for one that was not read."""
+        """Return the text of a file; BesideError if it was not read then."""
         if path not in self.texts:
             raise BesideError(f"`{path}` is not in the journal")
         return self.texts[path]
 
 
 class StoredFile(Struct, frozen=True):
-    """A rule file as it was, and what is stored of it."""
+    """A rule file with its recorded text, and its entry in the journal."""
 
     stored: SourceOf
     file: RuleFile
 
 
 def stored_rules(rows: Rows, digest: bytes) -> tuple[Book, ...] | None:
-    """The books of that digest; None if their texts are not stored, or give other rules today."""
+    """Return the books of a digest; None if their texts are missing or give other rules today."""
     files = stored_files(rows, digest)
     if files is None:
         return None
     try:
         books = tuple(_book(*one) for one in _by_book(files))
-    except BylawError:  # a language that is not installed, or that refuses the texts by now
+    except BylawError:  # the language is not installed, or no longer accepts the texts
         return None
     return books if digest_of(books) == digest else None
 
 
 def stored_files(rows: Rows, digest: bytes) -> list[StoredFile] | None:
-    """The rule files of that digest; None if they are not stored."""
+    """Return the rule files of a digest; None if they are not stored."""
     found = rows.query("SELECT files FROM rule_sets WHERE digest = ?", (digest,))
     try:
         return [_file(rows, one) for one in decoded_files(found[0][0])] if found else None
@@ -80,14 +80,14 @@ def _text(rows: Rows, key: bytes) -> str:
 
 
 def _by_book(files: Sequence[StoredFile]) -> Iterator[tuple[Dialect, list[StoredFile]]]:
-    """The files of each book, in the order in which they were written."""
+    """Yield the files of each book, in the order in which they were stored."""
     by_name: dict[str, list[StoredFile]] = {}
     for one in files:
         by_name.setdefault(one.stored.dialect, []).append(one)
     for name, own in by_name.items():
         dialect = dialect_named(name)
         if dialect is None:
-            raise BylawError(f"the language `{name}` is not installed here")
+            raise BylawError(f"the language `{name}` is not installed")
         for book in [[one] for one in own] if dialect.one_book_per_file else [own]:
             yield dialect, book
 
@@ -102,5 +102,5 @@ def _book(dialect: Dialect, own: Sequence[StoredFile]) -> Book:
     loaded = load_files(dialect, list(files.values()))
     for finding in loaded.diagnostics:
         if finding.severity is Severity.ERROR and finding.source.path not in stand_ins:
-            raise BylawError(f"`{finding.source.path}` loads no more: {finding.headline}")
+            raise BylawError(f"`{finding.source.path}` no longer loads: {finding.headline}")
     return bind(dialect, (), files, without(loaded.groups, stand_ins), stand_ins).book

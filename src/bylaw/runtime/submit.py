@@ -1,10 +1,10 @@
-"""An event from a host → its decision, recorded and carried out, and all that comes of it.
+"""Submit an event: decide it, record it, perform its plans, and submit the events they cause.
 
     record (decide and commit)
-          → perform plans step by step, an `effect` record each
-          → submit what they caused, first in, first out → a second round if a plan asks for it
+          → perform plans step by step, with an `effect` record for each step
+          → submit the caused events, first in, first out → a second round if a plan asks for it
 
-The runtime decides nothing itself. A gate that cannot record stays closed.
+This module decides nothing itself. If an event cannot be recorded, a gate denies it.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from bylaw.runtime.recovery import Unfinished
     from bylaw.runtime.scribe import Scribe
 
-# Sessions of which a process remembers that nothing was left unfinished.
+# Sessions known to have no unfinished decision.
 MAX_RECOVERED = 10_000
 
 
 class Runtime:
-    """Rules in force, a journal, and who finds out facts and carries out steps."""
+    """The active rules, a journal, and the code that gathers facts and performs steps."""
 
     def __init__(
         self,
@@ -76,19 +76,19 @@ class Runtime:
         self._given_up: set[int] = set()
 
     def renew(self, rules: RuleSet, in_force: RulesInForce) -> None:
-        """Other rules are in force from now on."""
+        """Use these rules from now on."""
         self._recorder.renew(rules, in_force)
 
     def preview(self, event: Event) -> Decision:
-        """What would be decided now; nothing is recorded."""
+        """Decide an event without recording it."""
         return self._recorder.preview(event)
 
     def record(self, event: Event, owes: Debt | None = None, pays: Debt | None = None) -> Answer:
-        """Decide an event and commit it, with what it owes and what it pays."""
+        """Decide an event and commit it; `owes` and `pays` change the table `owed`."""
         return Answer(*self._recorder.record(event, owes, pays))
 
     def submit(self, event: Event) -> Answer:
-        """Record, decide and carry out one event and everything that comes of it."""
+        """Record, decide and perform one event and everything that it causes."""
         try:
             self.recover(event.session)
             answer = self.record(event)
@@ -98,13 +98,13 @@ class Runtime:
             return not_recorded(event, problem)
 
     def give_up(self, decisions: Iterable[int]) -> None:
-        """The journal failed: what is open of these decisions is seen to before the next event."""
+        """Note decisions left open by a journal error, to finish them before the next event."""
         self._given_up.update(decisions)
 
     def recover(self, session: str, *, again: bool = False) -> None:
-        """Go on with what a dead process left undone in a session; JournalError if that fails.
+        """Finish what a dead process left undone in a session; JournalError if that fails.
 
-        A process looks once, or `again` where others work on the same session.
+        A process checks a session once, or `again` if other processes work on it.
         """
         if session in self._recovered and not again:
             return
@@ -112,29 +112,29 @@ class Runtime:
             _Submission(self).finish(one)
             self._given_up.discard(one.event.seq)
         if len(self._recovered) >= MAX_RECOVERED:
-            self._recovered.clear()  # to look again does no harm
+            self._recovered.clear()  # checking twice does no harm
         self._recovered.add(session)
 
 
 def has_consequences(answer: Answer) -> bool:
-    """Whether there are plans to follow, or a denied call to answer."""
+    """Check whether there are plans to perform, or a denied call to answer."""
     return bool(answer.decision.plans) or answer.decision.verdict is Verdict.DENY
 
 
 class _Submission:
-    """One event from a host, with everything that comes of it."""
+    """One event from a host, with everything that it causes."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._queue: deque[Callable[[], None]] = deque()
         self._causing = Causing()
-        # Rules of which it was told that their chain is too long.
+        # Rules for which a too long chain was already reported.
         self._too_deep: set[str] = set()
-        # Decisions of which something is left to do.
+        # Decisions that are not finished.
         self._open: list[int] = []
 
     def run(self, answer: Answer) -> Answer:
-        """See to everything that comes of a decision, then to its second round."""
+        """Perform everything that a decision causes, then its second round."""
         with self._seen_to():
             self._carry_out(answer)
         again = second_round(answer.event, answer.decision)
@@ -143,7 +143,7 @@ class _Submission:
         return answer
 
     def finish(self, left: Unfinished) -> None:
-        """Go on with plans that another process had begun, and tell what it did not."""
+        """Continue plans that another process had begun, and submit events it did not record."""
         answer = Answer(left.event, left.decision)
         with self._seen_to():
             self._open.append(left.event.seq)
@@ -159,7 +159,7 @@ class _Submission:
 
     @contextmanager
     def _seen_to(self) -> Iterator[None]:
-        """Afterwards nothing is left open: what was caused is recorded, too."""
+        """Finally submit caused events and close the plans; on a journal error keep them open."""
         try:
             yield
             while self._queue:
@@ -191,7 +191,7 @@ class _Submission:
             self._runtime.scribe.call_denied(answer.event, answer.decision)
 
     def _follow(self, answer: Answer, following: Following) -> None:
-        """Perform step after step; each outcome is committed before the next begins."""
+        """Perform step after step; commit each result before the next step begins."""
         due = _ask(answer, following.__next__)
         while due is not None:
             outcome, ms = self._perform(answer, due)
@@ -219,12 +219,12 @@ class _Submission:
         return outcome, ms
 
     def _told(self, answer: Answer, due: Due) -> Message | None:
-        """CM-A32: a chain that is too long is told of, and what tells of it is no step.
+        """Report a chain that is too long; the report is not a step (CM-A32).
 
-        Once a rule: what tells of it is a message, and the rule may answer that as well.
+        Only once for each rule, because the report is a message, which the rule may answer again.
         """
         scribe, steps = self._runtime.scribe, sum(1 for _ in answer.decision.numbered_steps())
-        if scribe is None or due.number > steps:  # the steps of `on_error` would only say it again
+        if scribe is None or due.number > steps:  # steps of `on_error` would only repeat it
             return None
         if due.plan.uid in self._too_deep:
             return None
@@ -233,7 +233,7 @@ class _Submission:
         return in_answer(Message(role=Role.DEVELOPER, text=text), answer.event, due.plan.uid)
 
     def _call(self, answer: Answer, due: Due) -> tuple[StepOutcome, int]:
-        """A call of a rule is judged like one of the model, inside its step."""
+        """Decide a call of a rule like a call of the model, within its step."""
         before = caused_event(answer.event, due)
         assert isinstance(before, ToolBefore)
         scribe = self._runtime.scribe
@@ -255,7 +255,7 @@ class _Submission:
         return outcome, ms
 
     def _refuse(self, answer: Answer, due: Due, judged: Answer) -> None:
-        """Answer the call of a rule that was refused without a denial, which answers itself."""
+        """Answer a rule's call that was refused without a denial; a denial answers it itself."""
         ended = call_refused(judged)
         if ended is not None:
             answer.caused.append(self._submit(ended))
@@ -279,7 +279,7 @@ class _Submission:
 
 
 def _ask(answer: Answer, following: Callable[[], Due]) -> Due | None:
-    """The step that is due now; None at the end, which is noted."""
+    """Return the next step; None at the end, which is stored in the answer."""
     try:
         return following()
     except StopIteration as end:

@@ -1,8 +1,9 @@
-"""`.bylaw/state/switches.json` → which rules a person switched off, by uid; and back.
+"""Read and write `.bylaw/state/switches.json`: the rules that a person disabled, by uid.
 
     {"version": 1, "disabled": {"UID": {"at": "2026-01-31T12:00:00+00:00"}}}
 
-A file that cannot be read switches nothing off, is reported, and is never written over.
+If the file cannot be read, no rule is disabled, the error is reported, and the file is never
+overwritten.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ VERSION = 1
 
 
 class Switches(Struct, frozen=True):
-    """The rules that are switched off, by uid, and since when; what is wrong with the file."""
+    """The disabled rules: uid → time; and the problems of the file."""
 
     disabled: Mapping[str, str] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -48,7 +49,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_switches(root: str) -> Switches:
-    """The switches of a root; none if the file cannot be read."""
+    """Return the disabled rules of a root; none if the file cannot be read."""
     try:
         with existing_state_folder(root) as folder:
             return Switches({} if folder is None else _read(folder))
@@ -59,12 +60,12 @@ def read_switches(root: str) -> Switches:
 
 
 def switch_off(root: str, uid: str, at: str) -> None:
-    """Switch a rule off; LoadError if the file cannot be read, BylawError if not be written."""
+    """Disable a rule; LoadError if the file cannot be read, BylawError if it cannot be written."""
     _change(root, lambda disabled: {uid: at, **disabled})
 
 
 def switch_on(root: str, uid: str) -> None:
-    """Take a switch away; errors as for `switch_off`."""
+    """Enable a rule; errors as in `switch_off`."""
     _change(root, lambda disabled: {one: disabled[one] for one in disabled if one != uid})
 
 
@@ -82,9 +83,9 @@ def _write(folder: StateFolder, disabled: Mapping[str, str]) -> None:
     try:
         data = text.encode() + b"\n"
     except UnicodeEncodeError:
-        raise ValueError("a rule is called after its file, whose name is not UTF-8") from None
-    if len(data) > MAX_INPUT_BYTES:  # it could not be read again
-        raise ValueError(f"it would be larger than {MAX_INPUT_BYTES:,} bytes")
+        raise ValueError("a rule is named after its file, and the file name is not UTF-8") from None
+    if len(data) > MAX_INPUT_BYTES:  # it could not be read back
+        raise ValueError(f"the file would be larger than {MAX_INPUT_BYTES:,} bytes")
     folder.write(FILE, data)
 
 
@@ -103,8 +104,8 @@ def _read(folder: StateFolder) -> dict[str, str]:
 def _checked(source: SourceFile, value: JSON) -> dict[str, str]:
     version = value.get("version") if isinstance(value, dict) else None
     if isinstance(version, int) and version > VERSION:
-        help_ = "use the newer Bylaw in this folder"
-        headline = f"`{SWITCHES}` has version {version}, and this Bylaw knows {VERSION}"
+        help_ = "use the newer Bylaw in this repository"
+        headline = f"`{SWITCHES}` has version {version}, but this Bylaw supports only {VERSION}"
         raise load_error(NEWER_SWITCHES, headline, source, Span(0, 0), help=help_)
     try:
         found = convert(value, _File)
@@ -115,5 +116,5 @@ def _checked(source: SourceFile, value: JSON) -> dict[str, str]:
 
 def _broken(source: SourceFile, why: str, span: Span) -> LoadError:
     headline = f"`{SWITCHES}` cannot be read: {why[:1].lower()}{why[1:]}"
-    help_ = "mend or remove the file; until then no rule counts as switched off"
+    help_ = "fix or remove the file; until then no rule is disabled"
     return load_error(BROKEN_SWITCHES, headline, source, span, help=help_)

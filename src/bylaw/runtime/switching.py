@@ -1,7 +1,7 @@
-"""Whether a rule may be switched, and which rules a running engine has switched off.
+"""Check whether a rule may be disabled or enabled, and keep the disabled rules of a running engine.
 
-The switches of a program lie over those of its root: what it switched last counts, until the
-rule is gone. Nothing is written.
+The choices of a program override those of its root, until the rule no longer exists. Nothing is
+written.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 
 def refuse_switch(rule: NamedRule, *, on: bool) -> None:
-    """RuleError if the rule cannot be switched that way."""
+    """Raise RuleError if the rule cannot be disabled, or not be enabled."""
     if rule.core and not on:
-        message = f"`{rule.id}` is a core rule and cannot be switched off; see {rule.place}"
+        message = f"`{rule.id}` is a core rule and cannot be disabled; see {rule.place}"
         raise RuleError(message)
     if on and not rule.enabled:
-        message = f"`{rule.id}` is off in its own file: set `enabled = true` there, {rule.place}"
+        message = f"`{rule.id}` is disabled in its file: set `enabled = true` in {rule.place}"
         raise RuleError(message)
 
 
 class Switchboard:
-    """Which rules are off, as every event of an engine is told."""
+    """The disabled rules of an engine, as they are stamped on every event."""
 
     def __init__(self, books: Sequence[Book], off: Iterable[str]) -> None:
         self._of_program: dict[str, bool] = {}
         self.renew(books, off)
 
     def renew(self, books: Sequence[Book], off: Iterable[str]) -> None:
-        """Other books are in force, or other switches of the root."""
+        """Use other books, or other disabled rules of the root."""
         self._rules = named_rules(books)
         self._digest = digest_of(books).hex()
         self._of_root = frozenset(off)
@@ -49,14 +49,14 @@ class Switchboard:
         self._settle()
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Switch the rule with that id or uid; RuleError if that cannot be."""
+        """Enable or disable the rule with that id or uid; RuleError if that is not possible."""
         rule = find_rule(self._rules, name)
         refuse_switch(rule, on=on)
         self._of_program[rule.uid] = on
         self._settle()
 
     def changed(self, before: Sequence[str]) -> RulesChanged:
-        """The event that tells of the change since these rules were off."""
+        """Return the event for the change since `before`, the rules disabled then."""
         was, is_ = set(before), set(self.disabled)
         enabled, disabled = (was - is_) & self._rules.keys(), is_ - was
         return RulesChanged(
@@ -64,7 +64,7 @@ class Switchboard:
         )
 
     def stamp(self, event: Event) -> Event:
-        """The event with the rules that are off, beside those that it names itself."""
+        """Return the event with the disabled rules added to those that it names itself."""
         if not self.disabled:
             return event
         disabled = self.disabled

@@ -1,9 +1,9 @@
-"""Books and settings of a root → whether a person has trusted them, and what they ask for.
+"""Check whether a person has trusted the books and settings of a root, and what they ask for.
 
-Nothing in a repository starts a process, or is laxer than the defaults, before somebody trusted
-exactly that: the digests of the books that can start something, of the scripts of the repository
-that they start, and the settings that stand beside them. Whatever changes is untrusted again. What
-a trusted command or script runs in turn is not looked at.
+Nothing in a repository starts a process, or applies a setting laxer than the default, before a
+person trusted exactly that: the digests of the books that can start something, the digests of the
+repository's scripts that they start, and the settings. After any change the new state is untrusted.
+What a trusted command or script starts in turn is not checked.
 """
 
 from __future__ import annotations
@@ -40,41 +40,41 @@ class TrustState(StrEnum):
 
 
 class Trust(Struct, frozen=True):
-    """The state of trust, and why."""
+    """The state of trust, and the reason."""
 
     state: TrustState
     why: str
 
     @property
     def given(self) -> bool:
-        """Whether a person trusts this, asked for it; only then processes may be started."""
+        """Whether a person trusts the request; only then processes may start."""
         return self.state in {TrustState.TRUSTED, TrustState.ONE_RUN}
 
     @property
     def suffices(self) -> bool:
-        """Whether nothing waits for a person: trust is given, or nothing asks for it."""
+        """Whether trust is given or not needed."""
         return self.given or self.state is TrustState.NOT_NEEDED
 
     def __bool__(self) -> NoReturn:
-        # Else every trust would be true, the one that is missing too.
-        raise TypeError("ask whether trust is `given`, or whether it `suffices`")
+        # Without this, every Trust object would be true, even one without trust.
+        raise TypeError("use `given` or `suffices` to check trust")
 
     @classmethod
     def for_one_run(cls) -> Trust:
-        """Trust of a person who said so on the command line; it is not remembered."""
+        """Return trust given on the command line; it is not stored."""
         return cls(TrustState.ONE_RUN, "trusted for this run")
 
     def in_force(self, settings: Settings) -> Settings:
-        """What counts of settings."""
+        """Return the settings that apply with this trust."""
         return settings if self.suffices else restrained(settings)
 
 
 class Request(Struct, frozen=True):
-    """What books and settings ask a person for.
+    """What a person must trust.
 
-    `books` are those that can start something, by name with their digests, `scripts` the files of
-    the repository that they start, by path; `lax` says whether a setting would not count without
-    trust. All texts are visible ones.
+    `books` maps the names of books that can start something to their digests, `scripts` the paths
+    of the repository files that they start to theirs. `lax` is true if a setting does not apply
+    without trust. All texts are free of control characters.
     """
 
     books: Mapping[str, str]
@@ -84,7 +84,7 @@ class Request(Struct, frozen=True):
     lax: bool
 
     def granted(self, root: str, at: str) -> Record:
-        """The record of somebody who agrees."""
+        """Return the record for a person who trusts the request."""
         settings = {name: dict(values) for name, values in self.settings.items()}
         return Record(
             version=VERSION,
@@ -108,12 +108,12 @@ class TrustChanges(Struct, frozen=True):
 
 
 def trust_of(root: str, library: Library, configuration: Configuration) -> Trust:
-    """Whether these books and settings of a root may start what they ask for."""
+    """Check whether these books and settings may start what they ask for."""
     return judged(root, request_of(library, configuration))
 
 
 def request_of(library: Library, configuration: Configuration) -> Request:
-    """What somebody would have to trust."""
+    """Return what a person must trust for these books and settings."""
     found = [(one, one.starts) for one in library.books]
     starts = {
         StartRecord(str(start.what), visible(start.name), visible(start.uid))
@@ -132,15 +132,15 @@ def request_of(library: Library, configuration: Configuration) -> Request:
 
 
 def judged(root: str, request: Request) -> Trust:
-    """Whether a request is granted."""
+    """Check whether a request was trusted."""
     if not request.starts and not request.lax:
-        return Trust(TrustState.NOT_NEEDED, "nothing here asks for trust")
+        return Trust(TrustState.NOT_NEEDED, "nothing here needs trust")
     try:
         record = read_record(root)
     except BylawError as unsafe:
         return Trust(TrustState.UNTRUSTED, str(unsafe))
     if record is None:
-        return Trust(TrustState.UNTRUSTED, "nobody has trusted it; see `bylaw trust`")
+        return Trust(TrustState.UNTRUSTED, "no person has trusted it yet; see `bylaw trust`")
     changed = changes_since(record, request)
     what = [*changed.books, *changed.scripts, *changed.settings]
     if what:
@@ -151,7 +151,7 @@ def judged(root: str, request: Request) -> Trust:
 
 
 def changes_since(record: Record, request: Request) -> TrustChanges:
-    """What is different; a book that is gone asks for nothing."""
+    """Compare a request with a record; a removed book needs no trust."""
     before, after = set(record.starts), set(request.starts)
     return TrustChanges(
         new=tuple(sorted(after - before)),
@@ -167,7 +167,7 @@ def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 
 
 def _digests(root: str, scripts: Iterable[str]) -> dict[str, str]:
-    """What these files of the repository hold now, also behind links; nothing if it is no file."""
+    """Return the digests of these files, through links; empty if there is no regular file."""
     files = FileDigests(work_tree(root))
     real = {script: real_path(f"{files.top}/{script}") for script in scripts}
     names = {script: name_from(files.top, path) for script, path in real.items()}
@@ -187,4 +187,4 @@ def _different(
 
 
 def _name(loaded: LoadedBook) -> str:
-    return f"{loaded.book.dialect}:{loaded.book.path}"  # both are visible texts
+    return f"{loaded.book.dialect}:{loaded.book.path}"  # neither has control characters

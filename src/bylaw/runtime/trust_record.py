@@ -1,9 +1,9 @@
-"""What a person trusted of a root: one small file in the user's own state folder.
+"""What a person trusted for a root: one small file in the user's state folder.
 
     {"version": 1, "root": …, "at": …, "books": {NAME: DIGEST}, "starts": […], "settings": {…},
      "scripts": {PATH: DIGEST}}
 
-A file that cannot be read, or that another user could have written, is no trust.
+A file that cannot be read, or that another user could have written, grants no trust.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION: Final = 1
 
 
 class StartRecord(Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """One thing that could be started."""
+    """One command or program that rules can start."""
 
     what: str
     name: str
@@ -30,9 +30,9 @@ class StartRecord(Struct, frozen=True, order=True, forbid_unknown_fields=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was trusted, and when: books by name with their digests, and what was shown of them.
+    """What was trusted, and when: the digest of each book, and what was shown to the person.
 
-    `scripts` are files of the repository that are started, by path with their digests.
+    `scripts` maps the paths of started repository files to their digests.
     """
 
     version: Literal[1]
@@ -45,7 +45,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_record(root: str) -> Record | None:
-    """What was trusted of a root; BylawError if there is no safe place to look."""
+    """Return what is trusted for a root; BylawError if no state folder is safe."""
     data = read_own(user_state(root), _name(root), MAX_INPUT_BYTES)
     try:
         found = json.decode(data, type=Record)
@@ -55,26 +55,26 @@ def read_record(root: str) -> Record | None:
 
 
 def keep_record(root: str, record: Record) -> None:
-    """Remember it; BylawError if that cannot be."""
+    """Save the record; BylawError if that fails."""
     data = json.format(json.encode(record), indent=2)
-    if len(data) > MAX_INPUT_BYTES:  # it could not be read again
-        raise BylawError("this asks for more than a person can look through")
+    if len(data) > MAX_INPUT_BYTES:  # it could not be read back
+        raise BylawError("there is more to trust than a person can review")
     try:
         write_lasting(user_state(root), _name(root), data)
     except OSError as wrong:
-        raise BylawError(f"cannot remember what is trusted: {in_plain_words(wrong)}") from None
+        raise BylawError(f"cannot save what is trusted: {in_plain_words(wrong)}") from None
 
 
 def forget_record(root: str) -> bool:
-    """Forget it; False if there was nothing, BylawError if that cannot be."""
+    """Remove the record; False if there was none, BylawError if that fails."""
     try:
         return remove_own(user_state(root), _name(root))
     except OSError as wrong:
-        raise BylawError(f"cannot forget what is trusted: {in_plain_words(wrong)}") from None
+        raise BylawError(f"cannot remove trust: {in_plain_words(wrong)}") from None
 
 
 def root_name(root: str) -> str:
-    """The real path of a root, as text that can be stored."""
+    """Return the real path of a root as text that can be stored."""
     return as_bytes(real_path(root)).decode("utf-8", "backslashreplace")
 
 

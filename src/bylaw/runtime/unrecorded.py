@@ -1,4 +1,4 @@
-"""A journal that cannot be written → the decision that holds without it: gates stay closed."""
+"""The decision for an event if the journal cannot be written: gates deny."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RULE = "journal"
 UID = built_in_uid("bylaw", RULE)
-# What a decision can hold up; everything else has happened already.
+# Events that a decision can still prevent; all others have already happened.
 GATES = frozenset(
     {
         *(Kind.PROMPT, Kind.TURN_START, Kind.TOOL_BEFORE),
@@ -25,7 +25,7 @@ GATES = frozenset(
 
 
 def unrecorded(event: Event, problem: JournalError) -> Decision:
-    """Deny at a gate, else warn; the reason names the way out."""
+    """Deny at a gate, warn otherwise; the reason says what to do about the journal."""
     verdict = Verdict.DENY if event.kind in GATES else Verdict.WARN
     reason = Reason(
         rule=RULE,

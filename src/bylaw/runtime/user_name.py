@@ -1,4 +1,4 @@
-"""This user → a name for records; it proves nothing."""
+"""The name of this user for records. It proves nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pwd
 
 
 def user_name() -> str:
-    """The name of the account, or its number."""
+    """Return the account name, or the user id if it has no name."""
     number = os.getuid()
     try:
         return pwd.getpwuid(number).pw_name

@@ -1,4 +1,4 @@
-"""A file or a folder → what was made of it, as long as it does not change."""
+"""Cache of the value computed from a file or folder, valid while it does not change."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     import os
 
-# The system's clock of files stands still that long: what was written less than this ago could
-# change once more and look the same.
+# The clock of the file system advances in steps of at most this length. A file that was written
+# more recently could change again and have the same stamp.
 _SETTLED_NS = 100_000_000
 
 T = TypeVar("T")
 
-# Device, inode, size, and when it was written and changed.
+# Device, inode, size, and the times of the last write and the last change.
 FileStamp = tuple[int, int, int, int, int]
 
 
 def file_stamp(found: os.stat_result) -> FileStamp:
-    """By what is known whether it changed."""
+    """Return a stamp that differs if the file changed."""
     return (
         found.st_dev,
         found.st_ino,
@@ -30,19 +30,19 @@ def file_stamp(found: os.stat_result) -> FileStamp:
 
 
 class WhileUnchanged(Generic[T]):
-    """What was made of a file or a folder, as long as it does not change."""
+    """The value computed from one file or folder, while it does not change."""
 
     def __init__(self) -> None:
-        # One value, so that threads see either all of it or nothing.
+        # One tuple, so that threads see either both parts or none.
         self._last: tuple[FileStamp, T] | None = None
 
     def get(self, stamp: FileStamp) -> T | None:
-        """What was made of it when it had this stamp; None if nobody remembers."""
+        """Return the value for this stamp; None if there is none."""
         last = self._last
         return last[1] if last is not None and last[0] == stamp else None
 
     def put(self, stamp: FileStamp, value: T) -> T:
-        """Remember what was made of it, and give that back."""
+        """Store the value for this stamp and return it."""
         settled = time.time_ns() - stamp[-1] > _SETTLED_NS
         self._last = (stamp, value) if settled else None
         return value

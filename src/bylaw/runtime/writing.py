@@ -1,4 +1,4 @@
-"""Bytes → a file of an open folder that is whole at every moment."""
+"""Write files atomically in an open folder: readers see either the old or the new content."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Give a file that a person named another content; OSError or ValueError leave it as it was.
+    """Replace the content of a file that a person named.
 
-    A link stays one. The file is as open to others as it was.
+    OSError or ValueError leave the file unchanged. A link stays a link. Owner, group and mode are
+    kept where possible.
     """
     path = real_path(path)
     name = path.rpartition("/")[2]
@@ -29,9 +30,9 @@ def replace_file(path: str, data: bytes) -> None:
     try:
         old = os.stat(as_bytes(name), dir_fd=folder, follow_symlinks=False)
         if not S_ISREG(old.st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         if not os.access(as_bytes(name), os.W_OK, dir_fd=folder, effective_ids=True):
-            raise PermissionError  # replacing it would go round what it forbids
+            raise PermissionError  # a rename would bypass the mode of the file
         write_whole(folder, name, data, like=old)
     finally:
         os.close(folder)
@@ -46,9 +47,9 @@ def write_whole(
     mode: int = 0o600,
     like: os.stat_result | None = None,
 ) -> None:
-    """Put a file of this user in the place of the old one; OSError leaves that as it was.
+    """Replace a file atomically; OSError leaves the old file unchanged.
 
-    A lasting one is whole also after the power failed. `mode` and `like`: see `write_beside`.
+    With `lasting`, the content survives a power failure. For `mode` and `like` see `write_beside`.
     """
     temporary = write_beside(folder, name, data, lasting=lasting, mode=mode, like=like)
     try:
@@ -61,9 +62,9 @@ def write_whole(
 
 
 def write_new(folder: int, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """Make a new file, whole at every moment; FileExistsError if something has that name.
+    """Create a new file atomically; FileExistsError if the name exists.
 
-    Any OSError leaves everything as it was. It lasts also if the power fails.
+    Any OSError leaves the folder unchanged. The content survives a power failure.
     """
     temporary = write_beside(folder, name, data, mode=mode)
     try:
@@ -83,9 +84,10 @@ def write_beside(
     mode: int = 0o600,
     like: os.stat_result | None = None,
 ) -> str:
-    """Write a file beside the one that it is to replace, and give its name; OSError leaves none.
+    """Write a temporary file next to the file that it will replace and return its name.
 
-    It is as open to others as the one that it is like, else as `mode` and the user allow.
+    OSError leaves no file behind. Mode, owner and group are those of `like`, else `mode` with the
+    umask of the user.
     """
     temporary = spare_name(name)
     try:
@@ -103,36 +105,36 @@ def write_beside(
 
 
 def spare_name(name: str) -> str:
-    """A name that nothing has, beside another one."""
+    """Return an unused name that starts with another name."""
     return f"{name}.{os.urandom(8).hex()}"
 
 
 def rename(folder: int, old: str, new: str) -> None:
-    """Give a file another name; whatever had that is gone."""
+    """Rename a file; a file with the new name is replaced."""
     os.rename(as_bytes(old), as_bytes(new), src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def move_new(folder: int, name: str, to_folder: int, to_name: str) -> None:
-    """Move a file in one step; FileExistsError if the name is taken, and nothing is changed."""
+    """Move a file in one step; FileExistsError, and no change, if the new name exists."""
     old, new = as_bytes(name), as_bytes(to_name)
     wrong = _rename_new()(folder, old, to_folder, new)
     if wrong == 0:
         return
     if wrong not in {EINVAL, ENOSYS}:
         raise OSError(wrong, os.strerror(wrong))
-    # This file system cannot do it in one step: for a moment the file has both names.
+    # This file system has no such call. Until the unlink, the file has both names.
     os.link(old, new, src_dir_fd=folder, dst_dir_fd=to_folder, follow_symlinks=False)
     os.unlink(old, dir_fd=folder)
 
 
 def remove(folder: int, name: str) -> None:
-    """Remove a file, if it is there; OSError if that cannot be done."""
+    """Remove a file if it exists; OSError if that fails."""
     with suppress(FileNotFoundError):
         os.unlink(as_bytes(name), dir_fd=folder)
 
 
 def clear_away(folder: int, name: str) -> None:
-    """Remove a file that nobody looks at any more, if that can be done."""
+    """Remove a file that is no longer needed; ignore errors."""
     with suppress(OSError):
         remove(folder, name)
 
@@ -142,14 +144,14 @@ def _make_like(file: int, like: os.stat_result) -> None:
     try:
         os.fchown(file, like.st_uid, like.st_gid)
     except PermissionError:
-        rights = 0o707  # its group is another one now
+        rights = 0o707  # the group could not be kept
     os.fchmod(file, like.st_mode & rights)
 
 
 @cache
 def _rename_new() -> Callable[[int, bytes, int, bytes], int]:
-    """`renameat2`, which the standard library does not have; it gives the number of an error."""
-    import ctypes  # noqa: PLC0415 - few who write need it, and it takes long to load
+    """Return a wrapper of `renameat2` that returns an errno; the standard library has none."""
+    import ctypes  # noqa: PLC0415 - slow to import, and seldom used
 
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2

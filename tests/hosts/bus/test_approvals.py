@@ -358,7 +358,7 @@ class TestPlaces:
 
         assert granted(approvals) == []
         assert approvals.files.context().phase.why == (
-            "`SHARED_CONTEXT.md` cannot be read: it lies in the bus"
+            "`SHARED_CONTEXT.md` cannot be read: it is in the bus"
         )
 
     def test_a_bus_that_is_a_link(self, root, approvals):

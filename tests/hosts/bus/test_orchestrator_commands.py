@@ -51,7 +51,7 @@ def test_a_program_that_is_missing(repository):
     if not missing:
         pytest.skip("all programs are there")
     evidence = tried(repository, run(f"{missing[0]} test"), run("python -I -S note.py after"))
-    assert f"there is no program `{missing[0]}`" in evidence["text"]
+    assert f"program `{missing[0]}` not found" in evidence["text"]
     assert not repository.ran()
 
 
@@ -77,7 +77,7 @@ def test_a_folder_that_leads_out_is_refused_when_it_starts(repository):
     (outside / "note.py").write_text("open('ran', 'w')")
     (repository.root / "work/link").symlink_to(outside)
     evidence = tried(repository, run("python note.py x", cwd="work/link"))
-    assert "lies outside of the folders in which commands may run" in evidence["text"]
+    assert "is outside the folders in which commands may run" in evidence["text"]
     assert [one.name for one in outside.iterdir()] == ["note.py"]
 
 
@@ -152,7 +152,7 @@ def test_without_trust_no_command_runs(repository, a_person):
     repository.rules(noting("first", "one"))
     msg_id = repository.put("a", "try")
     assert repository.once(trust=False) == 1
-    assert "nobody has trusted it" in repository.evidence_of(msg_id, "error")[0]["text"]
+    assert "no person has trusted it" in repository.evidence_of(msg_id, "error")[0]["text"]
     assert not repository.ran()
 
 

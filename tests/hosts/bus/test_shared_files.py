@@ -53,10 +53,10 @@ def other_bytes(path):
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (no_file, "there is no such file"),
+        (no_file, "file not found"),
         (a_folder, "it is a folder"),
-        (a_pipe, "it is no regular file"),
-        (a_dead_link, "there is no such file"),
+        (a_pipe, "it is not a regular file"),
+        (a_dead_link, "file not found"),
         (a_link_to_itself, "Too many levels of symbolic links"),
         (a_large_file, "it is larger than 4,000,000 bytes"),
         (other_bytes, "it is not UTF-8 text: byte 0xff"),
@@ -117,5 +117,5 @@ def test_too_many_tokens(tmp_path, monkeypatch):
     (folder / "one-more").touch()
     unclear = [(one.where, one.token.state.value) for one in files.tokens("20240116_120000_a_b")]
     assert unclear == [("runtime/approvals", "unclear")] * 2
-    with pytest.raises(ValueError, match="it holds more than 3 files"):
+    with pytest.raises(ValueError, match="it contains more than 3 files"):
         files.token_names("20240116_120000_a_b", "human")

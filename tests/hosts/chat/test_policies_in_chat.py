@@ -72,7 +72,7 @@ def test_an_unchanged_violation_blocks_three_times_and_is_then_let_through(root)
     done, text = chat(root, *(f"done {n}" for n in range(10)))
     assert text.count("## README Accuracy") == 3
     assert text.rindex("## README Accuracy") < text.index("done 3")
-    told = "let through after 3 blocks: `readme-accuracy`; it is recorded as unanswered"
+    told = "released after 3 blocks: `readme-accuracy`; recorded as unanswered"
     assert done.stderr.count(told) == 7, "at each of the stops that were let through"
     assert released(root) == ["unanswered: it blocked 3 times"] * 7
     assert entries(root) == ["queued"]
@@ -89,7 +89,7 @@ def test_blocks_are_counted_also_if_more_of_them_are_allowed_later(root):
     (root / "bylaw.toml").write_text("[stop]\nmax_blocks = 6\n")
     (root / "a.chatmd").write_text((root / "a.chatmd").read_text() + "<user>go on</user>\n")
     done, _ = chat(root, *(f"again {n}" for n in range(4)), works=False)
-    assert done.stderr.count("let through after 6 blocks") == 2
+    assert done.stderr.count("released after 6 blocks") == 2
     assert released(root) == [f"unanswered: it blocked {n} times" for n in (4, 4, 6, 6)]
 
 

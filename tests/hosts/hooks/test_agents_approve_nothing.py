@@ -216,7 +216,7 @@ def test_a_call_that_would_write_an_approval_is_refused_before(repository):
     for command in (f"echo Approved > {TOKEN}", "sed -i s/x/y/ SHARED_CONTEXT.md"):
         refused = repository.shell(command)
         assert refused.code == 2
-        assert "approvals are given there" in refused.stderr
+        assert "it holds approvals" in refused.stderr
 
 
 def test_what_cannot_be_told_lets_nothing_count(repository, approvals):

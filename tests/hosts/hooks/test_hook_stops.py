@@ -74,8 +74,8 @@ def test_a_stop_is_blocked_so_often_and_then_let_through_with_a_warning(reposito
 
     assert codes == [2, 2, 2]
     assert (released.code, again.code) == (0, 0)
-    assert "let through after 3 blocks: `tests`" in released.answer["systemMessage"]
-    assert "let through after 3 blocks: `tests`" in again.answer["systemMessage"]
+    assert "released after 3 blocks: `tests`" in released.answer["systemMessage"]
+    assert "released after 3 blocks: `tests`" in again.answer["systemMessage"]
 
 
 def test_what_blocks_names_the_policy_its_file_and_the_way_to_answer(repository):
@@ -130,10 +130,10 @@ def test_a_violation_is_let_through_while_another_goes_on(repository):
     reasons = [one.answer["reason"] for one in said]
     assert [one.count("tests") > 0 for one in reasons] == [True] * 3 + [False] * 3
     assert all("Look at the log." in one for one in reasons)
-    told = ["let through after 3 blocks: `tests`;" in str(one.answer) for one in said]
+    told = ["released after 3 blocks: `tests`;" in str(one.answer) for one in said]
     assert told == [False] * 3 + [True] + [False] * 2
     assert ended.code == 0
-    assert "let through after 3 blocks: `tests`;" in ended.answer["systemMessage"]
+    assert "released after 3 blocks: `tests`;" in ended.answer["systemMessage"]
     assert_recorded(repository, ["unanswered: it blocked 3 times"] * 4)
     assert shown_of(repository) == {"tests": 3, "logs": 6}
 

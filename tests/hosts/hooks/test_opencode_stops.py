@@ -64,7 +64,7 @@ def test_a_violation_is_told_as_often_as_it_would_block(repository):
         heard.append(told(repository, "chat.message"))
 
     assert ["Look at README.md" in one for one in heard] == [True] * 3 + [False] * 2
-    assert "let through after 3 blocks: `readme`" in heard[3]
+    assert "released after 3 blocks: `readme`" in heard[3]
 
 
 def test_what_was_let_through_stands_in_the_log_where_nobody_else_can_be_told(tmp_path):
@@ -83,4 +83,4 @@ def test_what_was_let_through_stands_in_the_log_where_nobody_else_can_be_told(tm
 
     assert "followup_message" in called[2].answer
     assert called[3].answer == {}
-    assert "let through after 3 blocks: `readme`" in called[3].stderr
+    assert "released after 3 blocks: `readme`" in called[3].stderr

@@ -1116,7 +1116,7 @@ def test_let_through(root, text):
 
 def test_what_is_told_is_the_file_and_why(root):
     (one,) = found(root, "rm src/../bylaw.toml")
-    assert (one.path, one.why) == ("bylaw.toml", "it holds the settings of Bylaw")
+    assert (one.path, one.why) == ("bylaw.toml", "it contains settings of Bylaw")
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_a_call_that_names_the_file_is_refused_before(repository):
 
     assert refused.code == 2
     assert refused.own["permissionDecision"] == "deny"
-    assert f"protected from agents: `{FILE}` (it is in force)" in refused.stderr
+    assert f"protected from agents: `{FILE}` (its rules are active)" in refused.stderr
 
 
 def test_there_is_an_end_to_what_is_looked_at_which_is_said_and_own_files_come_first(

@@ -406,7 +406,7 @@ def test_so_is_no_folder_at_all(tmp_path):
 
 
 def test_so_is_no_git(upstream):
-    with pytest.raises(BylawError, match="cannot start git: there is no such file"):
+    with pytest.raises(BylawError, match="cannot start git: file not found"):
         _ = WorkTree(str(upstream.path), program="/nowhere/git").root
 
 

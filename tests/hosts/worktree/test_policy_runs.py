@@ -378,7 +378,7 @@ class TestHostile:
 
     def test_one_that_forks(self, world):
         said = self.failed(world, "sh:sleep 600 & (sleep 600 &) ; (setsid sleep 600 &); exit 0")
-        assert said["reason"] == ("`sh tidy.sh a.py`: left 3 processes behind, which were ended")
+        assert said["reason"] == ("`sh tidy.sh a.py`: left 3 processes behind, which were stopped")
         assert said["exit_code"] == 0
 
     def test_one_whose_processes_end_by_themselves(self, world):
@@ -389,7 +389,7 @@ class TestHostile:
         begun = time.monotonic()
         said = self.failed(world, "sh:yes")
         assert time.monotonic() - begun < 15  # of the twenty that it may take
-        why = "wrote more than 10,000,000 bytes, and was ended"
+        why = "wrote more than 10,000,000 bytes and was stopped"
         assert said["reason"] == f"`sh tidy.sh a.py`: {why}"
         assert said["exit_code"] is None
         assert "bytes left out" in said["stdout"]

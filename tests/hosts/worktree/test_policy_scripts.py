@@ -64,26 +64,26 @@ def test_no_link_leads_out(world, tmp_path, link):
 
 
 def test_one_that_is_not_there(world):
-    assert refused(world, "./no.sh") == "there is no script `./no.sh` in the repository"
+    assert refused(world, "./no.sh") == "script `./no.sh` not found in the repository"
 
 
 def test_a_folder_is_none(world):
     (world.root / "scripts/x").mkdir(parents=True)
 
-    assert refused(world, "scripts/x") == "there is no script `scripts/x` in the repository"
+    assert refused(world, "scripts/x") == "script `scripts/x` not found in the repository"
 
 
 def test_one_that_nobody_may_execute(world):
     put(world.root / "tidy.sh", mode=0o644)
 
-    why = "`./tidy.sh` is not executable; `chmod +x` makes it so"
+    why = "`./tidy.sh` is not executable; run `chmod +x` on it"
     assert refused(world, "./tidy.sh") == why
 
 
 def test_one_of_which_the_system_does_not_know_how_to_run_it(world):
     put(world.root / "tidy.sh", text="echo no first line\n")
 
-    why = "the file is no program, and its first line names none"
+    why = "the file is not a program, and its first line names none"
     assert refused(world, "./tidy.sh") == why
 
 
@@ -91,4 +91,4 @@ def test_a_list_of_programs_does_not_name_it(world):
     put(world.root / "tidy.sh")
     world.settings = CommandSettings(timeout_s=20, allow=("sh", "tidy.sh"))
 
-    assert "is not among the programs that are allowed" in refused(world, "./tidy.sh")
+    assert "is not one of the allowed programs" in refused(world, "./tidy.sh")

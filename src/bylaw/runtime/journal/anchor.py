@@ -1,7 +1,7 @@
-"""The head of a journal, written where a repository cannot reach: a cut tail shows against it.
+"""The last digest of a journal, kept where a repository cannot write it; it shows a cut tail.
 
-One small file of the user's state folder for each journal. It is written after the commit and
-without a lock: at worst it is a few records behind.
+One small file per journal in the user's state folder. It is written after the commit and without
+a lock, so at worst it is a few records behind.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from bylaw.runtime.paths import as_bytes, real_path
 if TYPE_CHECKING:
     from typing import Self
 
-# Those of the journals that were written to last; a machine has fewer.
+# Keep the anchors of the journals written last; a machine has fewer journals than this.
 MAX_ANCHORS = 10_000
-# Number and digest; so few bytes are written as a whole.
+# Sequence number and digest. So few bytes are written in one piece.
 _NUMBER, _DIGEST = 8, 32
 _SIZE = _NUMBER + _DIGEST
 
 
 class Anchor:
-    """Where the head of one journal is noted."""
+    """The anchor of one journal: the number and digest of its last record."""
 
     def __init__(self, folder: str, journal: str) -> None:
         self._folder = f"{folder}/anchors"
@@ -33,11 +33,11 @@ class Anchor:
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """The path of the anchor file."""
         return f"{self._folder}/{self._name}"
 
     def move(self, seq: int, chain: bytes) -> None:
-        """Note a newer head. That it cannot be noted is not worth a failure: `read` tells."""
+        """Store the number and digest of a newer record. If that fails, the old ones stay."""
         try:
             if self._file is None:
                 self._file = open_for_writing(self._folder, self._name, MAX_ANCHORS)
@@ -46,14 +46,14 @@ class Anchor:
             return
 
     def read(self) -> tuple[int, bytes] | None:
-        """The head as it was noted last; None if there is none."""
+        """Return the number and digest stored last; None if there are none."""
         data = read_own(self._folder, self._name, _SIZE)
         if len(data) != _SIZE:
             return None
         return int.from_bytes(data[:_NUMBER], "big"), data[_NUMBER:]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

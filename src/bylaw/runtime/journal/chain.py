@@ -1,6 +1,6 @@
-"""Records → the links of a chain: each holds the digest of the one before.
+"""Link records into a chain: each record holds a digest that covers the record before it.
 
-The chain runs over digests of payloads, so payloads can be erased without breaking it.
+The chain covers digests of payloads, so payloads can be erased without breaking it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 class Header(Struct, frozen=True, array_like=True):
-    """What a link covers; the digests are those of the payload as it is stored."""
+    """The fields that a link covers; the digests are those of the stored payload."""
 
     seq: int
     session: str
@@ -30,10 +30,10 @@ class Header(Struct, frozen=True, array_like=True):
 
 
 def digest(data: bytes) -> bytes:
-    """The digest that records hold of a payload."""
+    """Return the digest that a record holds for a payload."""
     return sha256(data).digest()
 
 
 def link(previous: bytes, header: Header) -> bytes:
-    """The digest of a record and of everything before it."""
+    """Return the digest of a record and of all records before it."""
     return sha256(previous + _ENCODER.encode(header)).digest()

@@ -1,4 +1,4 @@
-"""An open database → how statements are run in it, also when its file is another by now."""
+"""A connection to the journal that opens the file again if it was replaced or damaged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.settings.tables import Durability
 
-# How long records may still go to a file that somebody moved away.
+# How long records may still go to a file that was moved away.
 LOOK_AGAIN_S = 1.0
 
 
 class Connection:
     """The connection of one process to a database; JournalError if it cannot be opened.
 
-    `plainly` lasts while it is used, and notices that the file cannot be.
+    Use the database inside the context `plainly`: it translates errors and records that the file
+    is broken.
     """
 
     def __init__(self, path: str, durability: Durability) -> None:
@@ -36,7 +37,7 @@ class Connection:
         self._open()
 
     def renewed(self) -> bool:
-        """Whether the file was broken or is another by now; then it was opened again."""
+        """Open the file again if it was broken or replaced; return whether that happened."""
         if self._process != os.getpid():
             raise forked_journal(self.path)
         if self._closed:
@@ -48,23 +49,23 @@ class Connection:
         if is_same or self.path == IN_MEMORY:
             return False
         old = self._connection
-        self._open()  # if that fails, the old one is still there to be tried again
+        self._open()  # if this fails, keep the old connection for the next try
         old.close()
         return True
 
     @property
     def in_transaction(self) -> bool:
-        """Whether something was begun and neither committed nor given up."""
+        """Whether a transaction is open: neither committed nor rolled back."""
         return self._connection.in_transaction
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._closed = True
         self._connection.close()
 
     def _open(self) -> None:
         self._connection = open_database(self.path, self._durability)
-        # One cursor for all: what is asked is read at once.
+        # One cursor is enough: every result is read before the next statement.
         self.run: Callable[..., sqlite3.Cursor] = self._connection.cursor().execute
         self.plainly.broken = False
         self._file = file_identity(self.path)

@@ -1,4 +1,4 @@
-"""A path → an open journal database, made or brought up to date if need be."""
+"""Open the journal database; create it or migrate its schema if needed."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bylaw.runtime.paths import as_bytes
 from bylaw.runtime.settings.tables import Durability
 from bylaw.runtime.sqlite_file import IN_MEMORY, connect, make_private, transaction, use_log
 
-# An event changes a few pages and adds little to each, so small ones are written sooner.
+# An event changes a few pages and adds little to each; small pages mean fewer bytes to write.
 PAGE_BYTES = 2_048
-# The log is written back when it has so many pages: often enough to stay small, seldom enough
-# that what this costs is shared by many events.
+# The size of the log, in pages, at which SQLite writes it back: often enough to keep the log
+# small, seldom enough that many events share the cost.
 LOG_PAGES = 8_000
 
 
 _SYNCHRONOUS = {Durability.PROCESS: "NORMAL", Durability.POWER: "FULL"}
 
 
-# As bytes: in a damaged file they need not be texts.
+# Cast to bytes: in a damaged file these columns may not be text.
 _SCHEMA = """
     SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB)
     FROM sqlite_schema
@@ -38,14 +38,14 @@ _SCHEMA = """
 
 
 def open_database(path: str, durability: Durability) -> sqlite3.Connection:
-    """The database, ready to be written; JournalError says why not."""
+    """Open a journal for writing; JournalError if that fails."""
     with told_plainly(path):
         if path != IN_MEMORY:
             make_private(path)
         connection = connect(path)
         try:
-            _check_version(connection, path)  # nothing of somebody else's is touched
-            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a file that is empty yet
+            _check_version(connection, path)  # before writing: it may not be our file
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # works only in an empty file
             use_log(connection)
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
@@ -58,7 +58,7 @@ def open_database(path: str, durability: Durability) -> sqlite3.Connection:
 
 
 def open_to_read(path: str) -> sqlite3.Connection:
-    """An existing database that is only read; JournalError if there is none."""
+    """Open an existing journal for reading; JournalError if it does not exist."""
     with told_plainly(path):
         try:
             os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
@@ -67,7 +67,8 @@ def open_to_read(path: str) -> sqlite3.Connection:
     try:
         return _readable(path, "mode=rw")
     except JournalError as problem:
-        # Reading makes files beside it. Where this user cannot, and nobody writes, it need not.
+        # SQLite creates files next to the journal even to read it. If this user must not, and no
+        # process writes the journal, open it as immutable.
         is_written = os.path.exists(as_bytes(f"{path}-wal"))  # noqa: PTH110 - a Path takes no bytes
         if problem.code != JOURNAL_UNUSABLE.name or is_written:
             raise
@@ -87,7 +88,7 @@ def _readable(path: str, mode: str) -> sqlite3.Connection:
 
 
 def file_identity(path: str) -> tuple[int, int] | None:
-    """Which file a path names now; None if there is none."""
+    """Return device and inode of the file at a path; None if it does not exist."""
     try:
         found = os.stat(as_bytes(path))  # noqa: PTH116 - a Path takes no bytes
     except OSError:
@@ -99,7 +100,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
     if _check_version(connection, path) == VERSION:
         return
     with transaction(connection):
-        found = _check_version(connection, path)  # another process may have been quicker
+        found = _check_version(connection, path)  # another process may have migrated it meanwhile
         for statements in MIGRATIONS[found:]:
             for statement in statements:
                 connection.execute(statement)
@@ -108,9 +109,9 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Nothing is in the database but what we put there: a trigger could undo every record."""
+    """Check that the database holds only our own schema: a trigger could undo every record."""
     if set(connection.execute(_SCHEMA)) != _own_schema():
-        raise corrupt_journal(path, "it has parts that Bylaw did not make")
+        raise corrupt_journal(path, "it has tables or triggers that Bylaw did not create")
 
 
 @cache
@@ -123,12 +124,12 @@ def _own_schema() -> frozenset[tuple[object, ...]]:
 
 
 def _check_version(connection: sqlite3.Connection, path: str) -> int:
-    # In this order: another process may be making the tables, and says what they are with them.
+    # Read the tables first: a process that creates them commits the ids together with them.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if tables and application != APPLICATION_ID:
-        raise corrupt_journal(path, "it is a database of something else")
+        raise corrupt_journal(path, "it is a database of another program")
     if version > VERSION:
         raise newer_journal(path, version)
     return int(version)

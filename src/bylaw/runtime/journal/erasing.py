@@ -1,7 +1,7 @@
-"""A session whose records are erased → the same session without what only they said.
+"""Remove from a session what only its erased records contained.
 
-Counters, switches and names of rules stay, so that no limit opens; texts and arguments go. A text
-that a record still says stays, too.
+Counters, switches and names of rules stay, so that no limit is reset. Texts and arguments are
+removed, except texts that a remaining record contains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def texts_in(session: Session) -> set[str]:
-    """Every text of a session that may have come from an event."""
+    """Return all texts of a session that may come from an event."""
     found: set[str] = set()
 
     def note(text: str) -> str:
@@ -38,7 +38,7 @@ def texts_in(session: Session) -> set[str]:
 
 
 def still_said(texts: set[str], payloads: Iterable[bytes]) -> set[str]:
-    """Those of the texts that stand in one of the payloads, which are JSON."""
+    """Return those of the texts that occur in one of the payloads, which are JSON."""
     said: set[str] = set()
     for payload in payloads:
         if len(said) == len(texts):
@@ -53,7 +53,7 @@ def _said_in(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         yield from value
         if "result" in value:
-            yield as_text(value["result"])  # as the last text of a tool has it
+            yield as_text(value["result"])  # the form that `last_tool` has
         for item in value.values():
             yield from _said_in(item)
     elif isinstance(value, list):
@@ -62,7 +62,7 @@ def _said_in(value: Any) -> Iterator[str]:
 
 
 def erased(session: Session, said: Container[str], kept_from: int | None) -> Session:
-    """The session with those texts only, and without arguments of calls before that time.
+    """Return the session with only these texts, and without arguments of calls before a time.
 
     Without a time, no call keeps its arguments.
     """
@@ -136,7 +136,7 @@ def _deferred(deferred: Deferred, text: Callable[[str], str]) -> Deferred:
 
 
 def _plain(value: Any, text: Callable[[str], str], *, names: int = 0) -> Any:
-    """A plain value; on the first levels keys are names that rules gave."""
+    """Replace the texts of a plain value; keys of the first `names` levels are names of rules."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What SQLite and the file system say → a journal error for people, with the way out."""
+"""Turn errors of SQLite and of the file system into journal errors that say what to do."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from bylaw.model.codes import Code
 
-MAX_HINT = 500  # characters of what may have been meant
+MAX_HINT = 500  # characters of a suggestion
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_MISMATCH")
 _BREAKING = frozenset({JOURNAL_CORRUPT.name, JOURNAL_UNUSABLE.name})
 
 
 class JournalError(BylawError):
-    """The journal cannot be used: a stable code, and what to do in the message."""
+    """The journal cannot be used. `code` is stable; the message says what to do."""
 
     def __init__(self, code: Code, message: str) -> None:
         super().__init__(message)
@@ -41,74 +41,74 @@ class JournalError(BylawError):
 
 
 def newer_journal(path: str, version: int) -> JournalError:
-    """A database that a later Bylaw has written."""
+    """Return the error for a journal that a newer Bylaw has written."""
     message = f"the journal `{path}` has the format {version} of a newer Bylaw; use that version"
     return JournalError(JOURNAL_NEWER, message)
 
 
 def corrupt_journal(path: str, why: str) -> JournalError:
-    """What is in the file cannot be believed."""
+    """Return the error for a journal whose content cannot be trusted."""
     message = (
         f"the journal `{path}` is damaged: {why}; "
-        f"move it away with what lies beside it (`{path}-wal`, `{path}-shm`), and a new one begins"
+        f"move it away together with `{path}-wal` and `{path}-shm`, and Bylaw starts a new one"
     )
     return JournalError(JOURNAL_CORRUPT, message)
 
 
 def no_journal(path: str) -> JournalError:
-    """Nothing was recorded there yet."""
+    """Return the error for a journal that does not exist."""
     message = (
-        f"there is no journal `{path}`: nothing was recorded yet, "
-        "or it lies elsewhere and `--journal PATH` names it"
+        f"journal `{path}` not found: nothing was recorded yet, "
+        "or it is elsewhere; pass its path with `--journal PATH`"
     )
     return JournalError(NO_JOURNAL, message)
 
 
 def unknown_session(session: str, known: Iterable[str]) -> JournalError:
-    """A session of which nothing was recorded."""
-    hint = clipped(did_you_mean(session, known) or "there are no sessions", MAX_HINT)
-    message = f"there is no session `{brief(session)}` in the journal: {hint}"
+    """Return the error for a session that has no records."""
+    hint = clipped(did_you_mean(session, known) or "it has no sessions", MAX_HINT)
+    message = f"unknown session `{brief(session)}` in the journal: {hint}"
     return JournalError(UNKNOWN_SESSION, message)
 
 
 def unknown_record(seq: int, newest: int) -> JournalError:
-    """A number that no record has."""
-    range_ = f"its records are 1 to {newest}" if newest else "it has none yet"
-    return JournalError(UNKNOWN_RECORD, f"there is no record {seq} in the journal: {range_}")
+    """Return the error for a record number that does not exist."""
+    range_ = f"it has records 1 to {newest}" if newest else "it has no records yet"
+    return JournalError(UNKNOWN_RECORD, f"record {seq} not found in the journal: {range_}")
 
 
 def nothing_decided() -> JournalError:
-    """A journal of which every decision is quiet."""
+    """Return the error for a journal in which no rule has affected a decision."""
     message = (
-        "no rule had anything to say so far; "
-        "name a record, such as `bylaw explain 1 --rule ID`: `bylaw log` lists them"
+        "no rule has affected a decision yet; "
+        "name a record, such as `bylaw explain 1 --rule ID`; `bylaw log` lists the records"
     )
     return JournalError(NOTHING_DECIDED, message)
 
 
 def forked_journal(path: str) -> JournalError:
-    """SQLite must not be carried over into a child."""
+    """Return the error for a connection used after a fork: SQLite does not survive one."""
     message = f"the journal `{path}` was opened by another process; open it again after a fork"
     return JournalError(JOURNAL_UNUSABLE, message)
 
 
 def unfinished_purge(path: str, why: str) -> JournalError:
-    """Payloads are erased, but their bytes may still be in the file or in its log."""
+    """Return the error for erased payloads whose bytes may still be in the file or in its log."""
     message = (
-        f"payloads were erased, but the journal `{path}` could not be written anew: {why}; "
-        "erase once more when that has changed, and their bytes are gone"
+        f"payloads were erased, but their bytes may still be in the journal `{path}`: {why}; "
+        "run the purge again later to remove them"
     )
     return JournalError(JOURNAL_BUSY, message)
 
 
 class ToldPlainly:
-    """While this lasts, whatever the database says becomes a JournalError; it can last again."""
+    """A reusable context that turns errors of the database into JournalError."""
 
     __slots__ = ("_path", "broken")
 
     def __init__(self, path: str) -> None:
         self._path = path
-        # Whether the file could not be used: it may be another one when it is opened again.
+        # Whether the file could not be used; when it is opened again, it may be another file.
         self.broken = False
 
     def __enter__(self) -> None:
@@ -124,20 +124,20 @@ class ToldPlainly:
 
 
 def told_plainly(path: str) -> ToldPlainly:
-    """Raise JournalError for whatever the database says."""
+    """Return a context that raises JournalError for errors of the database."""
     return ToldPlainly(path)
 
 
 def _plainly(path: str, problem: BaseException) -> JournalError | None:
     match problem:
         case UnicodeEncodeError():
-            return unusable_journal(path, "a text or the name of a file is no UTF-8")
+            return unusable_journal(path, "a text or a file name is not UTF-8")
         case UnicodeDecodeError():
-            return corrupt_journal(path, "there is something else where a text should be")
+            return corrupt_journal(path, "a text in it is not UTF-8")
         case JournalError():
             return problem
         case sqlite3.ProgrammingError() | sqlite3.InterfaceError():
-            return None  # a mistake of ours
+            return None  # a bug in Bylaw
         case sqlite3.Error():
             return _of_sqlite(path, problem)
         case OSError():
@@ -146,12 +146,12 @@ def _plainly(path: str, problem: BaseException) -> JournalError | None:
 
 
 def _of_sqlite(path: str, problem: sqlite3.Error) -> JournalError:
-    # What the module finds wrong itself, such as a text that is no UTF-8, has no name.
+    # Errors of the Python module itself, such as a text that is not UTF-8, have no name.
     name = getattr(problem, "sqlite_errorname", None) or "SQLITE_ERROR"
     if name.startswith(_CORRUPT) or name == "SQLITE_ERROR":
         return corrupt_journal(path, str(problem))
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        message = f"the journal `{path}` is held by another process; try again when it has ended"
+        message = f"the journal `{path}` is locked by another process; try again when it has exited"
         return JournalError(JOURNAL_BUSY, message)
     if name == "SQLITE_FULL" or (name.startswith("SQLITE_IOERR") and not has_room(path)):
         return _full(path)
@@ -167,16 +167,16 @@ def _of_system(path: str, problem: OSError) -> JournalError:
 def _full(path: str) -> JournalError:
     message = (
         f"the journal `{path}` cannot grow: the disk is full; "
-        "make room, or erase old payloads with `bylaw journal purge`"
+        "free some space, or erase old payloads with `bylaw journal purge`"
     )
     return JournalError(JOURNAL_FULL, message)
 
 
 def unusable_journal(path: str, why: str) -> JournalError:
-    """A file or folder that this user cannot use."""
+    """Return the error for a journal that this user cannot use."""
     message = (
         f"the journal `{path}` cannot be used: {why}; "
-        "let this user read and write it and its folder, "
+        "give this user read and write access to it and its folder, "
         "or set `path` in `[journal]` of `bylaw.toml`"
     )
     return JournalError(JOURNAL_UNUSABLE, message)

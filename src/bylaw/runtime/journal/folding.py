@@ -1,4 +1,4 @@
-"""The records of a session → the session as it was before one of them; no rules are needed."""
+"""Fold the records of a session up to one of them. No rules are needed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.journal.reader import JournalReader
 
-EVERY = 1_000  # records between two words about the progress
+EVERY = 1_000  # records between two progress messages
 
 
 class Folded(NamedTuple):
-    """A session, and how many of its records could not be folded: their payloads are gone."""
+    """A session, and the number of its records without payload, which could not be folded."""
 
     session: Session
     lost: int
@@ -26,7 +26,7 @@ class Folded(NamedTuple):
 def folded_before(
     reader: JournalReader, session: str, seq: int, tell: Callable[[str], None]
 ) -> Folded:
-    """The session as the record with that number found it."""
+    """Return the session before the record with that number."""
     found, lost = Session(id=session), 0
     earlier = Search(reader, Wanted(session=session)).records(up_to=seq - 1)
     for number, one in enumerate(earlier):

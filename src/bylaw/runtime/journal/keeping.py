@@ -1,6 +1,6 @@
-"""`[journal] keep_days` → what is older is erased, when a journal is opened and at most once a day.
+"""Apply `[journal] keep_days`: erase old payloads when a journal is opened, at most once a day.
 
-Days are whole ones of UTC: a payload is erased on the day after it has been kept that long.
+Days are calendar days in UTC. A payload is erased on the day after its last full day.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _OLDEST = """
 
 
 def kept_from(keep_days: int) -> int:
-    """The time in milliseconds from which on payloads are kept."""
+    """Return the time in milliseconds from which on payloads are kept."""
     today = now_ms() // DAY_MS
     return (today - keep_days) * DAY_MS
 
 
 def erase_old(journal: Journal, keep_days: int) -> None:
-    """Erase what is too old. What cannot be erased now is erased another time."""
+    """Erase payloads that are too old. If that fails now, a later call does it."""
     before = kept_from(keep_days)
     with suppress(JournalError):
         oldest = journal.query(_OLDEST, (NO_RULES.digest,))

@@ -1,4 +1,4 @@
-"""A root and its settings → its journal, open; and where that journal and its anchor lie."""
+"""Open the journal of a root as its settings say, and find the anchor of a journal."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def open_journal(root: str, configuration: Configuration, path: str = "") -> Journal:
-    """The journal of a root, made if need be; JournalError if it cannot be used.
+    """Open the journal of a root, and create it if needed; JournalError if it cannot be used.
 
-    A program may keep it at a path of its own; the other settings count there, too.
+    A program may pass a path of its own; the other settings still apply.
     """
     settings = configuration.settings.journal
     if path:
@@ -43,7 +43,7 @@ def open_journal(root: str, configuration: Configuration, path: str = "") -> Jou
 
 
 def anchor_of(root: str, path: str) -> Anchor | None:
-    """Where the head of a journal is noted; None if there is no safe place for that."""
+    """Return the anchor of a journal; None if no state folder is safe."""
     try:
         return Anchor(user_state(root), path)
     except BylawError:
@@ -51,7 +51,7 @@ def anchor_of(root: str, path: str) -> Anchor | None:
 
 
 def _check_folder(root: str, path: str) -> None:
-    """No link leads out of the root, and the state folder is for this user alone."""
+    """Check that no link leads out of the root, and make the state folder private."""
     if not name_from(real_path(root), real_path(path)):
         raise unusable_journal(path, "a link leads out of the root")
     if not name_from(absolute(STATE, root), path):

@@ -1,8 +1,8 @@
-"""Which records → their payloads erased, and a record that says so; the chain stays whole.
+"""Erase payloads of records and write a record about it; the chain stays valid.
 
-What goes: the payloads; of sessions that ended, all but the chain; of those that go on, the texts
-and arguments that no record says any more. That something was erased is itself a record, which no
-rule decides: so a payload that is gone without one was taken away by somebody else.
+A purge removes the payloads. Of sessions that have ended, only the chain is left. Sessions that go
+on lose the texts and arguments that are in no remaining record. The purge itself is a record that
+no rule decides. So a payload that is missing without such a record was removed by other means.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reading import Rows
     from bylaw.runtime.journal.sessions import Sessions
 
-# Records of erasing are no session of anybody.
+# The session name of purge records; it is not the session of any agent.
 PURGES = "bylaw.journal"
 TYPE = "journal.purge"
 
@@ -38,13 +38,13 @@ _PAYLOADS = "FROM records r JOIN payloads p USING (seq)"
 
 
 class Purge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is erased: of one session or of all, up to a time in milliseconds or everything."""
+    """What to erase: one session or all, before a time in milliseconds or everything."""
 
     session: str | None = None
     before: int | None = None
 
     def covers(self, header: Header) -> bool:
-        """Whether a record that is older than the purge lost its payload to it."""
+        """Check whether a record from before the purge lost its payload to it."""
         return (
             header.rules != NO_RULES.digest
             and self.session in (None, header.session)
@@ -52,7 +52,7 @@ class Purge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         )
 
     def where(self) -> tuple[str, tuple[object, ...]]:
-        """The same as SQL behind FROM, with its values."""
+        """Return the same as SQL, starting after FROM, with its values."""
         asked: dict[str, object] = {
             "r.rules != ?": NO_RULES.digest,
             "r.session = ?": self.session,
@@ -63,20 +63,20 @@ class Purge(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
 
 class Purged(Struct, frozen=True):
-    """How many payloads were erased, or would be, and of how many sessions."""
+    """The number of payloads that were or would be erased, and of their sessions."""
 
     payloads: int = 0
     sessions: int = 0
 
 
 def purge_event(wanted: Purge, purged: Purged, seq: int, at: int) -> Event:
-    """What is recorded of a purge."""
+    """Return the event that records a purge."""
     payload = {**msgspec.to_builtins(wanted), "payloads": purged.payloads}
     return Custom(session=PURGES, seq=seq, at=at, type=TYPE, payload=payload)
 
 
 def purge_in(header: Header, event: Event) -> Purge | None:
-    """The purge that a record tells of, if it does."""
+    """Return the purge that a record describes; None if it describes none."""
     if header.rules != NO_RULES.digest or not isinstance(event, Custom) or event.type != TYPE:
         return None
     told = {name: event.payload.get(name) for name in Purge.__struct_fields__}
@@ -84,7 +84,7 @@ def purge_in(header: Header, event: Event) -> Purge | None:
 
 
 def would_erase(rows: Rows, wanted: Purge) -> Purged:
-    """What a purge would erase."""
+    """Count what a purge would erase."""
     return Purged(*rows.query(*_count(wanted))[0])
 
 
@@ -94,32 +94,32 @@ def _count(wanted: Purge) -> tuple[str, tuple[object, ...]]:
 
 
 def erase(run: Run, sessions: Sessions, wanted: Purge, seq: int) -> Purged:
-    """Erase, in a transaction, before record `seq` is written to say so."""
+    """Erase payloads in the open transaction; the caller then writes record `seq` about it."""
     purged = Purged(*run(*_count(wanted)).fetchone())
     where, values = wanted.where()
     for (name,) in run(f"SELECT DISTINCT r.session {where}", values).fetchall():
         state = sessions.read(name)
         where, values = Purge(name, wanted.before).where()
         run(f"DELETE FROM payloads WHERE seq IN (SELECT r.seq {where})", values)  # noqa: S608 - ours
-        # Under the number of the purge, so that no process goes on with what it has at hand.
+        # Under the number of the purge record, so that no process continues with a cached state.
         sessions.write_snapshot(Packer(), _left(run, state, wanted.before), seq)
     _sweep(run)
     return purged
 
 
 def leave_no_bytes(run: Run, path: str) -> None:
-    """Write the file anew, without what was erased, and empty its log."""
+    """Rewrite the file without the erased bytes, and empty its log."""
     try:
         run("VACUUM")
         busy, _, _ = run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.Error as problem:
         raise unfinished_purge(path, str(problem)) from problem
     if busy:
-        raise unfinished_purge(path, "another process still reads it as it was")
+        raise unfinished_purge(path, "another process still reads the old content")
 
 
 def _left(run: Run, state: Session, kept_from: int | None) -> Session:
-    """What stays of a session after its payloads were erased."""
+    """Return what is left of a session after its payloads were erased."""
     if any(True for _ in _payloads(run, state.id)):
         return erased(state, still_said(texts_in(state), _payloads(run, state.id)), kept_from)
     if _has_ended(run, state.id):
@@ -128,7 +128,7 @@ def _left(run: Run, state: Session, kept_from: int | None) -> Session:
 
 
 def _payloads(run: Run, name: str) -> Iterator[bytes]:
-    """Events and decisions that are left of a session, one after the other."""
+    """Yield the remaining events and decisions of a session."""
     found: list[tuple[int, bytes, bytes]] = [(0, b"", b"")]
     while found:
         found = run(
@@ -142,7 +142,7 @@ def _payloads(run: Run, name: str) -> Iterator[bytes]:
 
 
 def _has_ended(run: Run, name: str) -> bool:
-    # What the end itself brought about comes behind it.
+    # Records that the end of the session caused come after it.
     found = run(
         "SELECT kind FROM records WHERE session = ? AND kind NOT IN (?, ?, ?)"
         " ORDER BY seq DESC LIMIT 1",
@@ -152,7 +152,7 @@ def _has_ended(run: Run, name: str) -> bool:
 
 
 def _sweep(run: Run) -> None:
-    """Forget texts to which no session refers."""
+    """Delete texts to which no session refers."""
     run("CREATE TEMP TABLE kept (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID")
     for (name,) in run("SELECT id FROM sessions").fetchall():
         ((core,),) = run("SELECT core FROM sessions WHERE id = ?", (name,)).fetchall()

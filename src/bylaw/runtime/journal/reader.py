@@ -1,4 +1,4 @@
-"""Which journal is meant → its path; a path → a journal that is only read."""
+"""Find the journal of the current root, and open a journal for reading."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def journal_path() -> str:
-    """The journal of the root, as its settings say; LoadError if they do not load."""
+    """Return the path of the root's journal from its settings; LoadError if they do not load."""
     root = find_root()
     location = absolute(read_configuration(root).settings.journal.path, root)
     return name_from(absolute("."), location) or location
 
 
 class JournalReader:
-    """An open journal that is only read; JournalError if there is none."""
+    """A journal open for reading only; JournalError if it does not exist."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -35,21 +35,21 @@ class JournalReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """The rows of a question."""
+        """Run a statement and return its rows."""
         return list(self.each(statement, values))
 
     def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        """The rows of a question, one at a time."""
+        """Run a statement and yield its rows one at a time."""
         with told_plainly(self.path), closing(self._connection.cursor()) as cursor:
             yield from cursor.execute(statement, tuple(values))
 
     @property
     def newest(self) -> int:
-        """The number of the last record; 0 while there is none."""
+        """The number of the last record; 0 if there is none."""
         if not self.query("PRAGMA user_version")[0][0]:
-            return 0  # another process is just making it
+            return 0  # another process is creating it now
         return int(self.query("SELECT max(seq) FROM records")[0][0] or 0)

@@ -1,4 +1,4 @@
-"""Rows of the journal → records again."""
+"""Turn rows of the journal into records."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 _EVENT: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _DECISION = msgspec.json.Decoder(Decision)
 _COLUMNS = "seq, session, at, kind, verdict, event, decision, rules, version, redacted"
-# What `stored` and `Record` are made of; a payload that is not there is null.
+# The columns of `Stored` and `Record`; a missing payload is null.
 _HEADER = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 _PARTS = f"{_HEADER}, p.event, p.decision FROM records r LEFT JOIN payloads p USING (seq)"
 STORED = f"SELECT {_PARTS}"
-# The same behind the link of the chain.
+# The same, after the digest of the chain.
 LINKED = f"SELECT r.chain, {_PARTS}"
 
 
 class Rows(Protocol):
-    """Whoever can be asked for rows."""
+    """A database connection that returns rows."""
 
     def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """The rows of a question."""
+        """Run a statement and return its rows."""
 
 
 class Record(Struct, frozen=True):
-    """A record with its payload."""
+    """A record with its payload, decoded."""
 
     header: Header
     event: Event
@@ -52,7 +52,7 @@ class Lost(StrEnum):
 
 
 class Stored(Struct, frozen=True):
-    """A record as it lies there: with its payload, or why it has none."""
+    """A record as it is stored: with its payload, or with the reason why it has none."""
 
     header: Header
     record: Record | None
@@ -60,20 +60,20 @@ class Stored(Struct, frozen=True):
 
 
 def read_stored(rows: Rows, seq: int) -> Stored | None:
-    """One record, whatever became of its payload; None if it is not there."""
+    """Read one record, with or without payload; None if it does not exist."""
     found = rows.query(f"{STORED} WHERE r.seq = ?", (seq,))
     return stored(found[0]) if found else None
 
 
 def read_effects(rows: Rows, session: str, of: int) -> Iterator[EffectDone]:
-    """The outcomes of the steps of one decision."""
+    """Yield the results of the steps of one decision."""
     found = rows.query(
         "SELECT p.event FROM records r JOIN payloads p USING (seq)"
         " WHERE r.session = ? AND r.seq > ? AND r.kind = 'effect' ORDER BY r.seq",
         (session, of),
     )
     for (data,) in found:
-        # Of what cannot be read nothing is known; `bylaw verify` tells where.
+        # Skip payloads that cannot be decoded; `bylaw verify` reports them.
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
             event = _EVENT.decode(data)
             if isinstance(event, EffectDone) and event.of == of:
@@ -81,7 +81,7 @@ def read_effects(rows: Rows, session: str, of: int) -> Iterator[EffectDone]:
 
 
 def stored(row: tuple[Any, ...]) -> Stored:
-    """A row of `STORED`."""
+    """Decode a row of `STORED`."""
     if row[-2] is None:
         return Stored(_header(row), None, Lost.ERASED)
     try:
@@ -91,7 +91,7 @@ def stored(row: tuple[Any, ...]) -> Stored:
 
 
 def decoded(event: bytes, decision: bytes) -> tuple[Event, Decision]:
-    """A payload; MsgspecError or UnicodeDecodeError for what is none."""
+    """Decode a payload; MsgspecError or UnicodeDecodeError if it is damaged."""
     return _EVENT.decode(event), _DECISION.decode(decision)
 
 
@@ -105,7 +105,7 @@ def _header(row: tuple[Any, ...]) -> Header:
 
 
 def records_since(rows: Rows, session: str, seq: int, kind: Kind) -> Iterator[Record]:
-    """The records of a kind that a session has behind a number, as far as they can be read."""
+    """Yield the readable records of one kind that a session has after a record number."""
     found = rows.query(
         f"{STORED} WHERE r.session = ? AND r.seq > ? AND r.kind = ? ORDER BY r.seq",
         (session, seq, kind),

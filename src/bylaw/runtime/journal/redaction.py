@@ -1,7 +1,7 @@
-"""Events and decisions → the same without the secrets that `[journal] redact` names.
+"""Remove the secrets that `[journal] redact` matches from events and decisions.
 
-Patterns apply to every text that comes from outside, keys and numbers of plain values included,
-before anything is stored. Guards have seen the value; what is kept, also in the session, is the
+Patterns apply to every text that comes from outside, including keys and numbers of plain values,
+before anything is stored. Guards see the original value. The journal and the session keep only the
 redacted text.
 """
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from bylaw.model.event import Event
 
 REDACTED = "[redacted]"
-# Fields with names that rules and hosts give and that Bylaw compares: a secret has no business
-# there, and a session in which they were changed would count wrongly.
+# Fields with names that rules and hosts choose and that Bylaw compares. They must not hold secrets,
+# and a session with changed names would count wrongly.
 _NAMES = frozenset(
     {
         *("session", "agent", "call", "cause", "uid", "rule", "group", "fired", "space", "name"),
         *("file", "digest", "hash", "disabled", "enabled", "unknown"),
     }
 )
-# Fields that hold any plain value; a number elsewhere is one of ours.
+# Fields that may hold any plain value. Numbers in other fields are Bylaw's own.
 _PLAIN = frozenset({"result", "value", "message"})
 
 
 class Redactor:
-    """Takes secrets out of what is stored."""
+    """Removes secrets from what is stored."""
 
     def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
         self._patterns = tuple(patterns)
 
     def event(self, event: Event) -> Event:
-        """The event as it may be stored; the very same if there is nothing to hide."""
+        """Return the event as it may be stored; the same object if nothing is redacted."""
         clean: Event = self._clean(event) if self._patterns else event
         return clean
 
     def decision(self, decision: Decision) -> Decision:
-        """The decision as it may be stored; the very same if there is nothing to hide."""
+        """Return the decision as it may be stored; the same object if nothing is redacted."""
         if not self._patterns:
             return decision
         told = telling(decision)
@@ -55,13 +55,13 @@ class Redactor:
         return decision if clean is told else clean
 
     def text(self, text: str) -> str:
-        """A text without its secrets."""
+        """Return a text without its secrets."""
         for pattern in self._patterns:
             text = pattern.sub(REDACTED, text)
         return text
 
     def _clean(self, value: Any, *, plain: bool = False) -> Any:
-        """The value without secrets; the very same object if it has none."""
+        """Return the value without secrets; the same object if it has none."""
         match value:
             case Enum() | bool():
                 return value

@@ -1,12 +1,12 @@
-"""What is in the database, version by version; a version is never changed, only followed."""
+"""The schema of the journal database, version by version. Never change a version; add a new one."""
 
 from __future__ import annotations
 
-# Written into the header of the file, so that nobody takes another database for a journal.
+# In the header of the file, so that the database of another program is not taken for a journal.
 APPLICATION_ID = 0x42594C57  # "BYLW"
 
 _FIRST = (
-    # The chain: digests and what is needed to find a record. Nothing here is ever erased.
+    # The chain: digests, and the columns that find a record. Nothing here is ever erased.
     """
     CREATE TABLE records (
         seq INTEGER PRIMARY KEY,
@@ -23,7 +23,7 @@ _FIRST = (
     ) STRICT
     """,
     "CREATE INDEX records_of_session ON records (session, seq)",
-    # What the digests are of. A row that is gone was erased.
+    # The payloads that the digests belong to. A missing row was erased.
     """
     CREATE TABLE payloads (
         seq INTEGER PRIMARY KEY,
@@ -31,14 +31,14 @@ _FIRST = (
         decision BLOB NOT NULL
     ) STRICT
     """,
-    # A state of each session, without its long texts: what its records up to `seq` fold to.
+    # One state of each session, without its long texts: the fold of its records up to `seq`.
     "CREATE TABLE sessions (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, core BLOB NOT NULL) STRICT",
-    # Long texts of sessions, once each.
+    # Long texts of sessions, each stored once.
     "CREATE TABLE texts (digest BLOB PRIMARY KEY, text TEXT NOT NULL) STRICT",
-    # Which files the rules of a digest were made of, and the text of each.
+    # The files of each rule set, by the digest of the rules, and the text of each file.
     "CREATE TABLE rule_sets (digest BLOB PRIMARY KEY, files BLOB NOT NULL) STRICT",
     "CREATE TABLE sources (digest BLOB PRIMARY KEY, text TEXT NOT NULL) STRICT",
-    # Decisions whose plans are being followed, and by which process.
+    # Decisions whose plans are not finished, and the process that runs them.
     """
     CREATE TABLE open_plans (
         seq INTEGER PRIMARY KEY, session TEXT NOT NULL, owner TEXT NOT NULL
@@ -47,7 +47,7 @@ _FIRST = (
 )
 
 _SECOND = (
-    # What step `step` of the decision on `of` caused and nobody recorded yet; 0 is a denial.
+    # Events caused by step `step` of decision `of` that are not recorded yet. Step 0 is a denial.
     """
     CREATE TABLE owed (
         of INTEGER NOT NULL, step INTEGER NOT NULL, PRIMARY KEY (of, step)

@@ -1,7 +1,7 @@
-"""What somebody wants to see of a journal → its records, one at a time, in their order.
+"""Find records of a journal and yield them one at a time, in order.
 
-Records are read in pieces, so that a journal of any size is never held at once and nobody who
-looks at it for long keeps it from being tidied up.
+Records are read in pieces: a journal of any size fits in memory, and a slow reader does not keep
+SQLite from writing its log back.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.reader import JournalReader
     from bylaw.runtime.journal.reading import Record, Stored
 
-PIECE = 500  # records that are read in one go
+PIECE = 500  # records per query
 MAX_PARENTS = 256  # records that are remembered while their effects are read
-# From one name to the next, so that what it costs does not grow with the records.
+# Step from one name to the next, so that the cost does not grow with the number of records.
 _SESSIONS = """
     WITH RECURSIVE names(name) AS (
         SELECT min(session) FROM records
@@ -39,9 +39,9 @@ _SESSIONS = """
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """Which records; None and nothing mean all.
+    """Which records to find; None and empty values mean all.
 
-    `rule` is an id or a uid. `with_effects` brings the effects of every record that is wanted.
+    `rule` is an id or a uid. `with_effects` also finds the effects of every matching record.
     """
 
     session: str | None = None
@@ -54,7 +54,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Search:
-    """The wanted records of one journal."""
+    """The matching records of one journal."""
 
     def __init__(self, reader: JournalReader, wanted: Wanted) -> None:
         self._reader = reader
@@ -62,7 +62,7 @@ class Search:
         self._parent_fits = lru_cache(MAX_PARENTS)(self._record_fits)
 
     def records(self, after: int = 0, up_to: int | None = None) -> Iterator[Stored]:
-        """Those with a number above `after`, oldest first."""
+        """Yield records with a number above `after`, oldest first."""
         end = self._reader.newest if up_to is None else up_to
         while after < end:
             last = after
@@ -75,7 +75,7 @@ class Search:
             after = last
 
     def before_last(self, number: int) -> int:
-        """The number behind which the newest so many records lie."""
+        """Return the record number after which the newest `number` matching records begin."""
         before = self._reader.newest + 1
         found = islice(self._newest_first(before), number)
         for one in found:
@@ -98,12 +98,12 @@ class Search:
             return
         condition, more = self._condition()
         statement = f"{STORED} WHERE {part}{condition} ORDER BY r.seq {order} LIMIT {PIECE}"
-        # At once: an open question would keep others from tidying up.
+        # Fetch all rows at once: an open query would keep SQLite from writing its log back.
         for row in self._reader.query(statement, (*values, *more)):
             yield stored(row)
 
     def _condition(self) -> tuple[str, list[object]]:
-        """What the database can tell."""
+        """Return the part of the filter that the database can check."""
         wanted, parts, values = self._wanted, [], list[object]()
         for test, value in (
             ("r.session = ?", wanted.session),
@@ -121,7 +121,7 @@ class Search:
         return "".join(f" AND {part}" for part in parts), values
 
     def _own_condition(self) -> tuple[list[str], list[object]]:
-        """The part that an effect need not meet, if its record does."""
+        """Return the part that an effect need not match if its record does."""
         wanted, parts, values = self._wanted, list[str](), list[object]()
         for column, words in (
             ("kind", [kind.value for kind in wanted.kinds]),
@@ -131,7 +131,7 @@ class Search:
                 parts.append(f"r.{column} IN ({', '.join('?' * len(words))})")
                 values += words
         if wanted.rule:
-            # Only those whose bytes have the name at all are decoded and looked at.
+            # Decode only records whose bytes contain the name.
             parts.append("(instr(p.event, ?) OR instr(p.decision, ?))")
             values += [_as_written(wanted.rule)] * 2
         return parts, values
@@ -159,12 +159,12 @@ class Search:
 
 
 def session_names(reader: JournalReader, most: int) -> list[str]:
-    """The sessions of a journal in the order of their names, at most so many."""
+    """Return the sessions of a journal in the order of their names, at most `most`."""
     return [name for (name,) in reader.query(_SESSIONS, (most,))] if reader.newest else []
 
 
 def concerns(record: Record, rule: str) -> bool:
-    """Whether the rule with that id or uid fired, failed or was kept from firing, or caused it."""
+    """Check whether the rule with that id or uid fired, failed, was limited, or was the cause."""
     decision = record.decision
     named = [(one.uid, one.rule) for one in decision.reasons]
     named += [(one.uid, one.rule) for one in decision.plans]
@@ -175,5 +175,5 @@ def concerns(record: Record, rule: str) -> bool:
 
 
 def _as_written(text: str) -> bytes:
-    """A text as it stands in JSON, without its quotes."""
+    """Return a text as JSON writes it, without its quotes."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""The sessions of a journal as they stand: a snapshot, and the records behind it folded onto it.
+"""The current sessions of a journal: load a snapshot and fold the records after it.
 
-What was read once is kept at hand and only brought up to date when another process wrote.
+Sessions stay in memory and are updated only if another process has written.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping
 
-# Sessions that a process keeps at hand; the others are read again.
+# Sessions that a process keeps in memory; others are read again.
 MAX_AT_HAND = 64
-# So many records lie behind a snapshot at most, and have to be folded when it is loaded.
+# At most this many records follow a snapshot and must be folded when it is loaded.
 SNAPSHOT_EVERY = 128
 
 _STANDS = """
@@ -37,19 +37,19 @@ _BEHIND = """
 
 
 class Held(Struct):
-    """A session after its record `seq`, and how many records lie behind its snapshot."""
+    """A session after its record `seq`, and the number of records after its snapshot."""
 
     session: Session
     seq: int = 0
     snapshot: int = 0
     behind: int = 0
-    # The version of the database in which this was certainly the newest.
+    # The version of the database in which this was certainly the newest state.
     version: int = -1
     packer: Packer = field(default_factory=Packer)
 
 
 class Sessions:
-    """The sessions of one open database; every method belongs into a transaction."""
+    """The sessions of one open database. Call every method inside a transaction."""
 
     def __init__(self, path: str, run: Callable[..., sqlite3.Cursor]) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class Sessions:
         self._at_hand: OrderedDict[str, Held] = OrderedDict()
 
     def newest(self, session: str, version: int) -> Held:
-        """The session as it stands in this version of the database."""
+        """Return the newest state of a session in this version of the database."""
         held = self._at_hand.get(session)
         if held is not None and held.version == version:
             return held
@@ -70,19 +70,19 @@ class Sessions:
         return held
 
     def read(self, session: str) -> Session:
-        """The session as it stands, and nothing of it is kept at hand."""
+        """Return the newest state of a session, read again; it is not kept in memory."""
         self.forget(session)
         return self.newest(session, -1).session
 
     def write(self, held: Held, after: Session, seq: int) -> None:
-        """Go on to the next state, with a snapshot of it when one is due."""
+        """Store the next state of a session; also write a snapshot if one is due."""
         held.session, held.seq, held.behind = after, seq, held.behind + 1
         if held.behind >= SNAPSHOT_EVERY or not held.snapshot:
             self.write_snapshot(held.packer, after, seq)
             held.snapshot, held.behind = seq, 0
 
     def write_snapshot(self, packer: Packer, session: Session, seq: int) -> None:
-        """Write what a session is after record `seq`, of whatever session that is."""
+        """Write the state that a session has after record `seq`, for any session."""
         core, texts = packer.pack(session)
         self._run(
             "INSERT INTO sessions VALUES (?, ?, ?)"
@@ -93,18 +93,18 @@ class Sessions:
             self._run("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
 
     def keep(self, session: str, held: Held) -> None:
-        """What was written is certain: keep it at hand."""
+        """Keep a session in memory after its transaction was committed."""
         self._at_hand[session] = held
         self._at_hand.move_to_end(session)
         if len(self._at_hand) > MAX_AT_HAND:
             self._at_hand.popitem(last=False)
 
     def forget(self, session: str) -> None:
-        """What was to be written was not."""
+        """Drop a session from memory."""
         self._at_hand.pop(session, None)
 
     def forget_all(self) -> None:
-        """Whatever is stored may have changed."""
+        """Drop all sessions from memory: what is stored may differ."""
         self._at_hand.clear()
 
     def _loaded(self, session: str) -> Held:

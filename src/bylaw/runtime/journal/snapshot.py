@@ -1,7 +1,7 @@
-"""A session → a small core with references to its long texts, and those texts; and back.
+"""Pack a session into a small core with references to its long texts, and unpack it again.
 
-A snapshot is made now and then, and the records behind it are folded onto it, so that neither
-writing nor loading depends on how long the session is. A text that was erased reads as `ERASED`.
+A snapshot is written from time to time, and later records are folded onto it. So neither writing
+nor loading takes longer in a long session. A text that was erased reads as `ERASED`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bylaw.runtime.journal.chain import digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-# Longer texts are kept once, beside the sessions, unless all that is not in a window is short.
+# Longer texts are stored once, apart from the sessions, unless the rest of the session is short.
 INLINE_CHARS = 256
 INLINE_BYTES = 4_096
 ERASED = "[erased]"
-# A text that stands for another one; one that happens to begin so is written behind `_PLAIN`.
+# A reference to a text. A text that begins with the same mark is written with the prefix `_PLAIN`.
 _MARK, _REF, _PLAIN = "\0", "\0text:", "\0plain:"
-_WRITTEN_MARK = rb"\u0000"  # as JSON has it
+_WRITTEN_MARK = rb"\u0000"  # as JSON writes it
 _WRITTEN_REF = re.compile(rb'"\\u0000text:([0-9a-f]{64})"')
 
 _LISTS = (list, tuple)
@@ -38,7 +38,7 @@ _Packed: TypeAlias = dict[int, tuple[Said | ToolUse, msgspec.Raw]]
 
 
 class Core(msgspec.Struct, frozen=True, array_like=True):
-    """A session without its windows and last texts; those texts, and the windows."""
+    """A session without its windows and last texts; then those texts, and the windows."""
 
     session: msgspec.Raw
     last: msgspec.Raw
@@ -54,14 +54,14 @@ _TOOL_USE = msgspec.json.Decoder(ToolUse)
 
 
 class Packer:
-    """Packs the states of one session, one after the other; what was packed before is reused."""
+    """Packs successive states of one session and reuses what it packed before."""
 
     def __init__(self) -> None:
-        # By identity, which the item itself keeps from being given away.
+        # By identity. Each entry holds its item, so that the id is not used for another object.
         self._packed: _Packed = {}
 
     def pack(self, session: Session) -> tuple[bytes, Texts]:
-        """The core, and texts that may not be stored yet."""
+        """Return the core, and the long texts, some of which may be stored already."""
         texts: Texts = {}
         before, self._packed = self._packed, {}
         history, calls = session.history, session.calls
@@ -119,21 +119,21 @@ def _short(text: str, texts: Texts) -> str:
     return _PLAIN + text if text.startswith(_MARK) else text
 
 
-@lru_cache(maxsize=32)  # the last texts of a session stand in its window, too
+@lru_cache(maxsize=32)  # the last texts of a session are in its window as well
 def _key(text: str) -> bytes:
     return digest(text.encode())
 
 
 def texts_of(core: bytes) -> Iterator[bytes]:
-    """The digests of the texts that a core refers to."""
+    """Yield the digests of the texts that a core refers to."""
     for found in _WRITTEN_REF.finditer(core):
         yield bytes.fromhex(found[1].decode())
 
 
 def unpacked(core: bytes, find_texts: Callable[[Iterable[bytes]], Mapping[bytes, str]]) -> Session:
-    """The session again; `find_texts` gives the texts of digests, those that are still there.
+    """Return the session of a core; `find_texts` returns the stored texts of digests.
 
-    MsgspecError or ValueError for what is no core.
+    Raises MsgspecError, ValueError, TypeError or KeyError for an invalid core.
     """
     packed = _CORE.decode(core)
     texts = find_texts(set(texts_of(core)))

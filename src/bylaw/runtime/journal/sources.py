@@ -1,4 +1,4 @@
-"""Books with their texts → what the journal keeps of them, once a digest."""
+"""What the journal keeps of the active rules: their digest and their texts, each text once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Broken(Struct, frozen=True):
-    """Where and why a file did not load: what its text alone may not tell again."""
+    """Where and why a file did not load; another machine may not get this from the text alone."""
 
     line: int
     why: str
 
 
 class SourceOf(Struct, frozen=True, omit_defaults=True):
-    """A rule file by the digest of its text, and the files beside it that were read."""
+    """A rule file by the digest of its text, and the files next to it that were read."""
 
     dialect: str
     path: str
@@ -38,34 +38,34 @@ class SourceOf(Struct, frozen=True, omit_defaults=True):
 
 
 class RulesInForce(Struct, frozen=True):
-    """The digest of the rules that decide, and the texts that they were made of."""
+    """The digest of the active rules, and the texts they were loaded from."""
 
     digest: bytes
     files: tuple[SourceOf, ...] = ()
     texts: tuple[tuple[bytes, str], ...] = ()
 
     def encoded_files(self) -> bytes:
-        """The list of files as it is stored."""
+        """Encode the list of files as it is stored."""
         return msgspec.msgpack.encode(self.files)
 
 
-# Of a record that Bylaw makes itself, without asking any rule.
+# Of a record that Bylaw makes itself, without consulting a rule.
 NO_RULES = RulesInForce(bytes(32))
 _FILES = msgspec.msgpack.Decoder(tuple[SourceOf, ...])
 
 
 def decoded_files(data: bytes) -> tuple[SourceOf, ...]:
-    """What `encoded_files` wrote."""
+    """Decode what `encoded_files` wrote."""
     return _FILES.decode(data)
 
 
 def rules_of(books: Iterable[Book]) -> RulesInForce:
-    """Rules without their texts: of a program that made its books itself."""
+    """Return rules without their texts, for a program that made its books itself."""
     return RulesInForce(digest_of(books))
 
 
 def rules_with_texts(books: Sequence[LoadedBook]) -> RulesInForce:
-    """Rules with all that they were loaded from."""
+    """Return rules with all texts that they were loaded from."""
     texts: dict[bytes, str] = {}
     files = [
         SourceOf(
@@ -97,7 +97,7 @@ def _put(texts: dict[bytes, str], text: str) -> bytes:
 
 
 def digest_of(books: Iterable[Book]) -> bytes:
-    """The digest of all rules in force, as records and `rules` events have it."""
-    # A path may hold anything but NUL, so it stands last.
+    """Return the digest of all active rules, as in records and `rules` events."""
+    # A path may contain anything except NUL, so it comes last.
     lines = sorted(f"{book.digest} {book.dialect} {book.path}" for book in books)
     return sha256(as_bytes("\0".join(lines))).digest()

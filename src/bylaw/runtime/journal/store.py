@@ -1,4 +1,4 @@
-"""The journal as one thing: a session is read, decided on and written in one transaction."""
+"""The journal: read a session, decide, and write the record and the session in one transaction."""
 
 from __future__ import annotations
 
@@ -37,35 +37,36 @@ if TYPE_CHECKING:
     from bylaw.runtime.journal.sessions import Held
     from bylaw.runtime.journal.sources import RulesInForce
 
-# Number and digest of a record.
+# Number and digest of the last record.
 Head: TypeAlias = tuple[int, bytes]
 BEGINNING: Head = (0, GENESIS)
-# The owner of plans that were open when a journal was met for the first time.
+# The owner of plans that were already open in a journal that has no anchor.
 ADOPTED = ""
 
 
-# A decision and the number of a step of it that causes an event; 0 is a denied call's answer.
+# The number of a decision and of its step that causes an event; step 0 is the answer to a denied
+# call.
 Debt: TypeAlias = tuple[int, int]
 
 
 class Entry(Struct):
-    """An event with its decision, as they may be stored, and the session that comes of them."""
+    """An event with its decision, both as they may be stored, and the session after them."""
 
     event: Event
     decision: Decision
     session: Session
     redacted: bool = False
-    # Whether plans of it have to be followed, by whom.
+    # The process that runs the plans of the decision; empty if there are none.
     owner: str = ""
-    # What has to be recorded because of it, and what it makes good.
+    # The row that this entry adds to the table `owed`, and the row that it removes.
     owes: Debt | None = None
     pays: Debt | None = None
 
 
 class Journal:
-    """An open journal. Safe to share between threads; other processes may write beside it.
+    """An open journal. Threads may share it; other processes may write it at the same time.
 
-    `vouched` says whether it is the one whose head was noted by its anchor.
+    `vouched` is true if the journal matches its anchor, or has none.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Journal:
         redactor: Redactor | None = None,
         anchor: Anchor | None = None,
     ) -> None:
-        self.path = path if path == IN_MEMORY else absolute(path)  # wherever the program goes
+        self.path = path if path == IN_MEMORY else absolute(path)  # for any working folder
         self.redactor = redactor or Redactor()
         self._anchor = anchor
         self._lock = RLock()
@@ -95,7 +96,7 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Nothing can be recorded any more."""
+        """Close the journal; afterwards nothing can be recorded."""
         with self._lock:
             self._database.close()
             if self._anchor is not None:
@@ -107,10 +108,10 @@ class Journal:
         rules: RulesInForce,
         judge: Callable[[Session, int], Entry | None],
     ) -> Entry | None:
-        """Have the next record of a session made from what the session is now, and write it.
+        """Make the next record of a session from its current state, and write it.
 
-        `judge` is given the session and the number of the record. If it gives none, nothing
-        happened. JournalError if nothing can be written: then nothing was.
+        `judge` gets the session and the number of the record. If it returns None, nothing is
+        recorded. Raises JournalError if the record cannot be written; then nothing was written.
         """
         with self._lock, self._database.plainly:
             run = self._ready()
@@ -132,7 +133,7 @@ class Journal:
         return entry
 
     def session(self, session: str) -> Session:
-        """The session as it stands."""
+        """Return the current state of a session."""
         with self._lock, self._database.plainly:
             run = self._ready()
             run("BEGIN")
@@ -142,20 +143,20 @@ class Journal:
                 run("ROLLBACK")
 
     def close_plans(self, seq: int) -> None:
-        """All plans of a decision were followed to their end."""
+        """Mark all plans of a decision as finished."""
         self.query("DELETE FROM open_plans WHERE seq = ?", (seq,))
 
     def owed(self, seq: int) -> set[int]:
-        """The steps of a decision whose events nobody recorded, see `Debt`."""
+        """Return the steps of a decision whose events are not recorded yet, see `Debt`."""
         return {step for (step,) in self.query("SELECT step FROM owed WHERE of = ?", (seq,))}
 
     def open_plans(self, session: str) -> list[tuple[int, str]]:
-        """Decisions of a session whose plans did not come to their end, with their owners."""
+        """Return the decisions of a session whose plans are not finished, with their owners."""
         question = "SELECT seq, CAST(owner AS TEXT) FROM open_plans WHERE session = ? ORDER BY seq"
         return self.query(question, (session,))
 
     def take_over(self, seq: int, owner: str) -> bool:
-        """Become the one who follows these plans; False if somebody else was quicker."""
+        """Become the owner of these plans; False if another process was faster."""
         taken = self.query(
             "UPDATE open_plans SET owner = ? WHERE seq = ? AND owner = ? RETURNING seq",
             (this_process(), seq, owner),
@@ -163,12 +164,12 @@ class Journal:
         return bool(taken)
 
     def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """The rows of a question to the database."""
+        """Run a statement and return its rows."""
         with self._lock, self._database.plainly:
             return self._ready()(statement, tuple(values)).fetchall()
 
     def purge(self, wanted: Purge) -> Purged:
-        """Erase payloads, and their bytes from the file; JournalError says if they may be left."""
+        """Erase payloads and their bytes in the file; JournalError if bytes may be left."""
         purged = Purged()
 
         def judge(_: Session, seq: int) -> Entry | None:
@@ -188,21 +189,21 @@ class Journal:
         return Entry(event, QUIET, fold(session, event, QUIET))
 
     def _begin(self) -> None:
-        """Nothing is known yet of what is in the database."""
+        """Start again without any cached data of the database."""
         self._sessions = Sessions(self.path, self._database.run)
         self._known_rules: set[bytes] = set()
-        # What is known of the newest record holds in one version of the database.
+        # The cached number and digest of the newest record are valid for one database version.
         self._version = -1
         self._head = BEGINNING
         self.vouched = self._anchor is None or self._fits(self._anchor)
 
     def _fits(self, anchor: Anchor) -> bool:
-        """Whether this is the journal that was noted. If it is not, the note stays as it is."""
+        """Check that the journal matches its anchor. If it does not, the anchor stays unchanged."""
         known = anchor.read()
         run = self._database.run
         if known is None:
-            # Nobody knows it: it may have come with the repository, and with it open plans. Those
-            # of a process that lives here are its own.
+            # Without an anchor, the journal may have come with the repository, and so may its open
+            # plans. Plans of a process that is alive here stay with that process.
             for seq, owner in run("SELECT seq, CAST(owner AS TEXT) FROM open_plans").fetchall():
                 if not is_alive(owner):
                     run("UPDATE open_plans SET owner = ? WHERE seq = ?", (ADOPTED, seq))
@@ -217,7 +218,7 @@ class Journal:
         return self._database.run
 
     def _stand(self, session: str) -> tuple[Head, Held]:
-        """The last record of the journal, and the session as it stands."""
+        """Return the last record of the journal and the current state of the session."""
         (version,) = self._database.run("PRAGMA data_version").fetchone()
         if version != self._version:
             self._head = self._newest()
@@ -231,7 +232,7 @@ class Journal:
             return BEGINNING
         seq, chain = found
         if not isinstance(chain, bytes) or len(chain) != len(GENESIS):
-            raise corrupt_journal(self.path, f"record {seq} is no link of a chain")
+            raise corrupt_journal(self.path, f"record {seq} has an invalid digest")
         return seq, chain
 
     def _note_head(self) -> None:
@@ -239,7 +240,7 @@ class Journal:
             self._anchor.move(*self._head)
 
     def _give_up(self) -> None:
-        """Nothing was written, and what is at hand may be ahead of what is stored."""
+        """Roll back, and drop cached data that may be ahead of what is stored."""
         self._sessions.forget_all()
         self._version = -1
         if self._database.in_transaction:
@@ -283,7 +284,7 @@ class Journal:
         run = self._database.run
         run(
             "INSERT INTO rule_sets VALUES (?1, ?2) ON CONFLICT (digest)"
-            " DO UPDATE SET files = ?2 WHERE length(files) < length(?2)",  # known without texts
+            " DO UPDATE SET files = ?2 WHERE length(files) < length(?2)",  # had no texts
             (rules.digest, rules.encoded_files()),
         )
         for key, text in rules.texts:

@@ -1,4 +1,4 @@
-"""A decision → what of it is kept: of the trace, what fired, failed, was limited or gated.
+"""Reduce a decision to what is stored: from the trace, what fired, failed, was limited or gated.
 
 The rest of a trace follows from the rules and the event.
 """
@@ -23,10 +23,10 @@ _QUIET = (_ENCODER.encode(QUIET), digest(_ENCODER.encode(QUIET)))
 
 
 def telling(decision: Decision) -> Decision:
-    """The decision with nothing in its trace that goes without saying."""
+    """Return the decision without the trace lines that follow from rules and event."""
     trace: tuple[TraceLine, ...] | LateTrace = decision.trace
     if isinstance(trace, LateTrace):
-        quiet = not (trace.held or decision.plans)  # plans: notices that are due
+        quiet = not (trace.held or decision.plans)  # plans: notices are due
         if quiet and not trace.bucket.holds_back:
             return QUIET
     kept = tuple(line for line in trace if is_telling(line))
@@ -34,17 +34,17 @@ def telling(decision: Decision) -> Decision:
 
 
 def is_telling(line: TraceLine) -> bool:
-    """Whether a line of a trace is kept."""
+    """Check whether a line of a trace is stored."""
     return line.result in _TELLING
 
 
 def encode_decision(decision: Decision) -> bytes:
-    """A decision as it is stored."""
+    """Encode a decision as it is stored."""
     return _encoded(telling(decision))[0]
 
 
 def encode_with_digest(decision: Decision) -> tuple[bytes, bytes]:
-    """A decision as it is stored, and its digest."""
+    """Encode a decision as it is stored; return the bytes and their digest."""
     return _encoded(telling(decision))
 
 

@@ -1,1 +1,1 @@
-"""Lua scripts in a process of their own: what that process runs."""
+"""The worker process for Lua scripts, and the Lua files that it loads."""

@@ -1,12 +1,12 @@
--- A pattern → what finds it in a text, written in Lua, so that the budget of instructions counts
--- every step.
+-- Lua patterns implemented in Lua, so that the limit of instructions covers every step.
 --
--- A pattern becomes a chain of matchers, each a function from a place and a depth to the place
--- behind the match. It also tells how long the C functions can take for it at worst.
+-- A pattern becomes a chain of matchers. Each is a function that takes a position and a depth and
+-- returns the position after the match. This module also computes the worst cost of a pattern in
+-- C.
 
--- How many bytes are compared at once in the time of a step.
+-- The number of bytes that are compared in the time of one step.
 local BYTES_A_STEP = 16
--- The same bounds as in C, so that the same patterns are refused.
+-- The same limits as in C, so that the same patterns are refused.
 local MAX_DEPTH = 200
 local MAX_CAPTURES = 32
 local MAX_KEPT = 100
@@ -16,13 +16,13 @@ local error, next, pcall, rawset, setmetatable = error, next, pcall, rawset, set
 local byte, char, find, sub = string.byte, string.char, string.find, string.sub
 local unpack = table.unpack
 
--- One match is looked for at a time, and its captures are read before anything else runs.
+-- Only one search runs at a time, and its captures are read before other code runs.
 local subject
 local starts, stops = {}, {}
 
 -- Sets of bytes ------------------------------------------------------------------------------
 
--- A set asks the C function about a byte when it first meets it.
+-- A set tests each byte once with the C function.
 local function set_of(class)
   return setmetatable({}, { __index = function(set, code)
     if code == nil then return false end
@@ -164,7 +164,7 @@ function matchers.last(_, rest)
   end
 end
 
--- A mistake in a pattern counts when it is reached, as in C.
+-- A mistake in a pattern is an error only when it is reached, as in C.
 function matchers.mistake(item)
   return function() error(item.message, 0) end
 end
@@ -173,7 +173,7 @@ end
 
 local function mistake(message) return { kind = "mistake", message = message } end
 
--- Where the class that begins at a place ends, or nil and what is wrong.
+-- Return the end of the class that begins at a position, or nil and an error message.
 local function class_end(pattern, at)
   local code = byte(pattern, at)
   if code == 37 then
@@ -259,9 +259,9 @@ local function read(pattern, at, open)
   return items
 end
 
--- The most that C can take from one place: `factor` times the length of the text to the `power`.
+-- The worst cost in C for one position: `factor` times the length of the text to the `power`.
 local function weigh(items, size)
-  -- Fractions, since those do not begin again behind the largest number.
+  -- Floats, because integers would overflow.
   local power, options, recursions, sound = 0, 1.0, 0, true
   for _, item in next, items do
     local kind, times = item.kind, item.times
@@ -318,14 +318,14 @@ local function search(pattern, from)
   end
 end
 
--- Where the first match from a place on begins, and the place behind it.
+-- Return the start of the first match from a position on, and the position after the match.
 local function look(pattern, string, from)
   subject = string
   if pattern.sound then return search(pattern, from) end
   return relay(pcall(search, pattern, from))
 end
 
--- A capture of what was found last; the first is the whole match if the pattern has none.
+-- Return a capture of the last match; the first one is the complete match if there are none.
 local function capture(pattern, number, start, stop)
   local open = pattern.open
   if number > open.count then

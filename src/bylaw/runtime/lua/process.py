@@ -1,4 +1,4 @@
-"""The process that runs `worker.py`, as the side sees it that asks."""
+"""Start the process that runs `worker.py`, and talk to it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bylaw.expr.lua_syntax import lua_module
 from bylaw.runtime.command import Process
 from bylaw.runtime.lua.worker import LENGTH, READY
 
-# How long a script may take, and how long the process may take to start.
+# Time limits for a script and for the start of the process.
 SCRIPT_SECONDS = 1.0
 START_SECONDS = 20.0
 _WORKER = Path(__file__).with_name("worker.py")
 
 
 class LuaProcess:
-    """Started and ready; OSError if that cannot be had."""
+    """A worker process that is ready; OSError if it cannot be started."""
 
     def __init__(self) -> None:
         folder = _lua_folder()
@@ -31,11 +31,11 @@ class LuaProcess:
 
     @property
     def pid(self) -> int:
-        """By what the system knows it."""
+        """The process id."""
         return self._process.pid
 
     def ask(self, script: bytes, context: bytes) -> bytes:
-        """The answer to a script and its context; OSError if it does not come."""
+        """Send a script and its context and return the answer; OSError if none arrives in time."""
         lengths = (len(part).to_bytes(LENGTH, "big") for part in (script, context))
         deadline = time.monotonic() + SCRIPT_SECONDS
         self._process.send(b"".join((*lengths, script, context)), deadline)
@@ -45,7 +45,7 @@ class LuaProcess:
         return answer[LENGTH:]
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
         self._process.kill()
 
 

@@ -1,16 +1,16 @@
--- A script and its context → how it ended. Made once for each run, in a runtime of its own.
+-- Run one script with its context. Every run has its own Lua runtime.
 --
--- A script sees what stands in `environment` and nothing else. It is stopped after a number of
--- instructions; what costs more than its instructions tell is charged. Nothing that it sees
--- depends on addresses, on time or on chance.
+-- A script can use only `environment`. It is stopped after a number of instructions. Functions
+-- whose cost is not visible as instructions are charged separately. Nothing that a script sees
+-- depends on addresses, time or chance.
 
 local MAX_INSTRUCTIONS = 10000000
--- Steps of C functions that are charged.
+-- Limit for the charged steps of C functions.
 local MAX_WORK = 10000000
 local MAX_MESSAGE = 1000
 
 local OUT_OF_STEPS = "the script took more than " .. MAX_INSTRUCTIONS .. " steps"
--- As Lua says it itself.
+-- The message of Lua itself.
 local OUT_OF_MEMORY = "not enough memory"
 
 local tables_code, patterns_code, strings_code = ...
@@ -34,7 +34,7 @@ local function charge(steps)
   if work > MAX_WORK then stop() end
 end
 
--- The line of the script that is at work, for errors of what it called.
+-- The current line of the script, for errors in functions that it called.
 local function where()
   local level = 2
   local info = getinfo(level, "Sl")
@@ -48,10 +48,10 @@ end
 
 local function refuse(message) error(where() .. message, 0) end
 
--- Whether an error ends the script, whoever would catch it.
+-- Whether an error ends the script even if the script would catch it.
 local function final(problem) return spent or problem == OUT_OF_MEMORY end
 
--- The results of a function of ours or Lua's that was called by `pcall`; its error is the script's.
+-- Pass on the results of a `pcall`; an error is raised again at the line of the script.
 local function relay(ok, ...)
   if ok then return ... end
   local problem = ...
@@ -66,7 +66,7 @@ end
 
 local function safe_pcall(f, ...) return caught(pcall(f, ...)) end
 
--- The handler runs when the error has been caught, so that limits hold in it as elsewhere.
+-- The handler runs after the error was caught, so that all limits apply to it.
 local function handled(handler, ok, ...)
   if ok then return true, ... end
   return false, select(2, safe_pcall(handler, ...))
@@ -85,14 +85,14 @@ local function safe_tostring(value)
   return tostring(value)
 end
 
--- What a script sees -----------------------------------------------------------------------------
+-- What a script can use ---------------------------------------------------------------------------
 
--- Everything that Lua brings, kept from scripts.
+-- All functions of Lua, hidden from scripts.
 local library, globals = {}, _G
 
 local function part(code, ...) return load(code, "=part", "b", library)(...) end
 
--- Many scripts need none of these, and they take long to load.
+-- Loaded on first use: many scripts need none of these, and loading is slow.
 local tables, strings
 
 local function in_tables(name)
@@ -138,13 +138,13 @@ local environment = {
   },
 }
 
--- Methods of texts are the same functions, and nothing else can be reached from anywhere.
+-- Methods of strings are the same functions; no other function is reachable.
 getmetatable("").__index = safe_string
 for name, value in next, globals do library[name], globals[name] = value, nil end
 
--- How it ended ---------------------------------------------------------------------------------
+-- Results --------------------------------------------------------------------------------------
 
--- The bytes of a message: they need not be a text.
+-- The bytes of a message, which may not be valid UTF-8.
 local function failed(message) return "e", byte(sub(message, 1, MAX_MESSAGE), 1, -1) end
 
 local function ended(ok, ...)

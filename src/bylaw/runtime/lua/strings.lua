@@ -1,7 +1,7 @@
--- The string functions of scripts whose work can grow: bounded before they begin, or counted.
--- What C takes at worst for a pattern is known; where that fits into an allowance, C does it.
+-- The string functions whose cost can grow: limited before they start, or counted.
+-- The worst cost of a pattern in C is known. If it fits into the allowance, C does the work.
 
--- Steps that C may take for patterns in one run of a script.
+-- The allowance: steps that C may take for patterns in one run of a script.
 local MAX_FAST_STEPS = 5e7
 local MAX_TEXT = 8 << 20
 local BYTES_A_STEP = 16
@@ -35,7 +35,7 @@ local function integer(value, default, number, name)
     or "number expected, got " .. type(value))
 end
 
--- A place as C counts it: from the end when negative.
+-- A position as C counts it: a negative one counts from the end.
 local function place(init, size)
   if init > 0 then return init end
   if init == 0 or init < -size then return 1 end
@@ -97,7 +97,7 @@ end
 function strings.gmatch(s, p, init)
   s, p = text(s, 1, "gmatch"), text(p, 2, "gmatch")
   local at, last = place(integer(init, 1, 3, "gmatch"), #s), nil
-  -- There is no anchor here: the first character stands for itself.
+  -- `gmatch` has no anchor: a `^` at the start is an ordinary character.
   if byte(p) == 94 then p = "%" .. p end
   local pattern = compiled(p)
   local quick, advance = fast(pattern, #s, 2 * #s + 2), nil
@@ -105,7 +105,7 @@ function strings.gmatch(s, p, init)
     if not start then
       at = #s + 2
       return
-    elseif finish + 1 == last then -- nothing, right behind the last match: it was part of that
+    elseif finish + 1 == last then -- skip an empty match directly after the last match
       at = start + 1
       return advance()
     end
@@ -177,7 +177,7 @@ function strings.gsub(s, p, repl, max)
   return replaced(s, pattern, repl, max)
 end
 
--- Making texts -----------------------------------------------------------------------------------
+-- Building strings -------------------------------------------------------------------------------
 
 function strings.rep(s, n, separator)
   s, n = text(s, 1, "rep"), integer(n, nil, 2, "rep")
@@ -189,7 +189,7 @@ function strings.rep(s, n, separator)
   return rep(s, n, separator)
 end
 
--- `%s` gives a table as "table", and `%p` is refused: addresses change from run to run.
+-- `%s` prints a table as "table" and `%p` is refused: addresses differ from run to run.
 function strings.format(form, ...)
   form = text(form, 1, "format")
   local values, number = pack(...), 0

@@ -1,4 +1,4 @@
--- The functions of scripts that read or change tables: in one order, and counted.
+-- Functions that read or change tables: in a fixed order, and counted.
 
 local MOVES_A_STEP = 4
 local MAX_RESULTS = 10000
@@ -10,7 +10,7 @@ local integer_or_float = math.type
 
 local tables = {}
 
--- Different texts, or whole numbers: their order does not depend on how they are sorted.
+-- For distinct strings or integers, whose order does not depend on the sort algorithm.
 local function sort_plainly(values)
   local count = #values
   local cost, size = count, count
@@ -82,7 +82,7 @@ function tables.next(t, key)
   return nil
 end
 
--- What stands behind a place is moved, a few values in the time of a step.
+-- Values after a position are moved; one step covers a few of them.
 local function charge_moving(t, place)
   local count = #t - (tonumber(place) or 0)
   if count > 0 then charge(count // MOVES_A_STEP) end
@@ -114,7 +114,7 @@ end
 
 local function compare(a, b) return a < b end
 
--- Whether C may sort; where values have no order, the script hears it.
+-- Check whether C may sort; raise an error if the values have no order.
 local function sorts_plainly(t, count)
   local kind, plain = type(t[1]), true
   for place = 1, count do
@@ -140,7 +140,7 @@ local function merged(from, to, low, middle, high, order)
   end
 end
 
--- Lua's own sort asks the clock where to begin; this one keeps what is equal in its order.
+-- A stable merge sort: Lua's own sort uses the clock to choose its pivot.
 function tables.sort(t, order)
   check_table(t, "sort")
   local count = #t

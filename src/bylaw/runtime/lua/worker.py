@@ -1,8 +1,7 @@
-"""Scripts and their input on standard input → how each ended, on standard output.
+"""Worker process: read Lua scripts from standard input, write their results to standard output.
 
-Run by its path in a process of its own, by an interpreter that loads little else:
-`worker.py FOLDER`, the folder that holds lupa. Every script gets a new Lua runtime, made ready
-while nobody waits for it.
+Started by its path as `worker.py FOLDER`, by an interpreter that loads little else. FOLDER contains
+lupa. Every script gets a new Lua runtime, which is prepared before the request arrives.
 
 A request is two lengths, then a script and a JSON object. An answer is one length, then a letter
 (`t`rue, `f`alse, `n`il, `e`rror) and the message of an error.
@@ -25,31 +24,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, BinaryIO, Never
 
-# The first gets the others.
+# The first file gets the others as arguments.
 TEXTS = ("sandbox.lua", "tables.lua", "patterns.lua", "strings.lua")
 READY = b"ready"
 LENGTH = 4
 
-# What a script may allocate beside its context, and what a context may: more than the largest
-# input needs, since a runtime that cannot hold its context ends the process.
+# Memory for a script in addition to its context, and memory for a context. The second is more than
+# the largest input needs, because a runtime that cannot hold its context ends the process.
 SCRIPT_MEMORY = 32 << 20
 CONTEXT_MEMORY = 192 << 20
 PROCESS_MEMORY = 768 << 20
-# The process ends itself when nobody is left who would end it.
+# The process ends itself after this time, in case its parent has died.
 SECONDS = 2
 MAX_MESSAGE = 200
-# Any number, but always the same: it decides the order of keys.
+# Any constant will do: it determines the order of keys.
 STRING_HASH_SEED = 1
 
 INTEGERS = range(-(2**63), 2**63)
 CONTROLS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 OUT_OF_MEMORY = "not enough memory"
-# Lines of the sandbox itself, which were left out when it was compiled.
+# The position of an error in the sandbox itself, which is compiled without line numbers.
 NOWHERE = "?:?: "
 
 
 class Sandbox:
-    """Makes Lua runtimes in which one script can be run."""
+    """Makes Lua runtimes, each for one script."""
 
     def __init__(self, lua: Any) -> None:
         self._lua = lua
@@ -59,7 +58,7 @@ class Sandbox:
         self._sandbox, *self._parts = (strip(_read(name)) for name in TEXTS)
 
     def make(self) -> tuple[Any, Callable[..., Any]]:
-        """A new runtime, and the function that runs a script in it."""
+        """Return a new runtime and the function that runs a script in it."""
         runtime = self._lua.LuaRuntime(
             register_eval=False,
             register_builtins=False,
@@ -70,12 +69,12 @@ class Sandbox:
         return runtime, runtime.execute(self._sandbox, *self._parts, mode="b")
 
     def answer(self, made: tuple[Any, Callable[..., Any]], script: bytes, data: bytes) -> bytes:
-        """How a script ended."""
+        """Run a script and return the answer for it."""
         runtime, run = made
         try:
             context = _context(runtime, data)
         except (ValueError, TypeError, RecursionError):
-            return _failed("the context is no JSON object that a script can read")
+            return _failed("the context is not a JSON object that a script can read")
         runtime.set_max_memory(runtime.get_memory_used() + SCRIPT_MEMORY)
         try:
             ending, *message = run(script, context)
@@ -102,7 +101,7 @@ def _context(runtime: Any, data: bytes) -> Any:
     try:
         return runtime.table_from(_object(json.loads(data)), recursive=True)
     except OverflowError:
-        # Asking about every number takes long, and large ones are rare.
+        # Checking every number is slow, and large numbers are rare.
         return runtime.table_from(_object(json.loads(data, parse_int=_number)), recursive=True)
 
 
@@ -134,7 +133,7 @@ def _limit() -> None:
         resource.RLIMIT_NPROC,
     ):
         _at_most(limit, 0)
-    # Whoever started this process may have ignored or blocked the signals that end it.
+    # The parent may have ignored or blocked the signals that end this process.
     ending = (signal.SIGALRM, signal.SIGXCPU)
     for number in ending:
         signal.signal(number, signal.SIG_DFL)
@@ -170,14 +169,14 @@ def _serve(sandbox: Sandbox, requests: BinaryIO) -> None:
 
 
 def main(folder: str) -> None:
-    """Answer requests until there are no more."""
-    # Behind the standard library: nothing beside lupa may stand in for a part of it.
+    """Answer requests until the input ends."""
+    # After the standard library: files next to lupa must not replace parts of it.
     sys.path.append(folder)
-    from lupa import lua55  # noqa: PLC0415 - it is found in the folder
+    from lupa import lua55  # noqa: PLC0415 - it is in the folder
 
     sandbox = Sandbox(lua55)
     _limit()
-    # Nothing here makes cycles, and looking for them takes long in a large context.
+    # Nothing here makes reference cycles, and searching for them is slow in a large context.
     gc.disable()
     os.write(1, READY)
     with open(0, "rb", buffering=1 << 16) as requests:

@@ -1,7 +1,7 @@
-"""The tables of `bylaw.toml` as values: what they are, what counts of them while untrusted.
+"""The tables of `bylaw.toml` as values, and which values apply while they are not trusted.
 
-`tables` says which keys there are, `key` and `forms` what may stand behind one, `patterns` which
-regular expressions are safe, `reader` turns a text into all of it, `problems` collects mistakes.
+`tables` defines the keys, `key` and `forms` the allowed values, `patterns` the regular expressions
+that are safe, `reader` reads a text, `problems` collects mistakes.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ TABLES: dict[str, type[Table]] = {
     "protect": ProtectSettings,
     "model": ModelSettings,
 }
-# A person trusts these tables as a whole; the journal is the same whoever is trusted.
+# A person trusts these tables together. The journal settings apply without trust.
 OF_TRUST = tuple(name for name in TABLES if name != "journal")
 
 
 def restrained(settings: Settings) -> Settings:
-    """What counts while nobody has trusted the settings: nothing laxer than the defaults."""
+    """Return the settings that apply while they are not trusted: none laxer than its default."""
     return replace(settings, **{name: _restrained(getattr(settings, name)) for name in TABLES})
 
 
@@ -69,7 +69,7 @@ def _restrained(table: AnyTable) -> AnyTable:
 
 
 def for_trust(settings: Settings) -> dict[str, dict[str, JSON]]:
-    """What a person has to know: the values of those tables that are not the defaults."""
+    """Return the values that a person must review: those that differ from the defaults."""
     found = {name: _unusual(getattr(settings, name)) for name in OF_TRUST}
     return {name: values for name, values in found.items() if values}
 
@@ -84,7 +84,7 @@ def _unusual(table: Table) -> dict[str, JSON]:
 
 
 def as_json(value: Any) -> JSON:
-    """A value of a setting as JSON, which is also how TOML writes it."""
+    """Return the value of a setting as JSON; TOML writes it the same way."""
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""One character of a regular expression: which characters it can be."""
+"""The set of characters that one character of a regular expression can match."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Sets that are larger are not compared character by character.
+# Larger sets are not compared character by character.
 FEW = 300
 
 _CATEGORIES: dict[Any, Callable[[str], bool]] = {
@@ -24,21 +24,21 @@ _CATEGORIES: dict[Any, Callable[[str], bool]] = {
 
 
 class Chars(Struct, frozen=True):
-    """A set of characters, as the items of a class in brackets."""
+    """A set of characters; its items are those of a class in brackets."""
 
     items: tuple[tuple[Any, Any], ...]
     negated: bool = False
     any_case: bool = False
 
     def is_disjoint(self, other: Chars) -> bool:
-        """Whether they certainly have no character in common."""
-        # Letters of one kind need not find each other from both sides: K, k and the sign of Kelvin.
+        """Check whether the sets certainly have no character in common."""
+        # Check both sides: case changes are not symmetric, as for K, k and the Kelvin sign.
         sides = [(self.few(), other), (other.few(), self)]
         known = [(few, side) for few, side in sides if few is not None]
         return bool(known) and not any(side.has(char) for few, side in known for char in few)
 
     def few(self) -> list[str] | None:
-        """All its characters, if they are few."""
+        """Return all characters of a small set; None for other sets."""
         if self.negated or any(op is codes.CATEGORY for op, _ in self.items):
             return None
         ranges = [_range(op, value) for op, value in self.items]
@@ -48,7 +48,7 @@ class Chars(Struct, frozen=True):
         return [form for char in chars for form in self._forms(char)]
 
     def has(self, char: str) -> bool:
-        """Whether a character is in it."""
+        """Check whether a character is in the set."""
         found = any(self._holds(op, value, char) for op, value in self.items)
         return found is not self.negated
 
@@ -68,13 +68,13 @@ def _range(op: Any, value: Any) -> range:
 
 
 def chars_of(op: Any, value: Any, *, any_case: bool) -> Chars | None:
-    """The set that a part of a parsed expression stands for; None if it is no single character."""
+    """Return the set of a part of a parsed expression; None if it is not a single character."""
     if op is codes.LITERAL:
         return Chars(((op, value),), any_case=any_case)
     if op is codes.NOT_LITERAL:
         return Chars(((codes.LITERAL, value),), negated=True, any_case=any_case)
     if op is codes.ANY:
-        return Chars((), negated=True)  # whether it is a line break depends on a flag
+        return Chars((), negated=True)  # includes line breaks, which only a flag allows
     if op is codes.IN:
         negated = value[0][0] is codes.NEGATE
         return Chars(tuple(value[negated:]), negated, any_case)

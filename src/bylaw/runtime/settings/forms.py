@@ -1,4 +1,4 @@
-"""The forms of values in `bylaw.toml`: switches, numbers, choices, texts, lists of texts."""
+"""The types of values in `bylaw.toml`: flags, numbers, choices, texts, lists of texts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from bylaw.dialects.toml import Node
     from bylaw.runtime.settings.problems import Problems
 
-MAX_ITEMS = 100  # of a list
-MAX_CHARS = 1000  # of a text
+MAX_ITEMS = 100  # in a list
+MAX_CHARS = 1000  # in a text
 
-_BOUND = "say how often at most, such as `{1,100}`; only the last part of a pattern may be open"
+_BOUND = "add a limit, such as `{1,100}`; only the last part of a pattern may repeat without one"
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(
@@ -32,12 +32,12 @@ _ADDRESS = re.compile(
 
 
 class Flag:
-    """A switch."""
+    """A value that is true or false."""
 
     words = "`true` or `false`"
 
     def read(self, key: str, node: Node, problems: Problems) -> bool:
-        """Nothing is converted."""
+        """Return the value; other types are not converted."""
         value = node.to_python()
         if not isinstance(value, bool):
             problems.wrong(key, self.words, node.span)
@@ -45,18 +45,18 @@ class Flag:
 
 
 class Whole(Struct, frozen=True):
-    """A whole number of a range."""
+    """A whole number in a range."""
 
     least: int
     most: int
 
     @property
     def words(self) -> str:
-        """The range."""
+        """The range in words."""
         return f"a whole number from {self.least:,} to {self.most:,}"
 
     def read(self, key: str, node: Node, problems: Problems) -> int:
-        """The number."""
+        """Return the number."""
         value = node.to_python()
         if not isinstance(value, int) or isinstance(value, bool):
             problems.wrong(key, self.words, node.span)
@@ -67,36 +67,36 @@ class Whole(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    """One of a closed list of words."""
+    """One word of a closed list."""
 
     choices: type[StrEnum]
 
     @property
     def words(self) -> str:
-        """All of them."""
+        """The allowed words."""
         return " or ".join(f'`"{one}"`' for one in self.choices)
 
     def read(self, key: str, node: Node, problems: Problems) -> StrEnum:
-        """The word."""
+        """Return the word."""
         value = node.to_python()
         if isinstance(value, str) and value in set(self.choices):
             return self.choices(value)
         if isinstance(value, str):
             help_ = did_you_mean(value, self.choices)
-            problems.unusable(key, "there is no such choice", node.span, help_)
+            problems.unusable(key, "unknown choice", node.span, help_)
         else:
             problems.wrong(key, self.words, node.span)
         return next(iter(self.choices))
 
 
 class Text(Struct, frozen=True):
-    """A text of some kind; `understand` gives its plain form, or ValueError says why not."""
+    """A text of some kind; `understand` returns its normal form, or raises ValueError."""
 
     words: str
     understand: Callable[[str], str]
 
     def read(self, key: str, node: Node, problems: Problems) -> str:
-        """The text in its plain form."""
+        """Return the text in its normal form."""
         value = node.to_python()
         if not isinstance(value, str):
             problems.wrong(key, self.words, node.span)
@@ -115,28 +115,28 @@ class Texts(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What each of them is."""
+        """The kind of the texts in words."""
         return f"a list, each {self.item.words}"
 
     def read(self, key: str, node: Node, problems: Problems) -> tuple[str, ...]:
-        """The texts; whatever is wrong with any of them is told."""
+        """Return the texts; each mistake is added to `problems`."""
         items = _items_of(key, node, problems, self.words)
         return tuple(self.item.read(key, one, problems) for one in items)
 
 
 class Patterns:
-    """A list of regular expressions that no text can keep busy."""
+    """A list of regular expressions with limited running time."""
 
     words = "a list of regular expressions"
 
     def read(self, key: str, node: Node, problems: Problems) -> tuple[re.Pattern[str], ...]:
-        """The compiled patterns; whatever is wrong with any of them is told."""
+        """Return the compiled patterns; each mistake is added to `problems`."""
         items = _items_of(key, node, problems, self.words)
         read = [self._item(key, one, problems) for one in items]
         return tuple(one for one in read if one is not None)
 
     def _item(self, key: str, node: Node, problems: Problems) -> re.Pattern[str] | None:
-        from bylaw.runtime.settings.patterns import UnboundedError, bounded  # noqa: PLC0415 - few files have any
+        from bylaw.runtime.settings.patterns import UnboundedError, bounded  # noqa: PLC0415 - few files have patterns
 
         text = node.to_python()
         if not isinstance(text, str):
@@ -152,13 +152,13 @@ class Patterns:
 
 
 def _items_of(key: str, node: Node, problems: Problems, words: str) -> tuple[Node, ...]:
-    """The items of a list that is not too long."""
+    """Return the items of a list, unless it is too long."""
     if not isinstance(node, Array):
         problems.wrong(key, words, node.span)
         return ()
     if len(node.items) > MAX_ITEMS:
         why = f"it has more than {MAX_ITEMS} items"
-        problems.unusable(key, why, node.span, "join some of them")
+        problems.unusable(key, why, node.span, "combine some of them")
         return ()
     return node.items
 
@@ -169,15 +169,15 @@ def _plain(text: str) -> str:
     if len(text) > MAX_CHARS:
         raise ValueError(f"it is longer than {MAX_CHARS:,} characters")
     if visible(text) != text:
-        raise ValueError("it has a character that cannot be seen")
+        raise ValueError("it contains an invisible character")
     return text
 
 
 def _path(text: str) -> str:
     if text.startswith(("/", "~")):
-        raise ValueError(f"`{brief(text)}` does not begin at the root")
+        raise ValueError(f"`{brief(text)}` is not relative to the root")
     if ".." in text.split("/"):
-        raise ValueError(f"`{brief(text)}` may leave the root")
+        raise ValueError(f"`{brief(text)}` may lead out of the root")
     return normpath(text)
 
 
@@ -190,21 +190,21 @@ def _file(text: str) -> str:
 
 def _program(text: str) -> str:
     if not _PROGRAM.fullmatch(text):
-        raise ValueError(f"`{brief(text)}` is no name of a program")
+        raise ValueError(f"`{brief(text)}` is not the name of a program")
     return text
 
 
 def _variable(text: str) -> str:
     if not _VARIABLE.fullmatch(text):
-        raise ValueError(f"`{brief(text)}` is no name of a variable")
+        raise ValueError(f"`{brief(text)}` is not the name of a variable")
     return text
 
 
 def _address(text: str) -> str:
-    if "@" in text:  # said without the text: it may be a password
-        raise ValueError("no name of a user and no password belongs into this file")
+    if "@" in text:  # do not quote the text: it may contain a password
+        raise ValueError("this file must not contain a user name or a password")
     if not _ADDRESS.fullmatch(text):
-        raise ValueError(f"`{brief(text)}` is no address")
+        raise ValueError(f"`{brief(text)}` is not a valid address")
     return text
 
 
@@ -212,8 +212,8 @@ def _any(text: str) -> str:
     return text
 
 
-PATH = Text("a path from the root that does not leave it", _path)
-FILE = Text("a path of a file, from the root, that does not leave it", _file)
+PATH = Text("a path relative to the root, without `..`", _path)
+FILE = Text("the path of a file relative to the root, without `..`", _file)
 PROGRAM = Text("the name of a program, without a folder", _program)
 VARIABLE = Text("the name of an environment variable", _variable)
 ADDRESS = Text("an address such as `https://example.org/v1`", _address)

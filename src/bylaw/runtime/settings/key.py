@@ -1,6 +1,6 @@
-"""A key of a table of settings: what may stand there, what it means, what counts while untrusted.
+"""A key in a table of settings: its allowed values, its meaning, and its value while untrusted.
 
-Structs throughout: they are made in a moment, and every start of Bylaw makes them.
+All classes are Structs, because they are fast to create and every start of Bylaw creates them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Untrusted(Enum):
-    """What counts of a value while nobody has trusted it; the words are for people."""
+    """Which value applies while the settings are not trusted; the values are shown to people."""
 
-    COUNTS = "counts"  # no value is laxer than the default
-    DEFAULT = "the default counts"  # no value is stricter, or it is no question of strictness
-    SMALLER = "counts if it is smaller than the default"
-    LARGER = "counts if it is larger than the default"
+    COUNTS = "applies"  # no value is laxer than the default
+    DEFAULT = "the default applies"  # no value is stricter, or strictness does not matter here
+    SMALLER = "applies if it is smaller than the default"
+    LARGER = "applies if it is larger than the default"
 
     def restrain(self, value: Any, default: Any) -> Any:
-        """The stricter of a value and its default."""
+        """Return the value that applies while it is not trusted."""
         match self:
             case Untrusted.COUNTS:
                 return value
@@ -37,14 +37,14 @@ class Untrusted(Enum):
 
 
 class Form(Protocol):
-    """What may stand behind a key."""
+    """The type of a setting."""
 
     @property
     def words(self) -> str:
-        """As it is told to people."""
+        """The allowed values, in words."""
 
     def read(self, key: str, node: Node, problems: Problems) -> Any:
-        """The value; one that is refused is in `problems`, and the result means nothing."""
+        """Return the value. A refused value is added to `problems`; then the result is unused."""
 
 
 class Key(Struct, frozen=True):
@@ -57,6 +57,6 @@ class Key(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """A table: a field for each key, with its default, and the keys in the same order."""
+    """A table: a field with a default for each key, and the keys in the same order."""
 
     keys: ClassVar[tuple[Key, ...]] = ()

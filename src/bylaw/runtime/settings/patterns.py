@@ -1,15 +1,15 @@
-"""Regular expressions whose time grows only with the text, checked before they are used.
+"""Accept only regular expressions whose running time grows linearly with the text.
 
-Python's matcher goes back and tries again, and a text can be written so that it never ends. So
-the work that one place of a text can cause is counted beforehand:
+Python's matcher backtracks, and a text can be written so that it never finishes. So this module
+counts beforehand how much work one position of a text can cause:
 
-* an open repeat (`*`, `+`, `{3,}`) may only be the last part, of a single character or class: what
-  it runs over is then matched, and not looked at again;
-* every other repeat has a bound, and multiplies the work of all that follows, unless what follows
-  cannot begin with what is repeated;
-* alternatives add up; references to groups do not belong to what can be counted.
+* an unlimited repeat (`*`, `+`, `{3,}`) may only be the last part, and only of one character or
+  class: the matcher never goes back over what it has matched;
+* every other repeat has a limit, and multiplies the work of all that follows, unless what follows
+  cannot begin with the repeated character;
+* alternatives add up; references to groups are refused, because their work cannot be counted.
 
-The sum has a limit, so the whole takes at most that many steps for each character of the text.
+The sum is limited, so a search takes at most that many steps for each character of the text.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 500
 MAX_GROUPS = 50
-MAX_STEPS = 2000  # for one place of a text
+MAX_STEPS = 2000  # for one position of a text
 
 _REPEATS = {codes.MAX_REPEAT, codes.MIN_REPEAT}
 _LOOKS = {codes.ASSERT, codes.ASSERT_NOT}
 
 
 class UnboundedError(ValueError):
-    """A pattern that a text can keep busy."""
+    """A pattern whose running time has no acceptable limit."""
 
 
 def bounded(text: str) -> re.Pattern[str]:
-    """The compiled pattern; ValueError, in particular UnboundedError, if it cannot be used."""
+    """Return the compiled pattern; ValueError, such as UnboundedError, if it cannot be used."""
     if len(text) > MAX_CHARS:
         raise ValueError(f"it is longer than {MAX_CHARS} characters")
     if text.count("(") > MAX_GROUPS:
         raise ValueError(f"it has more than {MAX_GROUPS} groups")
     parsed, compiled = _compiled(text)
     if parsed.getwidth()[0] == 0:
-        raise ValueError("it matches the empty text, so there is a match everywhere")
+        raise ValueError("it matches the empty text, so it matches everywhere")
     if compiled.flags & (re.ASCII | re.LOCALE):
         raise ValueError("the flags `a` and `L` cannot be used here")
     _Counting(any_case=bool(compiled.flags & re.IGNORECASE)).sequence(parsed, _END)
@@ -57,22 +57,22 @@ def bounded(text: str) -> re.Pattern[str]:
 
 def _compiled(text: str) -> tuple[Any, re.Pattern[str]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what Python warns of will mean something else one day
+        warnings.simplefilter("error")  # Python warns about syntax whose meaning will change
         try:
             return _parser.parse(text), re.compile(text)
         except (re.error, Warning, OverflowError, RecursionError) as wrong:
-            raise ValueError(f"it is no regular expression: {wrong}") from None
+            raise ValueError(f"it is not a regular expression: {wrong}") from None
 
 
 class _Rest(Struct, frozen=True):
-    """What follows: its work, the characters that it can begin with (None: not known)."""
+    """The rest of a pattern: its work, and the characters it can begin with (None: unknown)."""
 
     steps: int
     firsts: tuple[Chars, ...] | None
     is_end: bool = False
 
     def is_apart_from(self, chars: Chars) -> bool:
-        """Whether it cannot begin with these characters, and one look tells."""
+        """Check whether the rest cannot begin with these characters; one character decides."""
         return self.firsts is not None and all(chars.is_disjoint(one) for one in self.firsts)
 
 
@@ -80,7 +80,7 @@ _END = _Rest(0, None, is_end=True)
 
 
 class _Counting:
-    """Goes through the parts of a pattern from its end, and adds up."""
+    """Adds up the work of the parts of a pattern, from its end."""
 
     def __init__(self, *, any_case: bool) -> None:
         self._any_case = any_case
@@ -110,7 +110,7 @@ class _Counting:
         if op in _LOOKS:
             looked = self.sequence(value[1], _Rest(0, None))
             return _Rest(1 + looked.steps + rest.steps, None)
-        raise UnboundedError("refers to a group, or settles one for good, which is not counted")
+        raise UnboundedError("uses a group reference, an atomic group or a possessive repeat")
 
     def _group(self, value: tuple[Any, ...], rest: _Rest) -> _Rest:
         _, add, remove, inner = value
@@ -123,10 +123,10 @@ class _Counting:
         least, most, inner = value
         single = chars_of(*inner[0], any_case=self._any_case) if len(inner) == 1 else None
         if most is codes.MAXREPEAT and not rest.is_end:
-            raise UnboundedError("repeats without an end something that is not its last part")
+            raise UnboundedError("repeats a part without limit that is not its last part")
         if single is None:
             if most is codes.MAXREPEAT:
-                raise UnboundedError("repeats a group without an end")
+                raise UnboundedError("repeats a group without limit")
             return self._repeated_group(least, most, inner, rest)
         return _repeated_char(least, most, single, rest)
 
@@ -151,7 +151,7 @@ def _repeated_char(least: int, most: Any, chars: Chars, rest: _Rest) -> _Rest:
     firsts: tuple[Chars, ...] | None = (chars,)
     if least == 0:
         firsts = None if rest.firsts is None else (chars, *rest.firsts)
-    if rest.is_end:  # what comes up to here is enough, and the rest of it is matched
+    if rest.is_end:  # the repeat is the last part, so the matcher never goes back
         return _Rest(least + 1, firsts)
     ends = most - least + 1
     if rest.firsts is not None and rest.is_apart_from(chars):

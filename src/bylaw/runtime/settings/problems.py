@@ -1,4 +1,4 @@
-"""What is wrong with settings, collected: every mistake is told at once."""
+"""Collect the mistakes in settings, so that all are reported at once."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 
 class Problems:
-    """Findings about one text."""
+    """The mistakes in one settings file."""
 
     def __init__(self, source: SourceFile) -> None:
         self._source = source
         self._findings: list[Diagnostic] = []
 
     def raise_if_any(self) -> None:
-        """LoadError with everything that was found."""
+        """Raise LoadError with all mistakes, if there are any."""
         if self._findings:
             raise LoadError(in_order(self._findings))
 
     def unknown(self, key: str, where: str, span: Span, known: Iterable[str]) -> None:
-        """A key that means nothing."""
-        headline = f"`{key}` is not a setting" + (f" of {where}" if where else "")
+        """Add an unknown key."""
+        headline = f"unknown setting `{key}`" + (f" in {where}" if where else "")
         self.refuse(UNKNOWN_SETTING, headline, span, did_you_mean(key, known))
 
     def wrong(self, key: str, wanted: str, span: Span) -> None:
-        """A value of the wrong type."""
+        """Add a value of the wrong type."""
         headline = f"`{key}` has a value of the wrong type"
         self.refuse(WRONG_SETTING, headline, span, f"write {wanted}")
 
     def unusable(self, key: str, why: str, span: Span, help_: str) -> None:
-        """A value of the right type that cannot be used."""
-        self.refuse(UNUSABLE_SETTING, f"`{key}` cannot have this value: {why}", span, help_)
+        """Add a value of the right type that cannot be used."""
+        self.refuse(UNUSABLE_SETTING, f"invalid value for `{key}`: {why}", span, help_)
 
     def refuse(self, code: Code, headline: str, span: Span, help_: str = "") -> None:
-        """Anything else."""
+        """Add any other mistake."""
         self._findings.append(error(code, headline, self._source, span, help=help_))

@@ -1,4 +1,4 @@
-"""A table of `bylaw.toml` → its values; whatever is wrong is collected."""
+"""Read tables of `bylaw.toml` into settings, and collect all mistakes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_tables(entries: Mapping[str, Entry], problems: Problems) -> Settings:
-    """All tables; one that is not there has its defaults."""
+    """Read all tables; a missing table has its defaults."""
     found: dict[str, Any] = {}
     for name, kind in TABLES.items():
         node = entries[name].node if name in entries else None
@@ -32,7 +32,7 @@ def read_tables(entries: Mapping[str, Entry], problems: Problems) -> Settings:
 def read_table(
     kind: type[T], entries: Mapping[str, Entry], problems: Problems, where: str = ""
 ) -> T:
-    """The values of one table; `where` is what people call it."""
+    """Read one table; `where` names it in error messages."""
     keys = {key.name: key for key in kind.keys}
     values: dict[str, Any] = {}
     for name, entry in entries.items():

@@ -1,6 +1,6 @@
 """The tables of `bylaw.toml`, one class each: keys, defaults, meanings.
 
-What is said here is what the reader checks, the documentation shows and restraint follows.
+The reader checks against these tables, the documentation shows them, and `restrained` uses them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_TOKENS = 1_000_000_000
 
 
 class Durability(StrEnum):
-    """What a record survives once it is written."""
+    """What a written record survives."""
 
     PROCESS = "process"
     POWER = "power"
@@ -46,7 +46,7 @@ class OnFailure(StrEnum):
 
 
 class GeneralSettings(Table, frozen=True):
-    """What stands before the first table."""
+    """Keys before the first table."""
 
     discover: bool = True
 
@@ -54,7 +54,7 @@ class GeneralSettings(Table, frozen=True):
         Key(
             "discover",
             Flag(),
-            "Find books by convention; `false`: only those that a `[[book]]` names.",
+            "Find rule files by convention. `false`: use only those that a `[[book]]` names.",
         ),
     )
 
@@ -66,13 +66,13 @@ class BookSettings(Table, frozen=True):
     dialect: str = ""
 
     keys = (
-        Key("path", NAME, "A rule file, or a folder of rule files, below the root. Needed."),
-        Key("dialect", NAME, "Its language, where the name and the text do not tell."),
+        Key("path", NAME, "A rule file, or a folder of rule files, below the root. Required."),
+        Key("dialect", NAME, "Its language, if name and text do not show it."),
     )
 
 
 class JournalSettings(Table, frozen=True):
-    """The record of events and decisions."""
+    """The journal of events and decisions."""
 
     path: str = ".bylaw/state/journal.db"
     keep_days: int | None = None
@@ -80,19 +80,19 @@ class JournalSettings(Table, frozen=True):
     durability: Durability = Durability.PROCESS
 
     keys = (
-        Key("path", FILE, "Where it lies."),
-        Key("keep_days", Whole(1, 36_500), "Erase payloads that are older; none: keep them."),
+        Key("path", FILE, "The file of the journal."),
+        Key("keep_days", Whole(1, 36_500), "Days until payloads are erased. None: keep them."),
         Key(
             "redact",
             Patterns(),
-            "What matches is taken out of every text before it is stored; names of sessions, calls "
-            "and rules, and the texts of rule files, stay as they are. Repeats need a bound, such "
-            "as `{1,100}`, but for the last one of a pattern.",
+            "Text that matches is removed before anything is stored. Names of sessions, calls and "
+            "rules, and the texts of rule files, do not change. Repeats need a limit, such as "
+            "`{1,100}`, except the last one of a pattern.",
         ),
         Key(
             "durability",
             Choice(Durability),
-            "What a record survives: a crash of the process, or also that the power fails.",
+            "What a record survives: a crash of the process, or a power failure as well.",
         ),
     )
 
@@ -109,20 +109,20 @@ class CommandSettings(Table, frozen=True):
         Key(
             "roots",
             Texts(PATH),
-            "Folders in which a command of a RULE_DSL rule may run; none: it cannot run any. "
+            "Folders in which commands of RULE_DSL rules may run. Empty: they may not run. "
             "Commands of file policies run at the root of the repository.",
             Untrusted.DEFAULT,
         ),
         Key(
             "allow",
             Texts(PROGRAM),
-            "No other program is started; none: what the language allows.",
+            "The only programs that may start. Empty: those that the language allows.",
         ),
-        Key("env", Texts(VARIABLE), "Further variables that programs may see.", Untrusted.DEFAULT),
+        Key("env", Texts(VARIABLE), "More variables that programs may see.", Untrusted.DEFAULT),
         Key(
             "timeout_s",
             Whole(1, DAY_S),
-            "Seconds after which a program is ended.",
+            "Seconds after which a program is stopped.",
             Untrusted.SMALLER,
         ),
     )
@@ -138,8 +138,8 @@ class LawSettings(Table, frozen=True):
         Key(
             "policy_mode",
             Choice(PolicyMode),
-            "How messages are read; `relaxed` records as a warning that a message has an unknown "
-            "key, another phase, or no title or notes.",
+            "How messages are checked. `relaxed`: an unknown key, another phase, or a missing "
+            "title or notes is only recorded as a warning.",
             Untrusted.DEFAULT,
         ),
         Key("bus", PATH, "The folder of the bus.", Untrusted.DEFAULT),
@@ -147,7 +147,7 @@ class LawSettings(Table, frozen=True):
 
 
 class StopSettings(Table, frozen=True):
-    """When an agent wants to hand control back."""
+    """What happens when an agent wants to stop."""
 
     max_blocks: int = 3
 
@@ -155,8 +155,8 @@ class StopSettings(Table, frozen=True):
         Key(
             "max_blocks",
             Whole(1, 100),
-            "So often an unchanged violation blocks a stop; then it is let through with a warning "
-            "to the person.",
+            "How many times the same violation may block a stop. After that, the stop is allowed "
+            "with a warning.",
             Untrusted.LARGER,
         ),
     )
@@ -172,14 +172,14 @@ class HooksSettings(Table, frozen=True):
         Key(
             "on_failure",
             Choice(OnFailure),
-            "What a gate does when Bylaw itself fails. Whatever is no gate stays open, and the "
-            "failure is reported.",
+            "What a gate does when Bylaw itself fails. An event that is not a gate is allowed, and "
+            "the failure is reported.",
             Untrusted.DEFAULT,
         ),
         Key(
             "subagents",
             Flag(),
-            "Rules hold for subagents too; protection does in any case.",
+            "Apply rules to subagents as well. Protection applies to them in any case.",
             Untrusted.DEFAULT,
         ),
     )
@@ -198,7 +198,7 @@ class ProtectSettings(Table, frozen=True):
             "Protect rule files, `bylaw.toml`, the journal and the configuration of hooks.",
             Untrusted.DEFAULT,
         ),
-        Key("paths", Texts(PATH), "Further files and folders, with all that is in them."),
+        Key("paths", Texts(PATH), "More files and folders, with everything in them."),
     )
 
 
@@ -214,13 +214,13 @@ class ModelSettings(Table, frozen=True):
         Key(
             "token_budget",
             Whole(1, MAX_TOKENS),
-            "Tokens that a session may use; rules can read how far it is.",
+            "Tokens that a session may use. Rules can read the share used so far.",
         ),
         Key(
             "context_window",
             Whole(1, MAX_TOKENS),
-            "Tokens that the model can see at once; rules can read it.",
+            "Size of the model's context in tokens. Rules can read it.",
         ),
-        Key("default", NAME, "The model that `bylaw chat` asks.", Untrusted.DEFAULT),
+        Key("default", NAME, "The model that `bylaw chat` uses.", Untrusted.DEFAULT),
         Key("base_url", ADDRESS, "The server of the model.", Untrusted.DEFAULT),
     )

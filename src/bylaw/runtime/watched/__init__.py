@@ -1,1 +1,1 @@
-"""Commands that are watched while they run: looked at, started, limited, isolated, ended."""
+"""Run commands under limits: check, start, limit, isolate and end them."""

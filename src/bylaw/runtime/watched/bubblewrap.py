@@ -1,12 +1,12 @@
-"""Folders → the arguments with which bubblewrap keeps a process to them.
+"""Build the arguments with which bubblewrap limits a process to some folders.
 
-A wall: nothing but the roots can be written, whatever runs as whoever; what was started ends with
-its watcher; no process outside can be seen, traced or killed; no program gives more rights. `/tmp`,
-`/var/tmp`, `/run` and the user's cache are empty and private, which also hides the sockets of
-services there.
+These limits cannot be bypassed: only the roots can be written, by any process and user; all started
+processes end with their supervisor; no process outside can be seen, traced or killed; no program
+gives more rights. `/tmp`, `/var/tmp`, `/run` and the user's cache are empty and private, which also
+hides the sockets of services in them.
 
-No wall: everything that the user can read can be read, and the network is as it is, since tests and
-builds need both. Memory is not limited.
+Not limited: everything that the user can read can be read, and the network is available, because
+tests and builds need both. Memory is not limited either.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ALONE = (
     "--as-pid-1",
     *("--cap-drop", "ALL"),
 )
-_PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - nothing is put there, it is hidden
+_PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - no file is created there, the folder is hidden
 
 
 def arguments(program: str, roots: tuple[str, ...]) -> list[bytes]:
-    """Everything before the program that is to be isolated; the roots are paths without links."""
+    """Return all arguments before the isolated program; the roots are paths without links."""
     places = {"/": ["--ro-bind", "/", "/"], "/dev": ["--dev", "/dev"], "/proc": ["--proc", "/proc"]}
     hidden = _hidden()
     places |= {path: ["--tmpfs", path] for path in hidden}
@@ -42,10 +42,10 @@ def arguments(program: str, roots: tuple[str, ...]) -> list[bytes]:
         if any(lies_in(path, one) for one in hidden) and not any(lies_in(path, r) for r in roots):
             places[path] = ["--ro-bind", path, path]
     places |= {path: ["--bind", path, path] for path in roots}
-    # What lies above would cover what lies below.
+    # Mount outer folders first: a later mount would cover the folders inside.
     outside_in = sorted(places, key=lambda path: (path.rstrip("/").count("/"), path))
     mounts = [word for path in outside_in for word in places[path]]
-    # Root may write settings of the system there, even without any capability.
+    # Root could write settings of the system in `/proc`, even without any capability.
     closed = ["--remount-ro", "/proc"] if os.geteuid() == 0 else []
     return [as_bytes(word) for word in (program, *_ALONE, *mounts, *closed, "--")]
 
@@ -57,7 +57,7 @@ def _hidden() -> set[str]:
 
 
 def _needed() -> set[str]:
-    """What has to be there nevertheless: our interpreter, and how names of hosts are found."""
+    """Return paths that must stay visible: our interpreter, and the resolver configuration."""
     interpreter = Path(sys.executable)
     folders = (interpreter.parent, interpreter.resolve().parent, Path(__file__).parent)
     prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)

@@ -1,4 +1,4 @@
-"""A wish that commands end, from whoever has it."""
+"""Cancel running commands from another thread or a signal handler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import weakref
 
 
 class Cancellation:
-    """Ends commands that were given it, for good; from any thread, also in a signal handler."""
+    """Ends the commands that were given it, permanently; from any thread or a signal handler."""
 
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -15,6 +15,6 @@ class Cancellation:
         weakref.finalize(self, os.close, self.descriptor)
 
     def cancel(self) -> None:
-        """End them now."""
+        """End the commands now."""
         self.cancelled = True
         os.eventfd_write(self.descriptor, 1)

@@ -1,7 +1,7 @@
-"""A command → the program and the folder that it would really be run with, or why it may not be.
+"""Find the program and folder for a command, or the reason why it must not run.
 
-Folders are held open meanwhile and known by their numbers: whatever lies at their paths when the
-process starts must still be them.
+The folders stay open and are identified by device and inode: when the process starts, their paths
+must still lead to the same folders.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bylaw.runtime.watched.order import Command
 
-# What Linux takes of one argument, and less than it takes of all.
+# The limit of Linux for one argument, and less than its limit for all.
 MAX_ARGUMENT = (128 << 10) - 1
 MAX_ARGUMENTS = 1 << 20
 
@@ -31,19 +31,19 @@ _PLACE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Folder(Struct, frozen=True):
-    """A folder by its path without links, and what tells it from any other."""
+    """A folder: its path without links, and the device and inode that identify it."""
 
     path: str
     device: int
     inode: int
 
     def as_words(self) -> tuple[bytes, int, int]:
-        """As a watcher is told."""
+        """Return the folder as it is sent to the supervisor."""
         return as_bytes(self.path), self.device, self.inode
 
 
 class Checked(Struct, frozen=True):
-    """What a command may be run with."""
+    """The resolved program, arguments and folders of a command."""
 
     program: str
     argv: tuple[bytes, ...]
@@ -53,55 +53,55 @@ class Checked(Struct, frozen=True):
 
 @contextmanager
 def checked(command: Command) -> Iterator[Checked]:
-    """What a command may be run with, as long as this lasts; RefusedError if it may not be."""
+    """Check a command and keep its folders open meanwhile; RefusedError if it must not run."""
     argv = _arguments(command.argv)
     program = _allowed_program(command)
     with ExitStack() as stack:
         top = _opened(command.top, stack)
         found = [_opened(root, stack) for root in command.roots]
-        # A root that is not there, or that leads out, allows nothing.
+        # A root that does not exist or leads out of `top` is ignored.
         roots = [root for root in found if top and root and lies_in(root.path, top.path)]
         cwd = _opened(command.cwd, stack)
         if cwd is None:
             where = brief(visible(command.cwd))
-            raise RefusedError(Refusal.NO_FOLDER, f"`{where}` is no folder that can be entered")
+            raise RefusedError(Refusal.NO_FOLDER, f"`{where}` is not a folder that can be entered")
         if not any(lies_in(cwd.path, root.path) for root in roots):
             where = brief(visible(cwd.path))
-            why = f"`{where}` lies outside of the folders in which commands may run"
+            why = f"`{where}` is outside the folders in which commands may run"
             raise RefusedError(Refusal.OUTSIDE, why)
         yield Checked(program, argv, cwd, tuple(roots))
 
 
 def is_from_somewhere(program: str) -> bool:
-    """Whether it is named by a path that is not absolute."""
+    """Check whether the program is named by a relative path with a folder."""
     return "/" in program and not program.startswith("/")
 
 
 def find_script(top: str, name: str) -> str:
-    """The real path of an executable file of `top`, by its path from there."""
+    """Return the real path of an executable file of `top`, given its path from there."""
     shown, top = brief(visible(name)), real_path(top)
     path = real_path(f"{top}/{name}")
     if ".." in name.split("/") or not lies_in(path, top):
         raise RefusedError(Refusal.OUTSIDE, f"`{shown}` leads out of the repository")
     if not _is_file(path):
-        raise RefusedError(Refusal.NOT_FOUND, f"there is no script `{shown}` in the repository")
+        raise RefusedError(Refusal.NOT_FOUND, f"script `{shown}` not found in the repository")
     if not os.access(as_bytes(path), os.X_OK, effective_ids=True):
-        why = f"`{shown}` is not executable; `chmod +x` makes it so"
+        why = f"`{shown}` is not executable; run `chmod +x` on it"
         raise RefusedError(Refusal.NOT_EXECUTABLE, why)
     return path
 
 
 def find_program(name: str) -> str:
-    """The path of a program; only an absolute path or a name without a folder is looked for."""
+    """Return the path of a program, given by its name or by an absolute path."""
     shown = brief(visible(name))
     if is_from_somewhere(name):
-        why = f"`{shown}` is a path from somewhere; name the program, or its absolute path"
+        why = f"`{shown}` is a relative path; use the name of the program or its absolute path"
         raise RefusedError(Refusal.NOT_ALLOWED, why)
     folders = [""] if name.startswith("/") else [f"{folder}/" for folder in COMMAND_PATH.split(":")]
     there = [path for path in (f"{folder}{name}" for folder in folders) if _is_file(path)]
     if not there:
         where = "" if name.startswith("/") else f" in {COMMAND_PATH}"
-        raise RefusedError(Refusal.NOT_FOUND, f"there is no program `{shown}`{where}")
+        raise RefusedError(Refusal.NOT_FOUND, f"program `{shown}` not found{where}")
     for path in there:
         if os.access(as_bytes(path), os.X_OK, effective_ids=True):
             return path
@@ -110,17 +110,17 @@ def find_program(name: str) -> str:
 
 def _arguments(argv: Sequence[str]) -> tuple[bytes, ...]:
     if not argv or not argv[0]:
-        raise RefusedError(Refusal.EMPTY, "there is no program to start")
+        raise RefusedError(Refusal.EMPTY, "the command is empty")
     if any("\0" in word for word in argv):
-        raise RefusedError(Refusal.NUL, "an argument holds a null byte")
+        raise RefusedError(Refusal.NUL, "an argument contains a null byte")
     try:
         words = tuple(as_bytes(word) for word in argv)
     except UnicodeEncodeError:
-        raise RefusedError(Refusal.NOT_TEXT, "an argument is no text") from None
-    # Each has a byte and an address beside what it says.
+        raise RefusedError(Refusal.NOT_TEXT, "an argument is not text") from None
+    # Each argument also needs a byte for its end and an address of 8 bytes.
     size = sum(len(word) + 9 for word in words)
     if size > MAX_ARGUMENTS or max(map(len, words)) > MAX_ARGUMENT:
-        why = f"the arguments are longer than {MAX_ARGUMENTS:,} bytes, or one than {MAX_ARGUMENT:,}"
+        why = f"arguments exceed {MAX_ARGUMENTS:,} bytes, or one of them {MAX_ARGUMENT:,}"
         raise RefusedError(Refusal.TOO_LONG, why)
     return words
 
@@ -133,7 +133,7 @@ def _allowed_program(command: Command) -> str:
         program = _program(command, name)
         if program in allow:
             return program
-    why = f"`{brief(visible(name))}` is not among the programs that are allowed"
+    why = f"`{brief(visible(name))}` is not one of the allowed programs"
     raise RefusedError(Refusal.NOT_ALLOWED, why)
 
 

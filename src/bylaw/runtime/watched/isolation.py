@@ -1,4 +1,4 @@
-"""What keeps a command from the rest of the system, as a record says it."""
+"""How a command is isolated from the rest of the system, as records store it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class IsolatedBy(StrEnum):
-    """What keeps a command from the rest of the system."""
+    """What isolates a command from the rest of the system."""
 
     BUBBLEWRAP = "bubblewrap"
     NOTHING = "none"
 
 
 class Isolation(Struct, frozen=True):
-    """The isolation that was in force, and why there was none."""
+    """The isolation of a command; `why` says why there was none."""
 
     by: IsolatedBy
     why: str = ""
 
     def as_json(self) -> dict[str, JSON]:
-        """As it stands in a record."""
+        """Return the isolation as a record stores it."""
         said: dict[str, JSON] = {"by": str(self.by)}
         return said | {"why": self.why} if self.why else said
 

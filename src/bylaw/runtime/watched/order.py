@@ -1,4 +1,4 @@
-"""A command as somebody wants it run, and why one is not started."""
+"""A command to run, and the reasons why a command is not started."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bylaw.runtime.watched.limits import MAX_OUTPUT
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """What to run, where and within which bounds; all paths are absolute.
+    """What to run, where, and with which limits; all paths are absolute.
 
-    `cwd` must really lie in one of the `roots`, which must really lie in `top`. `allow` are
-    programs by name, or by absolute path; None is any. With `scripts` a program may also be a file
-    of `top`, by its path from there. `env` are names of variables that it may see beside the usual
-    ones. With `tidy` it has failed if it wrote a flood, or left processes behind.
+    The real path of `cwd` must be in one of the `roots`, and theirs in `top`. `allow` lists
+    programs by name or absolute path; None allows all. With `scripts`, a program may also be a file
+    of `top`, by its path from there. `env` are variables that the command may see in addition to
+    the usual ones. With `tidy`, it fails if it writes too much output or leaves processes behind.
     """
 
     argv: tuple[str, ...]
@@ -50,7 +50,7 @@ class Refusal(StrEnum):
 
 
 class RefusedError(Exception):
-    """A command must not be started, or cannot be."""
+    """A command must not or cannot be started."""
 
     def __init__(self, refusal: Refusal, why: str) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""A checked command → what its watcher is told: program, folder, environment, limits."""
+"""Encode a checked command for its supervisor: program, folder, environment, limits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from bylaw.runtime.watched.checks import Checked
     from bylaw.runtime.watched.order import Command
 
-# What a command sees of our environment; PATH is always ours. DW-A27.
+# The variables of our environment that a command sees. PATH is always set by us (DW-A27).
 USUAL = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
-# Inside bubblewrap there is another one.
+# Not passed into bubblewrap, which has its own temporary folder.
 _TEMPORARY = "TMPDIR"
 
 
 def request(command: Command, ready: Checked, *, isolated: bool) -> bytes:
-    """The bytes that a watcher waits for."""
+    """Return the bytes that the supervisor reads."""
     told = marshal.dumps(
         {
             "program": as_bytes(ready.program),
@@ -49,13 +49,13 @@ def _environment(names: tuple[str, ...], *, isolated: bool) -> dict[bytes, bytes
 
 def _limits() -> list[tuple[int, int]]:
     found = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, limits.MAX_FILE)]
-    if os.geteuid() != 0:  # root has no such limit, so its processes are counted by the watcher
+    if os.geteuid() != 0:  # not for root, whose processes the supervisor counts
         found.append((resource.RLIMIT_NPROC, _tasks_of_user() + limits.MAX_PROCESSES))
     return found
 
 
 def _tasks_of_user() -> int:
-    """How many threads the user has: they are counted together, whoever started them."""
+    """Count the threads of the user; the limit covers all of them, also those of other programs."""
     found = 0
     for name in os.listdir("/proc"):  # noqa: PTH208 - names are enough
         if name.isdigit():
@@ -63,6 +63,6 @@ def _tasks_of_user() -> int:
                 entry = os.stat(f"/proc/{name}/task")  # noqa: PTH116 - one call each
             except OSError:
                 continue
-            # A folder has two links beside those of the folders in it.
+            # A folder has two links in addition to one for each folder in it.
             found += entry.st_nlink - 2 if entry.st_uid == os.geteuid() else 0
     return found

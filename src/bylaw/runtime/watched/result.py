@@ -1,4 +1,4 @@
-"""What became of a command, for people and records."""
+"""The result of a command, for people and records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ending(StrEnum):
 
 
 class Output(Struct, frozen=True):
-    """The beginning and the end of what was printed; `cut` bytes between them are lost."""
+    """The beginning and the end of a stream; `cut` bytes between them were dropped."""
 
     head: bytes = b""
     tail: bytes = b""
@@ -41,12 +41,12 @@ class Output(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """How many bytes were printed."""
+        """The number of bytes that the command wrote."""
         return len(self.head) + len(self.tail) + self.cut
 
     @property
     def text(self) -> str:
-        """For people and records: what is not UTF-8 is replaced, and what is lost is told."""
+        """The output as text: invalid UTF-8 is replaced, and dropped bytes are mentioned."""
         if not self.cut:
             return (self.head + self.tail).decode("utf-8", "replace")
         head, tail = (part.decode("utf-8", "replace") for part in (self.head, self.tail))
@@ -54,9 +54,9 @@ class Output(Struct, frozen=True):
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):
-    """How a command ended. `program` is what was started, `cwd` where, both without links.
+    """The result of a command. `program` was started in the folder `cwd`, both without links.
 
-    `left` are the processes that had to be ended after it, counted only if it was to be tidy.
+    `left` is the number of processes that had to be stopped after it, counted only with `tidy`.
     """
 
     command: Command
@@ -75,27 +75,27 @@ class CommandResult(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def refused(cls, command: Command, refusal: Refusal, why: str) -> CommandResult:
-        """The result of a command that was not started."""
+        """Return the result of a command that was not started."""
         return cls(command=command, ending=Ending.REFUSED, refusal=refusal, why=why)
 
     @property
     def ok(self) -> bool:
-        """It ran to its end and says that all is well."""
+        """Whether it ran to its end with exit code 0 and broke no limit."""
         return self.ending is Ending.EXITED and self.exit_code == 0 and not self._untidy
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """Its words, as a record can hold them."""
+        """Its arguments, as a record can store them."""
         return tuple(map(_plain, self.command.argv))
 
     @property
     def timed_out(self) -> bool:
-        """It was ended because it took too long."""
+        """Whether it was stopped because it took too long."""
         return self.ending is Ending.TIMED_OUT
 
     @property
     def cancelled(self) -> bool:
-        """Somebody wanted it to end."""
+        """Whether it was cancelled."""
         return self.ending is Ending.CANCELLED
 
     @property
@@ -111,7 +111,7 @@ class CommandResult(Struct, frozen=True, kw_only=True):
             case Ending.CROWDED:
                 return f"had more than {limits.MAX_PROCESSES:,} processes"
             case Ending.FLOODED:
-                return f"wrote more than {limits.MAX_WRITTEN:,} bytes, and was ended"
+                return f"wrote more than {limits.MAX_WRITTEN:,} bytes and was stopped"
             case Ending.CANCELLED:
                 return "cancelled"
             case Ending.REFUSED:
@@ -121,14 +121,14 @@ class CommandResult(Struct, frozen=True, kw_only=True):
     def _untidy(self) -> str:
         if self.left:
             if self.left == 1:
-                return "left 1 process behind, which was ended"
-            return f"left {self.left:,} processes behind, which were ended"
+                return "left 1 process behind, which was stopped"
+            return f"left {self.left:,} processes behind, which were stopped"
         if self.command.tidy and self.stdout.size + self.stderr.size > limits.MAX_WRITTEN:
             return f"wrote more than {limits.MAX_WRITTEN:,} bytes"
         return ""
 
     def as_json(self) -> dict[str, JSON]:
-        """As it stands in a record; `result` is what was printed."""
+        """Return the result as a record stores it; `result` is the standard output."""
         said: dict[str, JSON] = {"error": self.error} if self.error else {}
         if self.refusal is not None:
             said["refusal"] = str(self.refusal)
@@ -161,5 +161,5 @@ def _signal_name(number: int | None) -> str:
 
 
 def _plain(text: str) -> str:
-    # A name of a file may hold bytes that no record can.
+    # A file name may contain bytes that a record cannot store.
     return as_bytes(text).decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""A command → what became of it: looked at, isolated where that works, watched to its end."""
+"""Run a command: check it, isolate it where that works, and supervise it until it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.watched.checks import Checked
     from bylaw.runtime.watched.order import Command
 
-# A machine under load may take long to answer; no command is run meanwhile.
+# A machine under load may answer slowly; no command runs meanwhile.
 PROBE_SECONDS = 30.0
 
 _WATCHER = str(Path(__file__).with_name("watcher.py"))
@@ -39,9 +39,9 @@ def run(
     cancellation: Cancellation | None = None,
     started: Callable[[], None] | None = None,
 ) -> CommandResult:
-    """Run a command to its end; whatever goes wrong stands in the result.
+    """Run a command until it ends; every failure is reported in the result.
 
-    `started` is called when its program runs.
+    `started` is called when the program runs.
     """
     begun = time.monotonic()
     if cancellation is not None and cancellation.cancelled:
@@ -54,10 +54,10 @@ def run(
 
 
 def isolation() -> Isolation:
-    """Which isolation commands have here, found out by trying; an answer holds for the process.
+    """Determine by a trial how commands are isolated here; the answer is cached.
 
-    RefusedError if bubblewrap is there and gives none in time: it may work, so nothing runs
-    without it, and the next one who asks tries again.
+    RefusedError if bubblewrap is installed and does not answer in time. It may still work, so
+    nothing runs without it, and the next call tries again.
     """
     return _isolation(bubblewrap.PROGRAM)
 
@@ -95,7 +95,7 @@ def _run(
 
 @cache
 def _isolation(program: str) -> Isolation:
-    # It may be installed and yet not work, for instance without user namespaces.
+    # Bubblewrap may be installed and not work, for example without user namespaces.
     try:
         path = find_program(program)
     except RefusedError:
@@ -105,15 +105,15 @@ def _isolation(program: str) -> Isolation:
         if first_line(status, deadline) == watcher.READY:
             return Isolation(IsolatedBy.BUBBLEWRAP)
         why = first_line(process.errors, deadline).decode("utf-8", "replace")
-        # Whatever it said so far: it has not ended, so it may yet work.
+        # After a timeout, ignore its output: it has not exited, so it may still work.
         if time.monotonic() >= deadline:
-            raise RefusedError(*not_started("bubblewrap gave no answer"))
+            raise RefusedError(*not_started("bubblewrap did not answer"))
         return Isolation(IsolatedBy.NOTHING, f"bubblewrap does not work here: {why or 'no answer'}")
 
 
 @contextmanager
 def _watcher(prefix: list[bytes]) -> Iterator[tuple[Process, int]]:
-    """A watcher that waits for its request, and where it says what happens."""
+    """Start a supervisor that waits for its request; yield it and the pipe for its reports."""
     status, theirs = os.pipe()
     try:
         try:

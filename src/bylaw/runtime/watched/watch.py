@@ -1,4 +1,4 @@
-"""A watcher that was started → how its command ended, and what of its output is kept."""
+"""Follow a command through its supervisor: how it ends, and which part of its output is kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bylaw.runtime.watched.cancellation import Cancellation
     from bylaw.runtime.watched.order import Command
 
-# How long a watcher may take to start, and to end everything when it is told to.
+# Time limits for a supervisor: for its start, and for ending all processes on request.
 START_SECONDS = 20.0
 END_SECONDS = watcher.GRACE_SECONDS + watcher.SWEEP_SECONDS + 1.0
 
@@ -31,41 +31,41 @@ _AT_ONCE = 1 << 16
 _MAX_LINE = 1 << 10
 _MAX_CODE = 255
 _MAX_PID = 1 << 22
-_LONGEST = 1000.0  # seconds that a poll can wait for sure
+_LONGEST = 1000.0  # seconds; a poll may not support longer waits
 _MS = 1000
 _REFUSALS = {
-    ENOENT: (Refusal.VANISHED, "the program, or what its first line names, is not there any more"),
-    ENOTDIR: (Refusal.VANISHED, "the program is not there any more"),
-    EACCES: (Refusal.NOT_EXECUTABLE, "the program may not be executed"),
-    ENOEXEC: (Refusal.NOT_EXECUTABLE, "the file is no program, and its first line names none"),
+    ENOENT: (Refusal.VANISHED, "the program, or the interpreter in its first line, was removed"),
+    ENOTDIR: (Refusal.VANISHED, "the program was removed"),
+    EACCES: (Refusal.NOT_EXECUTABLE, "permission to execute the program was denied"),
+    ENOEXEC: (Refusal.NOT_EXECUTABLE, "the file is not a program, and its first line names none"),
     E2BIG: (Refusal.TOO_LONG, "the arguments are longer than the system allows"),
 }
-_FOLDER = (Refusal.FOLDER_CHANGED, "a folder changed while the command was to start")
+_FOLDER = (Refusal.FOLDER_CHANGED, "a folder changed while the command was starting")
 
 
 class Kept:
-    """The beginning and the end of a stream; what lies between them is only counted."""
+    """The beginning and the end of a stream; bytes between them are only counted."""
 
     def __init__(self, most: int) -> None:
         self._head, self._tail, self._cut = bytearray(), bytearray(), 0
         self._most_head, self._most_tail = most - most // 2, most // 2
 
     def add(self, data: bytes) -> None:
-        """Take what has come."""
+        """Add bytes of the stream."""
         room = self._most_head - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        # Not at once, or every byte would be moved again and again.
+        # Trim only now and then, or every byte would be moved many times.
         if len(self._tail) > self._most_tail + _AT_ONCE:
             self._trim()
 
     @property
     def size(self) -> int:
-        """How much has come."""
+        """The number of bytes added."""
         return len(self._head) + len(self._tail) + self._cut
 
     def output(self) -> Output:
-        """What is kept."""
+        """Return what is kept."""
         self._trim()
         return Output(bytes(self._head), bytes(self._tail), self._cut)
 
@@ -76,7 +76,7 @@ class Kept:
 
 
 class Ended(Struct, frozen=True):
-    """How and when a command ended, or why it did not begin."""
+    """How and when a command ended, or why it did not start."""
 
     ending: Ending
     at: float
@@ -87,7 +87,7 @@ class Ended(Struct, frozen=True):
 
 
 class Watch:
-    """Follows one command; its output is read on and on, so that it never has to wait for us."""
+    """Follows one command and reads its output all the time, so that it never has to wait."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Watch:
         self._deadline = time.monotonic() + START_SECONDS
 
     def follow(self, request: bytes, cancellation: Cancellation | None) -> Ended:
-        """Send the request and wait until all is over, or nobody can wait any longer."""
+        """Send the request, then wait until the command and its processes ended or time is up."""
         self._request = request
         if cancellation is not None:
             self._poll.register(cancellation.descriptor, select.POLLIN)
@@ -156,16 +156,16 @@ class Watch:
         self._line = rest[:_MAX_LINE]
         for line in lines:
             word, _, more = line.partition(b" ")
-            # Who has the rights of the user may write here, too.
+            # Any process of the user may write here as well.
             with suppress(ValueError):
                 self._understand(word, more)
 
     def _understand(self, word: bytes, more: bytes) -> None:
         if word == watcher.READY:
             if self._ended is not None:
-                return  # its input is closed, and the number may be another file's by now
+                return  # its input is closed, and the descriptor may be reused
             _put_first(self._process.pid)
-            with suppress(OSError):  # then it has ended, and says so
+            with suppress(OSError):  # it has exited; its end is reported separately
                 self._process.send(self._request, self._deadline)
         elif not self._group:
             self._begin(word, more)
@@ -196,13 +196,13 @@ class Watch:
         self._process.hang_up()
 
     def _lost(self) -> None:
-        """The watcher ended without a word: it could not start, or somebody killed it."""
+        """Handle a supervisor that exited without a report: it did not start, or was killed."""
         if not self._group:
             said = self.stderr.output().text.strip().partition("\n")[0]
-            self._refuse(*not_started(said or "the watcher ended"))
+            self._refuse(*not_started(said or "its supervisor exited"))
             return
         self._set(Ending.KILLED, number=signal.SIGKILL)
-        # Bubblewrap has numbers of its own.
+        # Not inside bubblewrap, which has its own process ids.
         if not self._isolated and self._group > 1:
             with suppress(OSError):
                 os.killpg(self._group, signal.SIGKILL)
@@ -226,7 +226,7 @@ class Watch:
 
 
 def first_line(descriptor: int, deadline: float) -> bytes:
-    """A line of what comes; less if no more of it comes in time."""
+    """Read a line; return what has arrived if the line is not complete in time."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     data = b""
@@ -241,7 +241,10 @@ def first_line(descriptor: int, deadline: float) -> bytes:
 
 
 def _put_first(pid: int) -> None:
-    """Root's processes have no limit: no crowd of them may keep a watcher from ending it."""
+    """Give the supervisor of root real-time priority, so that many processes cannot slow it down.
+
+    The number of root's processes is not limited by the system.
+    """
     if os.geteuid() != 0:
         return
     urgent = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
@@ -265,5 +268,5 @@ def _refusal(number: int, what: bytes) -> tuple[Refusal, str]:
 
 
 def not_started(why: str) -> tuple[Refusal, str]:
-    """The refusal of a command that might have been started elsewhere, or later."""
+    """Return the refusal of a command that might have been started elsewhere or later."""
     return Refusal.NOT_STARTED, f"the command could not be started: {why}"

@@ -1,17 +1,17 @@
-"""One request on standard input → a command that is watched, and ended with all that it started.
+"""Supervisor process: start one command, report what happens, and end all that it started.
 
-Run by its path in a process of its own, by an interpreter that loads little else:
-`watcher.py STATUS`, the descriptor to which it writes what happens, a line each:
+Started by its path as `watcher.py STATUS`, by an interpreter that loads little else. It reads one
+request from standard input and writes reports to the descriptor STATUS, one per line:
 
     ready                 it waits for the request
-    refused ERRNO WHAT    nothing was started: `folder`, `program` or `process` was the reason
-    started PID           the command leads a group of processes
-    left NUMBER           it is about to be told as exited, but that many processes of it go on
+    refused ERRNO WHAT    nothing was started because of WHAT: `folder`, `program` or `process`
+    started PID           the command runs and leads a process group
+    left NUMBER           before `exited`: this many processes of the command still run
     exited CODE           or `killed SIGNAL`, or `crowded`: it had too many processes
 
-When standard input ends, so does everything. Inside bubblewrap this is process 1: nobody in there
-can kill it, and the system ends what it leaves behind. Elsewhere it inherits every process whose
-parent has ended, and ends it.
+When standard input ends, all processes are ended. Inside bubblewrap, the supervisor is process 1:
+no process in there can kill it, and the system ends all others with it. Elsewhere it becomes the
+parent of every process whose parent exits, and ends it.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ KILLED = b"killed"
 CROWDED = b"crowded"
 LENGTH = 8
 
-# Between the request to end and the end, and until what nobody can kill is left alone.
+# Time between SIGTERM and SIGKILL, and the time after which processes that survive are left alone.
 GRACE_SECONDS = 0.5
 SWEEP_SECONDS = 3.0
 LOOK_SECONDS = 0.1
-# For what ends by itself just after its command, such as the other end of a pipe.
+# Time for processes that exit by themselves after the command, such as the end of a pipe.
 LINGER_SECONDS = 1.0
 
-# What is asked of prctl(2), and the value.
+# Options of prctl(2) and their values.
 _NO_NEW_PRIVILEGES = (38, 1)
 _CHILD_SUBREAPER = (36, 1)
 _NOT_DUMPABLE = (4, 0)
 _NOT_OURS = {signal.SIGKILL, signal.SIGSTOP}
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
-# Where the parent stands behind the name, see proc(5).
+# The position of the parent after the name, see proc(5).
 _PARENT = 1
 
 
 class NotStartedError(Exception):
-    """What was in the way, and the number of the error."""
+    """The command did not start. The arguments are the errno and what failed."""
 
 
 class Watcher:
-    """Starts one command and sees to its end."""
+    """Starts one command and ends it with all its processes."""
 
     def __init__(self, status: int) -> None:
         os.set_inheritable(status, False)
@@ -75,7 +75,7 @@ class Watcher:
         self._child = 0
 
     def watch(self) -> None:
-        """Wait for the request, start the command, say how it ended."""
+        """Wait for the request, start the command, report how it ended."""
         self.say(READY)
         request = self._request()
         if request is None:
@@ -93,7 +93,7 @@ class Watcher:
             self._end(alone=request["alone"])
 
     def say(self, *words: bytes | int) -> None:
-        """One line; nobody may be there to read it."""
+        """Write one report; ignore it if the reader is gone."""
         line = b" ".join(word if isinstance(word, bytes) else b"%d" % word for word in words)
         try:
             os.write(self._status, line + b"\n")
@@ -106,14 +106,14 @@ class Watcher:
         data = _read(self._control, size)
         if not data or len(data) < size:
             return None
-        request: dict[str, Any] = marshal.loads(data)  # noqa: S302 - from whoever started us
+        request: dict[str, Any] = marshal.loads(data)  # noqa: S302 - written by our parent
         return request
 
     def _follow(self, most: int, *, tidy: bool) -> None:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
-        # The system does not limit how many processes root has.
+        # The system does not limit the processes of root, so count them.
         look = LOOK_SECONDS * 1000 if os.geteuid() == 0 else None
         while not self._has_ended(most, tidy=tidy):
             ready = [descriptor for descriptor, _ in poll.poll(look)]
@@ -127,13 +127,13 @@ class Watcher:
                 return
 
     def _has_ended(self, most: int, *, tidy: bool) -> bool:
-        """Whether the command has; it stays a zombie, so that its group is still its own."""
+        """Check whether the command ended. Its zombie stays, so that its group id is not reused."""
         while (found := os.waitid(os.P_ALL, 0, _ENDED)) is not None:
             if found.si_pid != self._child:
                 os.waitpid(found.si_pid, 0)
                 continue
             word = EXITED if found.si_code == os.CLD_EXITED else KILLED
-            # Said first: whoever kills us meanwhile has not ended well.
+            # Evaluate first: a command that kills us meanwhile has not ended well.
             ended_well = word == EXITED and found.si_status == 0
             if tidy and ended_well and (left := self._left_behind(most)):
                 self.say(LEFT, left)
@@ -142,7 +142,7 @@ class Watcher:
         return False
 
     def _left_behind(self, most: int) -> int:
-        """How many processes go on although they were given time to end; a crowd gets none."""
+        """Count processes that still run after the time to exit; too many get no time."""
         deadline = time.monotonic() + LINGER_SECONDS
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -156,7 +156,7 @@ class Watcher:
         return left
 
     def _others(self) -> int:
-        """How many processes there are beside the command."""
+        """Count the processes in addition to the command."""
         return sum(pid != self._child and not _is_over(pid) for pid in below(os.getpid()))
 
     def _end(self, *, alone: bool) -> None:
@@ -179,7 +179,7 @@ class Watcher:
 
 
 def below(top: int) -> list[int]:
-    """The processes that a process started, and those that they started."""
+    """Return all descendants of a process."""
     children: dict[int, list[int]] = {}
     for pid, parent in _parents():
         children.setdefault(parent, []).append(pid)
@@ -190,7 +190,7 @@ def below(top: int) -> list[int]:
 
 
 def _is_over(pid: int) -> bool:
-    """Whether a child of ours has ended; what has another parent is that one's."""
+    """Check whether a child of this process has ended; other processes count as running."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] != 0
     except ChildProcessError:
@@ -198,7 +198,7 @@ def _is_over(pid: int) -> bool:
 
 
 def kill(pids: list[int]) -> None:
-    """End processes that may have ended before."""
+    """Kill processes; they may have exited before."""
     for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
@@ -212,7 +212,7 @@ def _parents() -> Iterator[tuple[int, int]]:
             continue
         try:
             with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123 - same
-                # The name of a program may hold anything, also brackets and blanks.
+                # The name can contain any character, including parentheses and spaces.
                 words = stream.read().rpartition(b")")[2].split()
         except OSError:
             continue
@@ -220,7 +220,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def _woken_by_children() -> int:
-    """A descriptor that can be read when a child has ended; whatever asks us to end is ignored."""
+    """Return a descriptor that becomes readable when a child ends; ignore all other signals."""
     for number in signal.valid_signals() - _NOT_OURS:
         signal.signal(number, signal.SIG_IGN)
     reader, writer = os.pipe()
@@ -244,7 +244,7 @@ def _prepare(request: dict[str, Any]) -> None:
         os.chdir(request["folder"][0])
     except OSError as problem:
         raise NotStartedError(problem.errno, b"folder") from None
-    # Where we are now cannot be exchanged any more.
+    # The current folder can no longer be exchanged.
     _same(b".", *request["folder"][1:])
     try:
         for name, most in request["limits"]:
@@ -271,8 +271,8 @@ def _at_most(limit: int, most: int) -> None:
 
 
 def _take_care_of_orphans() -> None:
-    """Orphans become ours, no program gives more rights than we have, nobody looks into us."""
-    import ctypes  # noqa: PLC0415 - bubblewrap has done this before
+    """Adopt orphans, prevent programs from gaining rights, and prevent tracing of this process."""
+    import ctypes  # noqa: PLC0415 - not needed inside bubblewrap
 
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     for what, value in (_NO_NEW_PRIVILEGES, _CHILD_SUBREAPER, _NOT_DUMPABLE):
@@ -295,7 +295,7 @@ def _start(request: dict[str, Any]) -> int:
 
 
 def _kill_group(group: int, number: int) -> None:
-    # In one go: none of them can start another meanwhile.
+    # One call for all: no process of the group can start another meanwhile.
     try:
         os.killpg(group, number)
     except OSError:
@@ -303,7 +303,7 @@ def _kill_group(group: int, number: int) -> None:
 
 
 def _sweep() -> None:
-    """End what is left, wherever it went: sooner or later it is a child of ours."""
+    """End all remaining processes; each of them becomes a child of this process in the end."""
     deadline = time.monotonic() + SWEEP_SECONDS
     while time.monotonic() < deadline:
         try:

@@ -95,5 +95,5 @@ class TestWrong:
     def test_a_file_that_is_not_there(self, tmp_path):
         path = str(tmp_path / "none.jsonl")
 
-        with pytest.raises(ModelError, match=r"cannot read `.*none.jsonl`: there is no such file"):
+        with pytest.raises(ModelError, match=r"cannot read `.*none.jsonl`: file not found"):
             ScriptedModel(path)

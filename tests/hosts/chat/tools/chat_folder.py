@@ -9,7 +9,7 @@ from bylaw.hosts.chat.tools.base import ToolError
 from bylaw.hosts.chat.tools.files import Files
 from bylaw.runtime.trust import Trust, TrustState
 
-UNTRUSTED = Trust(TrustState.UNTRUSTED, "nobody has trusted it; see `bylaw trust`")
+UNTRUSTED = Trust(TrustState.UNTRUSTED, "no person has trusted it yet; see `bylaw trust`")
 
 
 def untrusted():

@@ -64,7 +64,7 @@ def test_without_trust_nothing_is_started(chat, tool, trust):
 
 
 def test_nor_where_nobody_was_asked(chat, tool):
-    with chat.refused("`touch harm`: no book said that it starts programs"):
+    with chat.refused("`touch harm`: its book does not declare that it starts programs"):
         tool("touch harm", trust=lambda: Trust(TrustState.NOT_NEEDED, "")).run({})
 
 
@@ -72,7 +72,7 @@ def test_trust_is_asked_for_at_every_start(chat, tool):
     answers = [Trust.for_one_run(), UNTRUSTED]
     once = tool("touch", trust=lambda: answers.pop(0))
     once.run({"arguments": ["first"]})
-    with chat.refused("nobody has trusted it"):
+    with chat.refused("no person has trusted it"):
         once.run({"arguments": ["second"]})
     assert chat.all() == {"first": ""}
 
@@ -118,13 +118,13 @@ def test_output_that_is_no_text(tool):
 @pytest.mark.parametrize(
     ("command", "args", "words"),
     [
-        ("no-such-program", [], "there is no program `no-such-program`"),
-        ("./local", [], "is a path from somewhere"),
-        ("", [], "there is no program to start"),
+        ("no-such-program", [], "program `no-such-program` not found"),
+        ("./local", [], "is a relative path"),
+        ("", [], "the command is empty"),
         ("'unclosed", [], "`'unclosed` is not a valid command: no closing quotation"),
-        ("echo", ["a\0b"], "an argument holds a null byte"),
-        ("echo", ["x" * 200_000], "the arguments are longer than"),
-        ("echo", ["\ud800"], "an argument is no text"),
+        ("echo", ["a\0b"], "an argument contains a null byte"),
+        ("echo", ["x" * 200_000], "arguments exceed"),
+        ("echo", ["\ud800"], "an argument is not text"),
     ],
 )
 def test_what_cannot_be_started(chat, tool, command, args, words):
@@ -133,7 +133,7 @@ def test_what_cannot_be_started(chat, tool, command, args, words):
 
 
 def test_only_programs_that_the_settings_allow(chat, tool):
-    with chat.refused("`touch` is not among the programs that are allowed"):
+    with chat.refused("`touch` is not one of the allowed programs"):
         tool("touch a", allow=("echo",)).run({})
     assert tool("echo a", allow=("echo",)).run({}) == "a\n"
 

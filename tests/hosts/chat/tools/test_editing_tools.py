@@ -231,7 +231,7 @@ class TestReplace:
 
     def test_no_file(self, chat, replace):
         for path in ("f", "no/where"):
-            with chat.refused(f"cannot change `{path}`: there is no such file"):
+            with chat.refused(f"cannot change `{path}`: file not found"):
                 replace.run({"path": path, "find": "a", "replace": "b"})
 
     @pytest.mark.parametrize("path", HOSTILE_PATHS)

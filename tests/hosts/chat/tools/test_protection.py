@@ -22,8 +22,8 @@ def protected(chat):
         ("sub/.git", "it belongs to git"),
         (".GIT/hooks/pre-commit", "it belongs to git"),
         (".bylaw/state/journal.db", "it belongs to Bylaw"),
-        ("bylaw.toml", "it holds the settings of Bylaw"),
-        ("sub/Bylaw.Toml", "it holds the settings of Bylaw"),
+        ("bylaw.toml", "it contains settings of Bylaw"),
+        ("sub/Bylaw.Toml", "it contains settings of Bylaw"),
         ("prompts/a.chatmd", "it holds a chat and its rules"),
         (".gitignore", None),
         ("git", None),
@@ -38,7 +38,7 @@ def test_by_default(path, why):
 
 def test_rules_in_force(protected):
     why = protected("rules/a.toml", "elsewhere/b.toml")
-    assert why("rules/a.toml") == why("elsewhere/b.toml") == "it is in force"
+    assert why("rules/a.toml") == why("elsewhere/b.toml") == "its rules are active"
     assert why("rules/b.toml") is None
     assert why("bylaw.toml") == protected_by_default("bylaw.toml")
 
@@ -47,7 +47,7 @@ def test_a_rule_file_that_is_a_link(chat, protected):
     chat.put("real/a.toml", "")
     (chat.root / "rules").symlink_to("real")
     why = protection(str(chat.root), ProtectSettings(), [f"{chat.root}/rules/a.toml"])
-    assert why("real/a.toml") == "it is in force"
+    assert why("real/a.toml") == "its rules are active"
 
 
 def test_files_outside_protect_nothing(chat):

@@ -102,7 +102,7 @@ def test_a_line_that_is_wrong_is_named(script, line, words):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(LoadError, match="there is no such file"):
+    with pytest.raises(LoadError, match="file not found"):
         ScriptedTools(str(tmp_path / "nothing"))
 
 
