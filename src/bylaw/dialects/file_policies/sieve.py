@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.file_policies.written import WrittenPolicy
 
 # A path, and the number of the trigger pattern that it matches. `_SAFETY` marks a safety file,
-# EXPECTED a file that a pair expects.
+# `EXPECTED` a file that a pair expects.
 Hit: TypeAlias = tuple[str, int]
 _SAFETY, EXPECTED = -1, -2
 MAX_KNOWN = 10_000  # patterns
