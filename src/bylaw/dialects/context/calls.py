@@ -135,7 +135,7 @@ def _behind_blanks(line: str, at: int) -> int:
 
 
 def near_calls(line: str) -> Iterator[str]:
-    """Yield calls that the line may be meant as: the slash or the parentheses are added (AC-A27).
+    """Yield possible calls for a line: with the slash or the parentheses added (AC-A27).
 
     A line that lacks both is prose. Otherwise each word that is also a command would match.
     """

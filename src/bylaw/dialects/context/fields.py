@@ -68,7 +68,7 @@ class Fields:
         return None if pair is None else pair.value
 
     def symbol(self, key: str) -> Name | None:
-        """Return a name that a module can qualify, so one without a dot."""
+        """Return a name without a dot, so that a module can qualify it."""
         name = self.name(key)
         if name is None:
             return None

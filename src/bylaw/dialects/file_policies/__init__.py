@@ -63,7 +63,7 @@ def rule_text(source: SourceFile) -> str:
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """Return the finding as it is: this language has no code of its own for it."""
+    """Return the finding unchanged, with the code of the common reader."""
     return finding
 
 

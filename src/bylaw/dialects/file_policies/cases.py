@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Closing(Struct, frozen=True):
     """An entry to close: its new status, digest and result.
 
-    `is_current` says that the entry is the one of the present case.
+    `is_current` is true for the entry of the current case.
     """
 
     hash: str

@@ -239,7 +239,7 @@ class IsPromised(Struct, frozen=True):
         return Bound(case=case, closing=closing).as_match() if closing else None
 
     def _case(self, view: View) -> Case:
-        """Return the present case. A promise is valid even if the changes cannot be read."""
+        """Return the current case. A promise is valid even if the changes cannot be read."""
         try:
             return self.judge.case(view)
         except GuardError:

@@ -67,7 +67,7 @@ class Shows(Struct, frozen=True):
 
 
 class CapturesBaseline(Struct, frozen=True):
-    """Capture the present state of the work tree."""
+    """Capture the current state of the work tree."""
 
     op: Op = Op.BASELINE_CAPTURE
 
@@ -98,7 +98,7 @@ class Runs(Struct, frozen=True):
 
 
 class WritesEntry(Struct, frozen=True):
-    """Write the entry of the present case."""
+    """Write the entry of the current case."""
 
     policy: WrittenPolicy
     status: EntryStatus
@@ -145,7 +145,7 @@ class Closes(Struct, frozen=True):
 
 
 class Emits(Struct, frozen=True):
-    """Emit an event for each closed entry and, with a status, for the present one."""
+    """Emit an event for each closed entry and, with a status, for the current one."""
 
     policy: WrittenPolicy
     status: EntryStatus | None = None
