@@ -57,7 +57,10 @@ REFUSED = {
     "d.json": (json.dumps(MESSAGE | {"category": "a"}), "`category` must be `A` or `B`"),
     "e.json": (json.dumps(MESSAGE | {"phase": 3}), "`phase` is 3, but the active phase is 2"),
     "f.json": (json.dumps(MESSAGE | {"msg_type": "Decision"}), "decisions are forbidden"),
-    "g.json": (json.dumps(MESSAGE | {"target_paths": ["out/x"]}), "`target_paths`: `out/x` is outside"),
+    "g.json": (
+        json.dumps(MESSAGE | {"target_paths": ["out/x"]}),
+        "`target_paths`: `out/x` is outside",
+    ),
     "h.json": (json.dumps(MESSAGE | {"\x1b[2J": 1}), "unknown key `\\u{1b}[2J`"),
 }
 ON_SCREEN = {**os.environ, "TERM": "xterm"}
