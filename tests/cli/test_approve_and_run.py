@@ -63,7 +63,7 @@ def test_what_is_held_goes_on_when_it_is_approved(root):
     assert waiting(root) == ["m.json"]
     shown, _ = on_terminal(root, ["approve", ID], b"y\n")
 
-    assert "\nstate         held: `R-EXEC` needs approval by `human`, " in shown
+    assert "\nstate         held: `R-EXEC` needs approval by `human` (" in shown
     assert "\nwould run     nothing\n" in shown
     assert run_once(root) == ["done"]
     assert waiting(root) == []

@@ -44,7 +44,7 @@ ASKING = MESSAGE | {
     "created_by": "bylaw",
     "notes": "cursor wants to lint",
 }
-LACKS = "`R-LINT` needs approval by `human`, and nobody approved"
+LACKS = "`R-LINT` needs approval by `human` (not approved yet)"
 WHY = f"held: {LACKS}; approve it with `bylaw approve {ID}`"
 BUS = "runtime/bus"
 AGO_S = 2.2  # what is older is not waited for any more
@@ -57,7 +57,10 @@ REFUSED = {
     "d.json": (json.dumps(MESSAGE | {"category": "a"}), "`category` must be `A` or `B`"),
     "e.json": (json.dumps(MESSAGE | {"phase": 3}), "`phase` is 3, but the active phase is 2"),
     "f.json": (json.dumps(MESSAGE | {"msg_type": "Decision"}), "decisions are forbidden"),
-    "g.json": (json.dumps(MESSAGE | {"target_paths": ["out/x"]}), "`target_paths`: `out/x` leads"),
+    "g.json": (
+        json.dumps(MESSAGE | {"target_paths": ["out/x"]}),
+        "`target_paths`: `out/x` is outside",
+    ),
     "h.json": (json.dumps(MESSAGE | {"\x1b[2J": 1}), "unknown key `\\u{1b}[2J`"),
 }
 ON_SCREEN = {**os.environ, "TERM": "xterm"}

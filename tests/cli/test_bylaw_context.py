@@ -23,7 +23,7 @@ GUARDED = {"responses": ["m.r1"], "workflows": [], "protocols": ["m.p1"]}
 UNKNOWN = """\
 ERROR: ai-context-language
 code: UNKNOWN_ID
-message: "there is no command 'nope'"
+message: "unknown command 'nope'"
 details:
   block_type: COMMAND
   id: nope"""

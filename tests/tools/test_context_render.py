@@ -24,7 +24,7 @@ def document(*texts):
 
 def test_nothing_is_enabled_at_first():
     assert rendered(document(DOC), Slate()) == (
-        f'ai-context-language: what is in force now\n{NOTHING}\n\nState:\n- m.mode = "design"\n'
+        f'ai-context-language: rules that are active now\n{NOTHING}\n\nState:\n- m.mode = "design"\n'
     )
 
 
@@ -32,7 +32,7 @@ def test_a_document_without_anything_says_so():
     text = "[[MODULE]]\nname: m\ndescription: d\n[[/MODULE]]\n"
     assert (
         rendered(document(text), Slate())
-        == f"ai-context-language: what is in force now\n{NOTHING}\n"
+        == f"ai-context-language: rules that are active now\n{NOTHING}\n"
     )
 
 
@@ -43,29 +43,29 @@ def test_what_is_enabled_is_told_in_words():
         == """\
 Responses:
 - review.findings (in use): What was found, and why.
-  - it has the section "Summary", as a heading or before a colon
-  - it has the section "Risks", as a heading or before a colon
-  - it contains "verdict:"
-  - it has no code block
-  - it has no table
+  - write the section "Summary", as a heading or before a colon
+  - write the section "Risks", as a heading or before a colon
+  - include "verdict:"
+  - do not write a code block
+  - do not write a table
 - review.chat
 
 Workflows:
 - review.start: How a review goes.
   1. answer with the response review.findings
-  2. keep to the protocol review.careful
-  3. look at the checklists; nothing is checked
+  2. follow the protocol review.careful
+  3. consider the checklists (not enforced)
 
 Protocols:
 - review.careful: Look before you speak.
-  - no_files: no line of the output is "[[FILE]]"
-  - no_files: no line of the output is "[[ARTIFACT]]"
-  - no_files: no line of the output is "[[DOWNLOAD]]"
+  - no_files: never write the line "[[FILE]]" in the output
+  - no_files: never write the line "[[ARTIFACT]]" in the output
+  - no_files: never write the line "[[DOWNLOAD]]" in the output
   - no_files: never call the tool "python_user_visible.exec"
   - no_files: never call the tool "container.download"
   - reads: call the tool "read_file" at least once before you answer
-  - plan: one line of the output is "[[PLAN]]"
-  - form: the output uses the response "review.findings"
+  - plan: write the line "[[PLAN]]" in the output
+  - form: use the response "review.findings" for the output
 
 State:
 - m.mode = "design"

@@ -61,7 +61,7 @@ class TestNesting:
 
         assert [(one.message, one.place.line) for one in problems(text)] == [
             ("`[[ENUM]]` is not closed", 4),
-            ("`ENUM` cannot hold other blocks", 7),
+            ("`ENUM` cannot contain other blocks", 7),
         ]
 
     def test_blocks_that_cross(self):
@@ -69,7 +69,7 @@ class TestNesting:
 
         assert [(one.message, one.place.line) for one in problems(text)] == [
             ("`[[ENUM]]` is not closed", 3),
-            ("`[[/ENUM]]` closes no block", 6),
+            ("`[[/ENUM]]` has no opening `[[ENUM]]`", 6),
         ]
 
     def test_the_root_comes_first_in_its_file(self):
@@ -125,7 +125,7 @@ class TestLimits:
     def test_more_blocks_than_anybody_needs(self):
         text = "[[MODULE]]\n" + f"{ENUM}\n" * (MAX_BLOCKS + 1)
 
-        assert [one.message for one in problems(text)] == ["there are more than 20,000 blocks"]
+        assert [one.message for one in problems(text)] == ["the file has more than 20,000 blocks"]
 
     def test_the_problems_that_stand_first_are_told(self):
         found = problems("[[MODULE]]\n" + "[[x]]\n" * 1_000)

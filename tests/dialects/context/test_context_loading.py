@@ -195,12 +195,12 @@ class TestWorkflows:
         assert payload(text) == (
             "ERROR: ai-context-language\n"
             "code: REFERENCE_ERROR\n"
-            "message: \"the workflow 'w' refers to 'm.p1' and 1 more, which its command does not enable\"\n"
+            "message: \"workflow 'w' refers to 'm.p1' and 1 more, which the command does not enable\"\n"
             "details:\n"
             "  block_type: COMMAND\n"
             "  id: c\n"
             "  line: 48\n"
-            "hint: \"enable 'm.p1' with it\""
+            "hint: \"also enable 'm.p1'\""
         )
 
 

@@ -160,7 +160,7 @@ def test_what_is_demanded_of_errors_is_what_every_error_satisfies(needle, is_in_
     if is_in_every_error:
         Contract(text)
         return
-    with pytest.raises(DocumentError, match="no error satisfies"):
+    with pytest.raises(DocumentError, match="no error payload can satisfy"):
         Contract(text)
 
 
@@ -184,7 +184,7 @@ def test_a_call_has_at_most_so_many_characters():
 
     assert not contract.say(longest).reasons
     (payload,) = answers(contract.say(longest.replace("x", "xx", 1)))
-    assert "a call has at most 65,536 characters" in payload
+    assert "the call is longer than 65,536 characters" in payload
     # Prose may be longer, and a suggestion would be no call.
     assert not contract.say(f"{longest[1:]}{' ' * 9}x").reasons
     assert warnings(contract.say(longest[1:]))
@@ -192,7 +192,7 @@ def test_a_call_has_at_most_so_many_characters():
 
 
 @pytest.mark.parametrize(
-    ("depth", "why"), [(90, "it is no String"), (30_000, "an argument is JSON")]
+    ("depth", "why"), [(90, "expected String"), (30_000, "invalid argument: write JSON")]
 )
 def test_arguments_nest_only_so_deep(depth, why):
     (payload,) = answers(Contract(TAKES).say(f"/take({'[' * depth}{']' * depth})"))

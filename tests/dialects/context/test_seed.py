@@ -61,7 +61,7 @@ def test_mended_it_refers_to_a_protocol_that_is_not_there():
     assert payload(mended()) == (
         "ERROR: ai-context-language\n"
         "code: UNKNOWN_ID\n"
-        "message: \"there is no protocol 'no_intent_inference'\"\n"
+        "message: \"unknown protocol 'no_intent_inference'\"\n"
         "details:\n"
         "  block_type: WORKFLOW\n"
         "  id: chat_start\n"

@@ -111,7 +111,7 @@ class TestCategories:
         assert held.reasons == [
             (
                 "held",
-                f"held: `R-LINT` needs approval by `human`, and nobody approved; {WAY_OUT}",
+                f"held: `R-LINT` needs approval by `human` (not approved yet); {WAY_OUT}",
             )
         ]
         assert told(held) == [("error", held.reasons[0][1])]
@@ -124,7 +124,7 @@ class TestCategories:
 
         held = under(DUAL).submit(bus([approved(), approved()], category="C"))
         assert held.verdict is Verdict.ASK
-        wanted = "`R-LINT` needs approval by `human` and `antigravity`, and only `human` approved"
+        wanted = "`R-LINT` needs approval by `human` and `antigravity` (only `human` approved)"
         assert wanted in held.reasons[0][1]
 
     @pytest.mark.parametrize("mode", ["none", "retroactive"])
@@ -143,12 +143,15 @@ class TestCategories:
     @pytest.mark.parametrize(
         ("approval", "why"),
         [
-            (approved("antigravity"), "nobody approved; approve"),
-            (approved(id=ID + "2"), "nobody approved; approve"),
-            (approved(digest="other"), "that by `human` is for another text of the message"),
-            (approved(category="C"), "that by `human` is for category C"),
-            (approved(state=ApprovalState.REVOKED), "that by `human` is revoked"),
-            (approved(state=ApprovalState.EXPIRED), "that by `human` is expired"),
+            (approved("antigravity"), "(not approved yet); approve"),
+            (approved(id=ID + "2"), "(not approved yet); approve"),
+            (
+                approved(digest="other"),
+                "the approval by `human` is for another text of the message",
+            ),
+            (approved(category="C"), "the approval by `human` is for category C"),
+            (approved(state=ApprovalState.REVOKED), "the approval by `human` is revoked"),
+            (approved(state=ApprovalState.EXPIRED), "the approval by `human` is expired"),
         ],
     )
     def test_approvals_that_do_not_count(self, approval, why):

@@ -42,7 +42,7 @@ class TestMessagesThatNoRuleSees:
             (bus(prioritty=1), "message", "unknown key `prioritty`"),
             (bus(approved=True), "message", "unknown key `approved`"),
             (bus(phase=3), "message", "`phase` is 3, but the active phase is 2"),
-            (bus(told={"outside": ("src/a.ts",)}), "message", "leads out of the root"),
+            (bus(told={"outside": ("src/a.ts",)}), "message", "is outside the root"),
             (
                 bus(told={"duplicate": "the first one is done"}),
                 "duplicate",
@@ -94,7 +94,7 @@ class TestMessagesThatNoRuleSees:
         assert message.reasons == [
             (
                 "relaxed",
-                "forgiven in relaxed mode: `notes` is missing; unknown key `prioritty`",
+                "allowed in relaxed mode: `notes` is missing; unknown key `prioritty`",
             )
         ]
         assert ops(message) == ALL
@@ -179,7 +179,7 @@ class TestFileEvents:
 
         assert message.verdict is Verdict.WARN
         assert message.trace == [("path", "fired")]
-        assert told(message) == [("error", f"`{path}` leads out of the root: no rule sees it")]
+        assert told(message) == [("error", f"`{path}` is outside the root: no rule applies to it")]
 
     def test_an_unknown_phase(self):
         """LD-017"""
@@ -234,7 +234,7 @@ class TestLoading:
             Start(Startable.PROGRAM, "npm run lint", "law:a.yaml#R-LINT"),
             Start(
                 Startable.PROGRAM,
-                "whatever an approved message brings in `run` "
+                "any command in `run` of an approved message "
                 "(npm, pnpm, yarn, python, pytest, node)",
                 "law:a.yaml#R-RUN",
             ),

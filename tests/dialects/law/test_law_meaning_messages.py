@@ -121,7 +121,7 @@ def test_what_is_no_id(id_):
         (
             "run",
             ["npm test", {}],
-            "`run` holds a command that must be a text of 1 to 10,000 characters, not a mapping",
+            "`run` contains a command that must be a text of 1 to 10,000 characters, not a mapping",
         ),
         ("requires_approval", 1, "`requires_approval` must be true or false, not `1`"),
         ("requires_approval", "yes", "`requires_approval` must be true or false, not `yes`"),
@@ -154,7 +154,7 @@ def test_what_is_missing(key):
 )
 def test_targets_that_are_not_inside(path):
     (problem,) = refused(target_paths=["src/a.ts", path])
-    assert problem.startswith("`target_paths` must be inside the root, which ")
+    assert problem.startswith("`target_paths` must be inside the root, but ")
 
 
 def test_targets_are_normalised_before_they_are_judged():
@@ -167,7 +167,7 @@ def test_targets_are_normalised_before_they_are_judged():
 def test_a_target_that_really_lies_outside():
     facts = LawFacts(phase=2, outside=("src/link",))
 
-    assert refused(facts) == ("`target_paths`: `src/link` leads out of the root",)
+    assert refused(facts) == ("`target_paths`: `src/link` is outside the root",)
 
 
 def test_relaxed_mode_forgives_three_things_and_says_so():

@@ -76,7 +76,7 @@ class TestFile:
         (found,) = read(in_file(RULE, version=""))[1]
 
         assert (found.code, found.underlined) == ("law-missing-key", "rules")
-        assert found.headline == "the law file has no `dsl_version`"
+        assert found.headline == "the RULE_DSL file has no `dsl_version`"
 
     def test_no_rules_are_no_mistake(self):
         assert rules_of('dsl_version: "0.1"\nrules: []\n') == []
@@ -84,7 +84,7 @@ class TestFile:
     def test_a_version_without_rules_is_no_rule(self):
         found = assert_refused('dsl_version: "0.1"\n', "law-missing-key", "dsl_version")
 
-        assert found.headline == "the law file has no `rules`"
+        assert found.headline == "the RULE_DSL file has no `rules`"
 
     @pytest.mark.parametrize("version", ["0.1", "0.10", "1"])
     def test_a_number_is_no_version(self, version):
@@ -97,7 +97,7 @@ class TestFile:
     def test_another_version_is_not_supported(self, version):
         found = assert_refused(f"dsl_version: {version}\nrules: []\n", "law-version", version)
 
-        assert "not supported" in found.headline
+        assert "unsupported language version" in found.headline
 
     @pytest.mark.parametrize(("written", "underlined"), [("", "dsl_version"), ("[x]", "[x]")])
     def test_a_version_is_a_text(self, written, underlined):
@@ -166,8 +166,8 @@ class TestRuleId:
 
         assert first.underlined == second.underlined == "R-LINT"
         assert first.severity == "error"
-        assert first.headline == "`R-LINT` is also the id of the rule in line 21"
-        assert second.headline == "`R-LINT` is also the id of the rule in line 3"
+        assert first.headline == "duplicate rule id `R-LINT`: also used in line 21"
+        assert second.headline == "duplicate rule id `R-LINT`: also used in line 3"
 
     def test_twice_in_two_files(self):
         files = [law_file(RULE, "a.yaml"), law_file(RULE, "b.yaml"), law_file(FILE_RULE, "c.yaml")]
@@ -294,14 +294,14 @@ class TestTrigger:
 
         assert_refused(on_bus, "law-wrong-trigger", "event_types")
         found = assert_refused(on_file, "law-wrong-trigger", "command_types")
-        assert found.help == "delete it; it belongs to `kind: bus_input`"
+        assert found.help == "delete it; only `kind: bus_input` has it"
 
     @pytest.mark.parametrize(("old", "key"), [('["src/**"]', "paths"), ("[exec]", "command_types")])
     def test_an_empty_list_is_a_mistake(self, old, key):
         found = assert_refused(changed(old, "[]"), "law-empty-list", "[]")
 
         assert found.headline == f"`{key}` is empty"
-        assert "mean any" in found.help
+        assert "match any" in found.help
 
     def test_an_empty_list_of_event_types_is_one_too(self):
         assert_refused(changed("[modified]", "[]", FILE_RULE), "law-empty-list", "[]")

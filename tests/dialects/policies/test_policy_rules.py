@@ -79,7 +79,7 @@ class TestTheStandardFlow:
         [(_, reason)] = stop(session).reasons
         assert reason == (
             "README Accuracy (5 files): src/0.py, src/1.py, src/2.py and 2 more; "
-            "when it is done, say <promise>readme-accuracy</promise>"
+            "when it is done, write <promise>readme-accuracy</promise>"
         )
 
     def test_a_file_name_cannot_break_the_line(self):
@@ -168,7 +168,7 @@ class TestCorrespondence:
         assert world.status(PAIR) == "queued"
         assert happened.reasons[0][1] == (
             "Source/Test Pairing (1 file): src/foo/bar.py → tests/foo/bar_test.py; "
-            "when it is done, say <promise>source-test-pairing</promise>"
+            "when it is done, write <promise>source-test-pairing</promise>"
         )
 
     def test_one_that_is_complete_is_skipped_at_once(self):
@@ -393,8 +393,8 @@ class TestCommands:
         [(_, reason)] = again.reasons
         assert reason == (
             "Python Formatting: `src/a.py` changed again when the command ran a second time\n"
-            "mend it, or say <promise>python-formatting</promise> to skip it; "
-            "`bylaw policies clear python-formatting` lets it run again as it is"
+            "fix it, or write <promise>python-formatting</promise> to skip it; "
+            "to run it again unchanged: `bylaw policies clear python-formatting`"
         )
         assert world.emitted[-1]["status"] == "failed"
         assert len(world.ran) == 1

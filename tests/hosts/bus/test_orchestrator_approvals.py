@@ -226,7 +226,7 @@ def test_what_was_rejected_is_held_and_says_so(laws):
         assert [one["status"] for one in running.lines] == ["held", "held"]
     for slug in "ab":
         (evidence,) = held(laws, message_id(slug))
-        assert "that by `human` is revoked" in evidence["text"]
+        assert "the approval by `human` is revoked" in evidence["text"]
     assert not laws.ran()
 
 

@@ -350,8 +350,8 @@ class TestTriedAgain:
 
     def test_the_reason_names_the_way(self, world):
         [reason] = world.command("false {file}").stop().decision.reasons
-        assert "say <promise>tidy</promise> to skip it" in reason.text
-        assert "`bylaw policies clear tidy` lets it run again as it is" in reason.text
+        assert "write <promise>tidy</promise> to skip it" in reason.text
+        assert "to run it again unchanged: `bylaw policies clear tidy`" in reason.text
 
 
 class TestHostile:

@@ -112,7 +112,7 @@ class TestWriting:
         assert said[0] == why
         # Nobody knows whether the policy holds, so the stop is refused.
         assert stop.verdict is Verdict.DENY
-        told = f"tidy: its command could not be run, and is tried again: {why}"
+        told = f"tidy: the command could not run and will be tried again: {why}"
         assert [one.text for one in stop.decision.reasons] == [told]
         assert world.held()["status"] == "queued"
         monkeypatch.undo()

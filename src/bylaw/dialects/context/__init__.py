@@ -1,8 +1,8 @@
 """The context language: `[[MODULE]]` documents → commands that set and enable, checks that halt.
 
-    texts → blocks (framing.py) → declarations (schema.py) → one document (reading.py) → lowered
+    texts → blocks (framing.py) → declarations (schema.py) → one document (reading.py) → rules
 
-All files are one document: what is wrong with one of them leaves none of it in force.
+All files together are one document. If one file has an error, none of its rules are active.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ when_broken = WhenBroken(
 
 
 def detect(source: SourceFile) -> bool:
-    """Whether it has a marker of a block; a link of a wiki alone on its line is none."""
+    """Return whether the text has a block marker. Other `[[Names]]` may be wiki links."""
     markers = MARKER.finditer(source.text)
     return any(found["type"].upper() in BLOCK_TYPES for found in markers)
 
 
 def rule_text(source: SourceFile) -> str:
-    """All of it."""
+    """Return the whole text."""
     return source.text
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """The codes of this language are a closed list: what is no text cannot be parsed."""
+    """Replace the code: the list of codes is closed, so an unreadable file is a PARSE_ERROR."""
     return replace(finding, code=PARSE_ERROR.name)
 
 
-def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken document denies, that is enough
-    """Never: a document that does not load denies what it could have."""
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken document denies by itself
+    """Return False: a document that does not load already denies everything it could deny."""
     return False
 
 
-def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - see below
-    """Nothing: commands of this language only set and enable."""
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - nothing starts
+    """Return nothing: commands of this language only set variables and enable rules."""
     return ()
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The commands and checks of all files."""
+    """Load the commands and checks of all files."""
     from bylaw.dialects.context.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

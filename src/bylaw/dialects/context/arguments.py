@@ -1,4 +1,4 @@
-"""The arguments of a call and the signature of its command → typed values, or what is wrong."""
+"""The arguments of a call and the parameters of its command → values by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def bound(call: Call, command: CommandForm) -> dict[str, JSON]:
-    """Values by name, positional ones as `arg0`, `arg1` …; CallError if they do not fit."""
+    """Return the values by name; positional arguments are named `arg0`, `arg1` and so on.
+
+    Raises CallError if the arguments do not fit the parameters.
+    """
     _check_kind(call, command)
     by_name = {given.name: given for given in call.arguments if given.name}
     values: dict[str, JSON] = {}
@@ -24,10 +27,10 @@ def bound(call: Call, command: CommandForm) -> dict[str, JSON]:
             values[f"arg{number}"] = _value(call.arguments[number], parameter)
         else:
             if parameter.name not in by_name:
-                raise CallError(f"the argument `{parameter.name}` is missing")
+                raise CallError(f"missing argument `{parameter.name}`")
             values[parameter.name] = _value(by_name.pop(parameter.name), parameter)
     if command.kind is ArgumentKind.NAMED and by_name:
-        raise CallError(f"there is no argument `{next(iter(by_name))}`")
+        raise CallError(f"unknown argument `{next(iter(by_name))}`")
     return values
 
 
@@ -35,19 +38,19 @@ def _check_kind(call: Call, command: CommandForm) -> None:
     given, wanted = len(call.arguments), len(command.parameters)
     are_named = any(one.name for one in call.arguments)
     if call.arguments and are_named != (command.kind is ArgumentKind.NAMED) and wanted:
-        raise CallError(f"its arguments are {command.kind}")
+        raise CallError(f"the command takes {command.kind} arguments")
     if given != wanted:
         words = "no arguments" if not wanted else f"{wanted} argument{'s' if wanted > 1 else ''}"
-        raise CallError(f"it takes {words}, not {given}")
+        raise CallError(f"the command takes {words}, not {given}")
 
 
 def _value(given: Given, parameter: ParameterForm) -> JSON:
     value = given.value
     if isinstance(value, Word):
         if not isinstance(parameter.type, EnumType):
-            raise CallError(f"`{parameter.name}` takes JSON, and bare words are for enums only")
+            raise CallError(f"`{parameter.name}` takes JSON; only enums take bare words")
         value = value.text
     why = mismatch(value, parameter.type)
     if why:
-        raise CallError(f"the argument `{parameter.name}` does not fit: {why}")
+        raise CallError(f"invalid argument `{parameter.name}`: {why}")
     return value

@@ -1,4 +1,4 @@
-"""The bodies of YAML blocks → nodes with spans, or the error codes of the language (AC-A14)."""
+"""The bodies of YAML blocks → nodes with spans, or errors with codes of the language (AC-A14)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml import Node
     from bylaw.model.codes import Code
 
-MAX_BODY = 100_000  # characters: nobody writes more into one block, and YAML takes its time
+MAX_BODY = 100_000  # characters: more than any real block has, and longer YAML parses slowly
 _CODES: dict[str, Code] = {
     **dict.fromkeys(
         (
@@ -37,13 +37,13 @@ _CODES: dict[str, Code] = {
 
 
 def body_of(block: Block, yaml_phase: Phase, schema_phase: Phase) -> Node | None:
-    """What a YAML block holds; None if it holds text, or what is wrong was noted."""
+    """Return the YAML of a block; None for a text block, or after adding an error to a phase."""
     if block.type not in YAML_TYPES:
         return None
     span = block.header if block.type == MODULE else block.body
     if span.end - span.start > MAX_BODY:
-        message = f"the body of a block has at most {MAX_BODY:,} characters"
-        yaml_phase.add(PARSE_ERROR, message, block.place(), "make several blocks of it")
+        message = f"the body of the block is longer than {MAX_BODY:,} characters"
+        yaml_phase.add(PARSE_ERROR, message, block.place(), "split it into several blocks")
         return None
     try:
         node = load_yaml(block.source, span)
@@ -51,7 +51,7 @@ def body_of(block: Block, yaml_phase: Phase, schema_phase: Phase) -> Node | None
         for finding in refused.diagnostics:
             code = _CODES.get(finding.code, PARSE_ERROR)
             phase = schema_phase if code is SCHEMA_VIOLATION else yaml_phase
-            # An empty body has no line of its own: its marker stands for it.
+            # An empty body has no line to underline, so underline the marker.
             place = block.place(finding.span if finding.span.end > finding.span.start else None)
             phase.add(code, finding.headline, place, finding.help)
         return None
@@ -61,7 +61,7 @@ def body_of(block: Block, yaml_phase: Phase, schema_phase: Phase) -> Node | None
 
 
 def _check_keys(node: Node, block: Block, phase: Phase) -> None:
-    """Keys of a schema are texts; those of a value are asked when its type is known (AC-078)."""
+    """Check that keys are texts. The type check handles keys inside a default (AC-078)."""
     if isinstance(node, Sequence):
         for item in node.items:
             _check_keys(item, block, phase)
@@ -70,8 +70,6 @@ def _check_keys(node: Node, block: Block, phase: Phase) -> None:
             if not isinstance(pair.key.value, str):
                 written = brief(block.source.slice(pair.key.span))
                 place = block.place(pair.key.span)
-                phase.add(
-                    INVALID_YAML, f"the key `{written}` is no text", place, "put it in quotes"
-                )
+                phase.add(INVALID_YAML, f"key `{written}` is not a text", place, "put it in quotes")
             if pair.key.value != DEFAULT:
                 _check_keys(pair.value, block, phase)

@@ -1,8 +1,8 @@
-"""A line of a user's message → a call with its arguments, prose, or what is wrong (AC-A32, A33).
+"""A line of a user's message → a call with its arguments, or prose (AC-A32, A33).
 
     /mode(design)    /m.mode(design)    /two(1, "x")    /named(level=3)
 
-Arguments are JSON, or bare words for enums. A line that does not begin with `/name(` is prose.
+Arguments are JSON, or bare words for enums. A line that does not start with `/name(` is prose.
 """
 
 from __future__ import annotations
@@ -31,48 +31,51 @@ MAX_PARTS = 2  # a module and a command
 
 
 class CallError(Exception):
-    """A line is a call by its beginning, and not a whole one."""
+    """A line that starts like a call but is not a valid one."""
 
 
 class Word(Struct, frozen=True):
-    """A bare word: the token of an enum."""
+    """A bare word: a value of an enum."""
 
     text: str
 
 
 class Given(Struct, frozen=True):
-    """One argument; positional ones have no name."""
+    """One argument of a call. A positional argument has no name."""
 
     value: JSON | Word
     name: str = ""
 
 
 class Call(Struct, frozen=True):
-    """What a line calls, as written."""
+    """A call as written."""
 
     name: str
     arguments: tuple[Given, ...]
 
 
 def called_name(line: str) -> str:
-    """The name that a line calls; empty for prose."""
+    """Return the name that a line calls; empty for prose."""
     found = _CALL.match(line)
     return "" if found is None else found[1]
 
 
 def read_call(line: str) -> Call | None:
-    """The call of a line, None for prose; CallError if it begins like one and is none."""
+    """Parse a line; return None for prose.
+
+    Raises CallError if the line starts like a call but is not a valid one.
+    """
     found = _CALL.match(line)
     if found is None:
         return None
     if len(line) > MAX_LINE:
-        raise CallError(f"a call has at most {MAX_LINE:,} characters")
+        raise CallError(f"the call is longer than {MAX_LINE:,} characters")
     parts = found[1].split(".")
     if len(parts) > MAX_PARTS or not all(parts):
-        raise CallError("a command is called as `/command(…)` or `/module.command(…)`")
+        raise CallError("invalid name: write `/command(…)` or `/module.command(…)`")
     arguments, at = _arguments(line, found.end())
     if line[at:].strip(" \t"):
-        raise CallError("nothing may stand behind the closing parenthesis")
+        raise CallError("unexpected text after the closing parenthesis")
     return Call(found[1], tuple(arguments))
 
 
@@ -87,7 +90,7 @@ def _arguments(line: str, at: int) -> tuple[list[Given], int]:
         at = _behind_blanks(line, at)
         sign = line[at : at + 1]
         if sign not in {",", ")"}:
-            raise CallError("arguments are separated by commas, and end with `)`")
+            raise CallError("expected `,` or `)` after an argument")
         at = _behind_blanks(line, at + 1)
         if sign == ")":
             _refuse_mixture(arguments)
@@ -114,13 +117,13 @@ def _value(line: str, at: int) -> tuple[JSON | Word, int]:
         _, end = _SCAN(line, at)
         return read_json(line[at:end]), end
     except (ValueError, RecursionError, JsonError):
-        raise CallError("an argument is JSON, or the word of an enum") from None
+        raise CallError("invalid argument: write JSON, or a value of an enum") from None
 
 
 def _refuse_mixture(arguments: list[Given]) -> None:
     named = [given.name for given in arguments if given.name]
     if named and len(named) != len(arguments):
-        raise CallError("positional and named arguments are never mixed")
+        raise CallError("positional and named arguments cannot be mixed")
     if len(set(named)) != len(named):
         raise CallError("an argument is given twice")
 
@@ -132,9 +135,9 @@ def _behind_blanks(line: str, at: int) -> int:
 
 
 def near_calls(line: str) -> Iterator[str]:
-    """Lines that might have been meant (AC-A27): the slash, or the parentheses, are missing.
+    """Yield possible calls for a line: with the slash or the parentheses added (AC-A27).
 
-    A line without both is prose, or every word that is also the name of a command would be one.
+    A line that lacks both is prose. Otherwise each word that is also a command would match.
     """
     text = line.strip()
     if not text.startswith("/"):

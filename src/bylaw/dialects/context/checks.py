@@ -1,4 +1,4 @@
-"""Checks of enabled protocols and constraints of responses → guards that match a violation."""
+"""Checks of protocols and constraints of responses, as guards that match a violation."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ WHY = "why"
 
 
 class ToolCheck(Struct, frozen=True):
-    """`forbid_tool`: the index has found that the call is of that tool."""
+    """The check `forbid_tool`. The index passes only calls of that tool to it."""
 
     check: Check
 
-    def test(self, view: View) -> Match | None:  # noqa: ARG002 - the names of Guard
-        """Every call of it is a violation."""
+    def test(self, view: View) -> Match | None:  # noqa: ARG002 - signature of `Guard`
+        """Match every call: each one is a violation."""
         return Match({WHY: f"the tool '{self.check.about}' is forbidden"})
 
 
 class OutputCheck(Struct, frozen=True):
-    """The checks of an output."""
+    """A check of an output."""
 
     check: Check
     document: Document
 
     def test(self, view: View) -> Match | None:
-        """What is violated."""
+        """Match if the output violates the check."""
         event = judged_output(view)
-        # What must not be in an output must not be in a part of it either: people see each.
+        # People see each part of an output, so `forbid_block` also applies to parts.
         if event is None or not (event.final or self.check.type is CheckType.FORBID_BLOCK):
             return None
         why = self._why(view, event)
@@ -64,14 +64,14 @@ class OutputCheck(Struct, frozen=True):
 
 
 class ConstraintCheck(Struct, frozen=True):
-    """The constraints of a response, where an output uses it."""
+    """The constraints of a response. They apply to outputs that use the response."""
 
     response: str
     constraints: Constraints
     document: Document
 
     def test(self, view: View) -> Match | None:
-        """All that an output breaks."""
+        """Match if the output violates a constraint; bind all violations."""
         event = judged_output(view)
         if event is None or not event.final:
             return None
@@ -82,7 +82,7 @@ class ConstraintCheck(Struct, frozen=True):
 
 
 def judged_output(view: View) -> TurnEnd | None:
-    """An output, or a part of one, that is not itself the payload of an error (AC-125)."""
+    """Return the output, or the part of one, unless it is an error payload (AC-125)."""
     event = view.event
     if not isinstance(event, TurnEnd):
         return None
@@ -91,12 +91,12 @@ def judged_output(view: View) -> TurnEnd | None:
 
 
 def whole(event: TurnEnd) -> str:
-    """All that was said in an answer: a model may speak, call tools, and speak again."""
+    """Return the full text of an answer: a model may write, call tools, and write again."""
     return f"{event.earlier}\n{event.text}" if event.earlier else event.text
 
 
 def used_response(view: View, event: TurnEnd, document: Document) -> str:
-    """The response of an output: what the host says, else what the last command selected."""
+    """Return the response of an output: named by the host, else selected by the last command."""
     if not event.response:
         return view.slate.response
     found = document.responses.find(event.response)
@@ -104,14 +104,14 @@ def used_response(view: View, event: TurnEnd, document: Document) -> str:
 
 
 class HaltPayload(Struct, frozen=True):
-    """The payload of a violation: CONFLICT, because no other code fits (AC-A23)."""
+    """The error payload of a violation. Its code is CONFLICT: no other code fits (AC-A23)."""
 
     block_type: str
     id: str
     line: int
 
     def make(self, view: View, match: Match) -> str:
-        """The text."""
+        """Return the text of the payload."""
         return Payload(
             code=CONFLICT.name,
             message=str(match.values[WHY]),

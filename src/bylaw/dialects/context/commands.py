@@ -1,4 +1,4 @@
-"""Calls on the lines of a user's message → their effects; what is no proper call → its payload."""
+"""Calls on the lines of a user's message: their guards, their effects, and error payloads."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ WARNING = "WARNING: ai-context-language"
 
 
 class CallGuard(Struct, frozen=True):
-    """Matches a line that calls this command by one of its names; binds its arguments."""
+    """Match a line that calls this command by one of its names; bind the arguments."""
 
     command: CommandForm
     names: tuple[str, ...]
 
     def test(self, view: View) -> Match | None:
-        """The arguments; GuardError with the code of the language if they do not fit."""
+        """Return the arguments; raise GuardError with a code of the language if they do not fit."""
         if called_name(view.line) not in self.names:
             return None
         try:
@@ -50,7 +50,7 @@ class CallGuard(Struct, frozen=True):
 
 
 class Sets(Struct, frozen=True):
-    """A variable gets a value that is computed from what was before the call (AC-A34)."""
+    """Set a variable. The value is computed from the state before the call (AC-A34)."""
 
     setting: Setting
     document: Document
@@ -58,32 +58,32 @@ class Sets(Struct, frozen=True):
     op: Op = Op.STATE_SET
 
     def make(self, view: View, match: Match) -> Sequence[Step]:
-        """The step."""
+        """Return the step."""
 
         def look_up(ref: Ref) -> JSON:
             if not isinstance(ref, StateRef):
                 return match.values[ref.name]
             found = self.document.states.find(ref.name, self.module)
-            assert isinstance(found, Symbol), "checked at load"
+            assert isinstance(found, Symbol), "references are checked at load"
             return value_now(found, view.slate)
 
         setting = self.setting
         try:
             value = evaluate(setting.value, look_up)
         except TooLongError as wrong:
-            message = f"`{setting.name}` cannot be set: {wrong}"
+            message = f"cannot set `{setting.name}`: {wrong}"
             raise GuardError(INVALID_COMMAND.name, message) from None
         return (StateSet(space=space_of(setting.module), name=setting.name, value=value),)
 
 
 class Enables(Struct, frozen=True):
-    """What is enabled is replaced (AC-015)."""
+    """Replace what is enabled (AC-015)."""
 
     command: CommandForm
     op: Op = Op.RULES_ENABLE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The step."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step."""
         form = self.command
         return (
             RulesEnable(
@@ -93,18 +93,21 @@ class Enables(Struct, frozen=True):
 
 
 class Selects(Struct, frozen=True):
-    """The response that outputs use from now on (AC-A38)."""
+    """Select the response that outputs use from now on (AC-A38)."""
 
     response: str
     op: Op = Op.RESPONSE_USE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The step."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step."""
         return (ResponseUse(id=self.response),)
 
 
 def effects_of(form: CommandForm, document: Document, module: str) -> Iterator[StepMaker]:
-    """Variables, then what is enabled, then the response: enabling forgets the one before."""
+    """Yield the step makers of a command.
+
+    The response comes after what is enabled, because enabling clears the selected response.
+    """
     for setting in form.settings:
         yield Sets(setting, document, module)
     yield Enables(form)
@@ -113,14 +116,14 @@ def effects_of(form: CommandForm, document: Document, module: str) -> Iterator[S
 
 
 class CallMistake(Struct, frozen=True):
-    """Matches a line that is a call of nothing; binds why."""
+    """Match an invalid call, or a call of an unknown command; bind the error."""
 
     document: Document
 
     def test(self, view: View) -> Match | None:
-        """The code, the words, and what could be meant."""
+        """Return the code, the message, and the suggestions."""
         if view.visited:
-            return None  # a command took the line
+            return None  # a command handles the line
         try:
             call = read_call(view.line)
         except CallError as wrong:
@@ -128,7 +131,7 @@ class CallMistake(Struct, frozen=True):
         if call is None:
             return None
         found = self.document.commands.find(call.name, near=nearest)
-        assert not isinstance(found, Symbol), "its rule was asked"
+        assert not isinstance(found, Symbol), "a known command handles its own calls"
         return Match(
             {
                 "code": found.code.name,
@@ -141,12 +144,12 @@ class CallMistake(Struct, frozen=True):
 
 
 class NearMiss(Struct, frozen=True):
-    """Matches a line that would be a call if it were written as one; binds that call (AC-A27)."""
+    """Match a line that is a call except for its slash or parentheses; bind the call (AC-A27)."""
 
     document: Document
 
     def test(self, view: View) -> Match | None:
-        """The call, exactly as it has to be typed."""
+        """Return the call exactly as it must be typed."""
         if view.visited:
             return None
         for line in near_calls(view.line):
@@ -167,10 +170,10 @@ class NearMiss(Struct, frozen=True):
 
 
 class Suggestion(Struct, frozen=True):
-    """The two lines of a warning (AC-098)."""
+    """The two lines of the warning about a near miss (AC-098)."""
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The warning."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - signature of `ReasonMaker`
+        """Return the warning."""
         suggestion = match.values["suggestion"]
         return (
             f"{WARNING}\nNot a command. Did you mean: {suggestion} ?"
@@ -179,10 +182,10 @@ class Suggestion(Struct, frozen=True):
 
 
 class MistakePayload(Struct, frozen=True):
-    """The payload of a call of nothing."""
+    """The error payload of an invalid call, or of a call of an unknown command."""
 
     def make(self, view: View, match: Match) -> str:
-        """The text."""
+        """Return the text of the payload."""
         values = match.values
         candidates = values.get("candidates")
         return Payload(
@@ -198,16 +201,16 @@ class MistakePayload(Struct, frozen=True):
 
 
 class FaultPayload(Struct, frozen=True):
-    """The payload of a call that does not fit its command, or of a check that broke.
+    """The error payload of a call whose arguments do not fit, or of a check that failed to run.
 
-    Whatever broke, `code` is one of the language: there are no others (AC-133).
+    `code` is always one of the language, because a payload has no other codes (AC-133).
     """
 
     code: str
     block_type: str
 
     def make(self, view: View, match: Match) -> str:
-        """The text."""
+        """Return the text of the payload."""
         values = match.values
         return Payload(
             code=self.code,

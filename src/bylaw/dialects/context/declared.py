@@ -1,6 +1,7 @@
 """What the blocks of a document declare, as written: names, references and values with places.
 
-There may be many thousands; all of it is a tree, so nobody has to look for cycles.
+A document may have many thousands of them. They form a tree without cycles, so the garbage
+collector does not track them (`gc=False`).
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Name(Struct, frozen=True, gc=False):
-    """A name or a reference, and where it stands."""
+    """A name or a reference, with its place."""
 
     text: str
     place: Place
 
 
 class Enum(Struct, frozen=True, gc=False):
-    """A type of its own with its values."""
+    """An enum type with its values."""
 
     name: Name
     values: tuple[str, ...]
@@ -31,7 +32,7 @@ class Enum(Struct, frozen=True, gc=False):
 
 
 class State(Struct, frozen=True, gc=False):
-    """One variable; without a default it has that of its type."""
+    """A variable. Without a default of its own it gets the default of its type."""
 
     name: Name
     type: Name
@@ -40,14 +41,14 @@ class State(Struct, frozen=True, gc=False):
 
 
 class ArgumentKind(StrEnum):
-    """How the arguments of a command are given."""
+    """How a call passes its arguments."""
 
     POSITIONAL = "positional"
     NAMED = "named"
 
 
 class Parameter(Struct, frozen=True, gc=False):
-    """An argument of a command."""
+    """A parameter of a command."""
 
     name: Name
     type: Name
@@ -62,7 +63,7 @@ class Assignment(Struct, frozen=True, gc=False):
 
 
 class Command(Struct, frozen=True, gc=False):
-    """What a call does; `reads` and `writes` are None where they are not declared."""
+    """A command. `reads` and `writes` are None if they are not declared."""
 
     name: Name
     description: str = ""
@@ -84,7 +85,7 @@ class Constraints(Struct, frozen=True, gc=False):
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A response by its id."""
+    """A response with its constraints."""
 
     name: Name
     description: str = ""
@@ -92,7 +93,7 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class StepKind(StrEnum):
-    """What a step of a workflow does; the last three have no effect yet."""
+    """What a step of a workflow does. The last three have no effect yet."""
 
     EMIT_RESPONSE = "emit_response"
     ENFORCE_PROTOCOL = "enforce_protocol"
@@ -102,7 +103,7 @@ class StepKind(StrEnum):
 
 
 class Step(Struct, frozen=True, gc=False):
-    """One step; what it refers to, if anything."""
+    """One step of a workflow. `ref` is the thing that it refers to, if any."""
 
     kind: StepKind
     ref: Name | None
@@ -110,7 +111,7 @@ class Step(Struct, frozen=True, gc=False):
 
 
 class Workflow(Struct, frozen=True, gc=False):
-    """Steps in their order."""
+    """A workflow: its steps in order."""
 
     name: Name
     steps: tuple[Step, ...]
@@ -118,7 +119,7 @@ class Workflow(Struct, frozen=True, gc=False):
 
 
 class CheckType(StrEnum):
-    """What a rule of a protocol checks: a closed set (AC-169)."""
+    """What a rule of a protocol checks. The set is closed (AC-169)."""
 
     FORBID_TOOL = "forbid_tool"
     REQUIRE_TOOL = "require_tool"
@@ -128,16 +129,16 @@ class CheckType(StrEnum):
 
 
 class Check(Struct, frozen=True, gc=False):
-    """A concrete check and what it is about: a tool, a type of block, a response."""
+    """A check and its subject: a tool, a block type or a response."""
 
     type: CheckType
     about: str
 
 
 class Rule(Struct, frozen=True, gc=False):
-    """A rule of a protocol: a concrete check, or a preset that stands for several.
+    """A rule of a protocol: one check, or a preset that expands to several.
 
-    `about` is what the check is about, or the preset, where it stands.
+    `check` is None for a preset. `about` is the subject of the check, or the name of the preset.
     """
 
     name: Name
@@ -146,7 +147,7 @@ class Rule(Struct, frozen=True, gc=False):
 
 
 class Protocol(Struct, frozen=True, gc=False):
-    """Rules that hold while it is enabled."""
+    """A protocol: rules that apply while it is enabled."""
 
     name: Name
     rules: tuple[Rule, ...]
@@ -154,7 +155,7 @@ class Protocol(Struct, frozen=True, gc=False):
 
 
 class Module(Struct, gc=False):
-    """A module with everything that its blocks declare, in the order of the text."""
+    """A module with all declarations of its blocks, in the order of the text."""
 
     name: Name
     description: str = ""

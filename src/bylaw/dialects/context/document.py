@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class StateForm(Struct, frozen=True):
-    """A variable with its type and the value that it has before anybody sets it."""
+    """A variable with its type and its initial value."""
 
     type: Type
     default: JSON
 
 
 class ParameterForm(Struct, frozen=True):
-    """An argument with its type."""
+    """A parameter of a command, with its type."""
 
     name: str
     type: Type
 
 
 class Setting(Struct, frozen=True):
-    """A variable, by module and name, and the expression that it is set to."""
+    """An assignment: a variable, by module and name, and the expression of its new value."""
 
     module: str
     name: str
@@ -42,9 +42,9 @@ class Setting(Struct, frozen=True):
 
 
 class CommandForm(Struct, frozen=True):
-    """A command as it is called: signature, what it enables (qualified), what it sets.
+    """A command: its signature, what it enables (by qualified names), and what it sets.
 
-    `response` is the one that an output after it uses, if that is certain.
+    `response` is the response that later outputs use; empty if the command selects none.
     """
 
     kind: ArgumentKind
@@ -59,7 +59,7 @@ class CommandForm(Struct, frozen=True):
 
 
 class ResponseForm(Struct, frozen=True):
-    """A response with what its outputs must satisfy."""
+    """A response with the constraints on its outputs."""
 
     constraints: Constraints
     description: str
@@ -67,7 +67,7 @@ class ResponseForm(Struct, frozen=True):
 
 
 class WorkflowForm(Struct, frozen=True):
-    """The steps of a workflow, with qualified references; `refs` are all of them."""
+    """The steps of a workflow with qualified references. `refs` holds all references."""
 
     steps: tuple[tuple[StepKind, str], ...]
     refs: frozenset[str]
@@ -76,12 +76,12 @@ class WorkflowForm(Struct, frozen=True):
 
     @property
     def emits(self) -> str:
-        """The response of its first emitting step."""
+        """The response of the first step that emits one; empty if no step does."""
         return next((ref for kind, ref in self.steps if kind is StepKind.EMIT_RESPONSE), "")
 
 
 class RuleForm(Struct, frozen=True):
-    """A rule with its concrete checks; `require_response_id` is about a qualified id."""
+    """A rule with its checks. The subject of `require_response_id` is a qualified id."""
 
     id: str
     checks: tuple[Check, ...]
@@ -90,7 +90,7 @@ class RuleForm(Struct, frozen=True):
 
 
 class ProtocolForm(Struct, frozen=True):
-    """The rules of a protocol, and what their checks are about, by type."""
+    """The rules of a protocol, and the subjects of their checks by type."""
 
     rules: tuple[RuleForm, ...]
     checks: Mapping[CheckType, frozenset[str]]
@@ -111,7 +111,7 @@ class Document(Struct, frozen=True):
 
 
 def conflict(checks: Mapping[CheckType, set[str]]) -> str:
-    """Why no output can satisfy all of these checks; empty if one can (AC-A22)."""
+    """Return why no output can satisfy all of these checks; empty if one can (AC-A22)."""
     pairs = (
         (CheckType.FORBID_TOOL, CheckType.REQUIRE_TOOL, "tool"),
         (CheckType.FORBID_BLOCK, CheckType.REQUIRE_BLOCK, "block"),
@@ -122,5 +122,5 @@ def conflict(checks: Mapping[CheckType, set[str]]) -> str:
             return f"the {what} `{both[0]}` is both forbidden and required"
     responses = sorted(checks.get(CheckType.REQUIRE_RESPONSE_ID, set()))
     if len(responses) > 1:
-        return f"`{responses[0]}` and `{responses[1]}` are both the required response"
+        return f"`{responses[0]}` and `{responses[1]}` are both required as the response"
     return ""

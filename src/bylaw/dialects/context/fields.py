@@ -1,4 +1,4 @@
-"""The keys of a mapping → values of the wanted kind; what is wrong is noted, nothing is guessed."""
+"""Typed access to the keys of a mapping. Wrong values are reported, never guessed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from bylaw.dialects.yaml import Node
     from bylaw.model.source import Span
 
-# AC-A18: a name with a dot could not be qualified.
+# AC-A18: a name has no dot, because a dot separates module and name.
 SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 MAX_NAME = 200
 
 
 class Fields:
-    """One mapping of a block; `id` is that of the thing it is about, once that is known.
+    """One mapping of a block.
 
-    `part` is the key that it is the value of, inside of such a thing.
+    `id` is the id of the declared thing, once it is known. `part` is the key that holds this
+    mapping, if it is inside such a thing.
     """
 
     def __init__(
@@ -41,16 +42,16 @@ class Fields:
         self._values = {str(pair.key.value): pair for pair in node.pairs}
 
     def closed(self, required: Many[str], optional: Many[str] = ()) -> Fields:
-        """Note unknown and missing keys."""
+        """Report unknown and missing keys."""
         allowed = [*required, *optional]
         for pair in self.node.pairs:
             key = str(pair.key.value)
             if key not in allowed:
                 help_ = self.phase.near(key, allowed)
-                self.wrong(f"`{brief(key)}` is no key of {self._what()}", pair.key.span, help_)
+                self.wrong(f"unknown key `{brief(key)}` in {self._what()}", pair.key.span, help_)
         for key in required:
             if key not in self._values:
-                self.wrong(f"{self._what()} needs the key `{key}`", None, f"write `{key}: …`")
+                self.wrong(f"missing key `{key}` in {self._what()}", None, f"write `{key}: …`")
         return self
 
     def _what(self) -> str:
@@ -58,29 +59,29 @@ class Fields:
         return f"{part}`{self.block.type}`" + (f" `{brief(self.id)}`" if self.id else "")
 
     def has(self, key: str) -> bool:
-        """Whether the key is there."""
+        """Return whether the mapping has the key."""
         return key in self._values
 
     def node_of(self, key: str) -> Node | None:
-        """The value of a key as it is written."""
+        """Return the value of a key as written."""
         pair = self._values.get(key)
         return None if pair is None else pair.value
 
     def symbol(self, key: str) -> Name | None:
-        """A name that may be qualified by its module, so without a dot."""
+        """Return a name without a dot, so that a module can qualify it."""
         name = self.name(key)
         if name is None:
             return None
         if len(name.text) > MAX_NAME or not SYMBOL.fullmatch(name.text):
-            message = f"`{brief(name.text)}` cannot be a name"
-            hint = f"write letters, digits, `_` and `-`, at most {MAX_NAME}, and no digit first"
+            message = f"invalid name `{brief(name.text)}`"
+            hint = f"use at most {MAX_NAME} letters, digits, `_` and `-`, and no digit first"
             self.phase.add(SCHEMA_VIOLATION, message, name.place, hint)
             return None
         self.id = self.id or name.text
         return Name(name.text, self.place(name.place.span))
 
     def name(self, key: str) -> Name | None:
-        """A text with its place."""
+        """Return a text with its place."""
         node = self.node_of(key)
         if node is None:
             return None
@@ -90,12 +91,12 @@ class Fields:
         return None
 
     def text(self, key: str) -> str:
-        """A text, empty if it is not there."""
+        """Return a text; empty if the key is missing."""
         name = self.name(key)
         return "" if name is None else name.text
 
     def flag(self, key: str, default: bool) -> bool:
-        """`true` or `false`."""
+        """Return `true` or `false`."""
         node = self.node_of(key)
         if node is None:
             return default
@@ -105,7 +106,7 @@ class Fields:
         return default
 
     def names(self, key: str) -> tuple[Name, ...] | None:
-        """A list of texts; None if the key is not there."""
+        """Return a list of texts; None if the key is missing."""
         if not self.has(key):
             return None
         found = []
@@ -113,11 +114,11 @@ class Fields:
             if isinstance(node, Scalar) and isinstance(node.value, str):
                 found.append(Name(node.value, self.place(node.span)))
             else:
-                self.wrong(f"`{key}` must hold texts only", node.span)
+                self.wrong(f"`{key}` must contain only texts", node.span)
         return tuple(found)
 
     def items(self, key: str) -> Iterator[Node]:
-        """The items of a list."""
+        """Yield the items of a list."""
         node = self.node_of(key)
         if isinstance(node, Sequence):
             yield from node.items
@@ -125,38 +126,38 @@ class Fields:
             self.wrong(f"`{key}` must be a list", node.span, "write `- …` lines")
 
     def mappings(self, key: str) -> Iterator[Fields]:
-        """The items of a list of mappings."""
+        """Yield the items of a list of mappings."""
         for node in self.items(key):
             if isinstance(node, Mapping):
                 yield Fields(node, self.block, self.phase, self.id, key)
             else:
-                self.wrong(f"`{key}` must hold keys and values", node.span)
+                self.wrong(f"`{key}` must contain keys and values", node.span)
 
     def mapping(self, key: str) -> Fields | None:
-        """The mapping of a key."""
+        """Return the mapping of a key."""
         node = self.node_of(key)
         if node is None:
             return None
         if isinstance(node, Mapping):
             return Fields(node, self.block, self.phase, self.id, key)
-        self.wrong(f"`{key}` must hold keys and values", node.span)
+        self.wrong(f"`{key}` must contain keys and values", node.span)
         return None
 
     def choice(self, key: str, allowed: Many[str]) -> str:
-        """One of a closed set of words; empty if it is none of them."""
+        """Return one of a closed set of words; empty if the value is not in the set."""
         name = self.name(key)
         if name is None:
             return ""
         if name.text in allowed:
             return name.text
-        message = f"`{brief(name.text)}` is no `{key}`"
+        message = f"invalid value `{brief(name.text)}` for `{key}`"
         self.phase.add(SCHEMA_VIOLATION, message, name.place, self.phase.near(name.text, allowed))
         return ""
 
     def place(self, span: Span | None = None) -> Place:
-        """A place in this mapping."""
+        """Return a place in this mapping."""
         return self.block.place(span or self.node.span, self.id)
 
     def wrong(self, message: str, span: Span | None, hint: str = "") -> None:
-        """Note what is wrong."""
+        """Add an error to the phase."""
         self.phase.add(SCHEMA_VIOLATION, message, self.place(span), hint)

@@ -1,6 +1,6 @@
-"""Lines of a text → blocks: markers that stand alone on their line, properly nested and closed.
+"""Lines of a text → blocks. A marker is alone on its line; blocks must be nested and closed.
 
-Framing knows neither YAML nor fences: a line that looks like a marker is one (AC-A07).
+This pass knows neither YAML nor code fences: a line that looks like a marker is one (AC-A07).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ YAML_TYPES = (
 )
 TEXT_TYPES = ("COMMANDS", "ENGINEERING", "CHECKLISTS", "GUIDELINES")
 BLOCK_TYPES = (*YAML_TYPES, *TEXT_TYPES)
-# AC-040: where kinds disagree, the first one wins; protocols hold whatever is before them (AC-A21).
+# AC-040: if kinds conflict, the first one wins. Protocols always apply (AC-A21).
 PRECEDENCE = (
     *("RESPONSE", "WORKFLOW", "PROTOCOL", "ENGINEERING", "CHECKLISTS", "GUIDELINES"),
     *("COMMAND", "STATE", "ENUM"),
 )
-# AC-A06: this is a marker, whatever its name. A byte order mark is no part of the first line.
+# AC-A06: a marker may have any name. A byte order mark is not part of the first line.
 MARKER = re.compile(
     r"^(?:\A\ufeff)?[^\S\n]*(?P<marker>\[\[(?P<end>/?)(?P<type>[A-Za-z_]+)\]\])[^\S\n]*$",
     re.MULTILINE,
@@ -42,7 +42,7 @@ MAX_BLOCKS = 20_000  # of one text
 
 
 class Block(Struct):
-    """A block: its marker, what stands between its markers, and the blocks of a module."""
+    """A block: its marker, the text between its markers, and the inner blocks of a module."""
 
     type: str
     source: SourceFile
@@ -51,33 +51,35 @@ class Block(Struct):
     blocks: list[Block] = field(default_factory=list)
 
     def place(self, span: Span | None = None, id_: str = "") -> Place:
-        """A place in this block; its marker, if none is given."""
+        """Return a place in this block; without a span, its marker."""
         return Place(self.source, span or self.marker, self.type, id_)
 
     @property
     def header(self) -> Span:
-        """Of a module: what stands before its first block (AC-A05)."""
+        """The text of a module before its first block (AC-A05)."""
         if not self.blocks:
             return self.body
-        # Not the blanks before its marker: they are no part of the YAML.
+        # The blanks before the marker are not part of the YAML.
         end = _line_start(self.source.text, self.blocks[0].marker.start)
         return Span(self.body.start, end)
 
 
 def framed(source: SourceFile, phase: Phase) -> list[Block]:
-    """The blocks at the top of a text, as far as they are properly nested."""
+    """Return the top-level blocks of a text; wrong nesting is added to the phase."""
     framing = _Framing(source, phase)
     for found in MARKER.finditer(source.text):
         framing.take(found)
         if framing.count > MAX_BLOCKS:
-            phase.add(PARSE_ERROR, f"there are more than {MAX_BLOCKS:,} blocks", framing.at(found))
-            return []  # what is open here may be closed behind it
+            phase.add(
+                PARSE_ERROR, f"the file has more than {MAX_BLOCKS:,} blocks", framing.at(found)
+            )
+            return []  # a block that is open here may be closed later, so do not report it
     framing.end()
     return framing.top
 
 
 def all_blocks(top: list[Block]) -> Iterator[Block]:
-    """Every block, in the order of the text."""
+    """Yield every block in the order of the text."""
     for block in top:
         yield block
         yield from block.blocks
@@ -98,7 +100,7 @@ class _Framing:
     def take(self, found: re.Match[str]) -> None:
         name = found["type"]
         if name not in BLOCK_TYPES:
-            message = f"`{brief(name)}` is no type of block"
+            message = f"unknown block type `{brief(name)}`"
             place = Place(self._source, _marker_span(found))
             self._phase.add(PARSE_ERROR, message, place, self._phase.near(name, BLOCK_TYPES))
         elif found["end"]:
@@ -124,17 +126,17 @@ class _Framing:
         if within is None:
             return
         if block.type in (LANGUAGE_SPEC, MODULE):
-            message = f"`{block.type}` cannot stand inside `{within.type}`"
-            self._phase.add(PARSE_ERROR, message, block.place(), "move it to the top")
+            message = f"`{block.type}` cannot be inside `{within.type}`"
+            self._phase.add(PARSE_ERROR, message, block.place(), "move it to the top level")
         elif within.type != MODULE:
-            message = f"`{within.type}` cannot hold other blocks"
+            message = f"`{within.type}` cannot contain other blocks"
             hint = f"close it with `[[/{within.type}]]` first"
             self._phase.add(PARSE_ERROR, message, block.place(), hint)
 
     def _close(self, found: re.Match[str]) -> None:
         name = found["type"]
         if not self._open_types[name]:
-            message = f"`[[/{name}]]` closes no block"
+            message = f"`[[/{name}]]` has no opening `[[{name}]]`"
             self._phase.add(PARSE_ERROR, message, self.at(found), f"write `[[{name}]]` before it")
             return
         while (block := self._pop()).type != name:

@@ -1,4 +1,4 @@
-"""Declarations of all modules → symbols that know what they refer to (AC-A16: references)."""
+"""Declarations of all modules → symbols with resolved references (AC-A16: references)."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ T = TypeVar("T")
 
 
 class LinkedState(Struct, frozen=True):
-    """A variable whose type is known."""
+    """A variable with its resolved type."""
 
     state: State
     type: Type
 
 
 class LinkedSetting(Struct, frozen=True):
-    """An assignment whose variable and references are known."""
+    """An assignment with its resolved variable and references."""
 
     written: Assignment
     target: Symbol[LinkedState]
@@ -68,7 +68,7 @@ class LinkedSetting(Struct, frozen=True):
 
 
 class LinkedCommand(Struct, frozen=True):
-    """A command whose references are known; lists are qualified."""
+    """A command with resolved references. Its lists hold qualified names."""
 
     command: Command
     module: str
@@ -80,7 +80,7 @@ class LinkedCommand(Struct, frozen=True):
 
 
 class Linked:
-    """All symbols of all modules; a symbol whose references fail is left out, which is noted."""
+    """All symbols of all modules. References that fail are reported and left out."""
 
     def __init__(self, modules: Sequence[Module], phase: Phase) -> None:
         self._phase = phase
@@ -98,14 +98,14 @@ class Linked:
         self.commands = Table(SymbolKind.COMMAND, [self._command(*one) for one in commands])
 
     def _type(self, name: Name, module: str) -> Type | None:
-        """The type that a text names; it was found to be one by its form."""
+        """Resolve the type that a text names. The schema phase has checked its form."""
 
         def enum(written: TypeText) -> EnumType | None:
             wanted = Name(written.name, name.place)
             found = self.enums.resolve(wanted, module, self._phase, "type", BUILT_IN)
             if found is None or not written.of:
                 return None if found is None else found.what
-            message = f"`{brief(written.name)}` holds no other types"
+            message = f"`{brief(written.name)}` cannot contain other types"
             self._phase.add(SCHEMA_VIOLATION, message, name.place)
             return None
 
@@ -132,7 +132,7 @@ class Linked:
         about = rule.about
         if rule.check is None:
             if about.text not in PRESETS:
-                message = f"there is no preset `{brief(about.text)}`"
+                message = f"unknown preset `{brief(about.text)}`"
                 hint = self._phase.near(about.text, PRESETS)
                 self._phase.add(UNKNOWN_ID, message, about.place, hint)
             yield from PRESETS.get(about.text, ())
@@ -151,7 +151,7 @@ class Linked:
         return Symbol(name, workflow.name.text, form)
 
     def _ref(self, step: Step, module: str) -> str:
-        """The qualified name of what a step refers to; a text block has no name (AC-A30)."""
+        """Return the qualified name that a step refers to. Text blocks have no ids (AC-A30)."""
         if step.ref is None:
             return ""
         tables: dict[StepKind, Table[Any]] = {
@@ -165,7 +165,7 @@ class Linked:
         return "" if found is None else found.qualified
 
     def _no_text_ids(self, name: Name) -> None:
-        message = f"there is no `{brief(name.text)}`: text blocks have no ids"
+        message = f"unknown id `{brief(name.text)}`: text blocks have no ids"
         self._phase.add(UNKNOWN_ID, message, name.place, "delete it")
 
     def _command(self, module: Module, command: Command) -> Symbol[LinkedCommand]:
@@ -210,7 +210,7 @@ class Linked:
         return enabled
 
     def _check_workflows(self, linked: LinkedCommand) -> None:
-        """What an enabled workflow refers to is enabled with it (AC-A39)."""
+        """Check that the command enables everything that its workflows refer to (AC-A39)."""
         enabled = {*linked.enabled["responses"], *linked.enabled["protocols"]}
         for name in linked.command.enable.get("workflows", ()):
             found = self.workflows.find(name.text, linked.module)
@@ -218,9 +218,9 @@ class Linked:
             if missing:
                 first, *others = sorted(missing)
                 more = f" and {len(others)} more" if others else ""
-                message = f"the workflow `{brief(name.text)}` refers to `{first}`{more}"
-                message += ", which its command does not enable"
-                hint = f"enable `{first}` with it"
+                message = f"workflow `{brief(name.text)}` refers to `{first}`{more}"
+                message += ", which the command does not enable"
+                hint = f"also enable `{first}`"
                 self._phase.add(REFERENCE_ERROR, message, name.place, hint)
 
     def _settings(self, command: Command, module: str) -> Iterator[LinkedSetting]:
@@ -231,7 +231,7 @@ class Linked:
                 yield LinkedSetting(written, target, value)
 
     def _value(self, written: Assignment, command: Command, module: str) -> Value | None:
-        """The expression of a value; None for one that no variable can have."""
+        """Return the expression of a value; None if it is invalid or no variable can have it."""
         node = written.value
         if not isinstance(node, Scalar):
             return None
@@ -277,7 +277,7 @@ def _there(symbols: Iterable[Symbol[T] | None]) -> Iterator[Symbol[T]]:
 
 
 def _has_argument(ref: ArgumentRef, command: Command) -> bool:
-    """`$argN` is of positional arguments only, `$name` of named ones (AC-A35)."""
+    """`$argN` refers to positional arguments only, `$name` to named ones only (AC-A35)."""
     if command.kind is ArgumentKind.POSITIONAL:
         return ref.number is not None and ref.number < len(command.parameters)
     return ref.name in {one.name.text for one in command.parameters}

@@ -1,4 +1,4 @@
-"""All files of the language → one document, lowered, or what is wrong with it."""
+"""Load all files of the language as one document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The commands and checks of all files."""
+    """Load the commands and checks of all files; if one has an error, none of them."""
     if not files:
         return Loaded(no_rules())
     try:

@@ -1,4 +1,4 @@
-"""A checked document → rules of the common form: commands that act, checks that halt."""
+"""A checked document → rules: commands that act, checks that halt."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TOOL = Trigger.once(Kind.TOOL_BEFORE)
 
 CHECKING = Procedure(
     order=(SortKey.RANK, SortKey.FILE, SortKey.SOURCE),
-    flow=Flow.FIRST,  # one error is the whole output of a turn (AC-126, AC-132)
+    flow=Flow.FIRST,  # the output of a turn is at most one error (AC-126, AC-132)
     guard_error=GuardFault.HALT,
     failed_step=StepFault.HALT,
     writes=Writes.TOGETHER,
@@ -64,7 +64,7 @@ CHECKING = Procedure(
 
 
 def lowered(document: Document, digests: Mapping[str, str]) -> tuple[Group, Group]:
-    """Both groups; `digests` are those of the files."""
+    """Return the groups of commands and checks. `digests` are the digests of the files."""
     lowering = _Lowering(document, digests)
     commands = tuple(map(lowering.command, document.commands.by_qualified.values()))
     checks = tuple(lowering.checks())
@@ -75,7 +75,7 @@ def lowered(document: Document, digests: Mapping[str, str]) -> tuple[Group, Grou
 
 
 def no_rules() -> tuple[Group, Group]:
-    """The groups of a document that says nothing: no line is a call."""
+    """Return the groups of an empty document: no line is a call."""
     calling = Procedure(
         order=(SortKey.SOURCE,),
         flow=Flow.ALL,
@@ -123,7 +123,7 @@ class _Lowering:
         self._digests = digests
 
     def command(self, symbol: Symbol[CommandForm]) -> Rule:
-        """A command is found by its names and acts when it is called as it wants to be."""
+        """Return the rule of a command. Its short name works only if no other module has it."""
         qualified = symbol.qualified
         is_unique = self._document.commands.find(symbol.name) is symbol
         names = (qualified, symbol.name) if is_unique else (qualified,)
@@ -140,7 +140,7 @@ class _Lowering:
         )
 
     def checks(self) -> Iterator[Rule]:
-        """Every check of every protocol and the constraints of every response."""
+        """Yield the rules for the checks of protocols and the constraints of responses."""
         for name, symbol in self._document.protocols.by_qualified.items():
             for rule in symbol.what.rules:
                 for check in rule.checks:
@@ -151,7 +151,7 @@ class _Lowering:
 
     def _check(self, qualified: str, protocol: str, rule: RuleForm, check: Check) -> Rule:
         id_ = f"{qualified}.{rule.id}"
-        # A preset is several checks, each a rule of its own.
+        # A preset becomes several rules, so their uids need the subject of the check.
         unique = f"{id_}/{check.about}" if rule.preset else id_
         forbids_tool = check.type is CheckType.FORBID_TOOL
         guard: Guard = ToolCheck(check) if forbids_tool else OutputCheck(check, self._document)
@@ -170,7 +170,7 @@ class _Lowering:
 
     def _constraints(self, qualified: str, symbol: Symbol[ResponseForm]) -> Rule:
         form = symbol.what
-        unique = f"{qualified}/constraints"  # a command may have the name of the response
+        unique = f"{qualified}/constraints"  # a command may have the same name
         reason = HaltPayload("RESPONSE", symbol.name, form.place.line)
         return Rule(
             uid=uid_of(NAME, form.place.source.path, unique),

@@ -1,7 +1,7 @@
-"""How the language and the groups of its rules are called, and which version of it this is."""
+"""The name and version of the language, and the names of its rule groups."""
 
 from __future__ import annotations
 
-NAME = "context"  # rules and variables are named by it
+NAME = "context"  # part of the names of rules and variables
 VERSION = "0.4.20"
 COMMANDS, CHECKS = "commands", "checks"

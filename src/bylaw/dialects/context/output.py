@@ -1,6 +1,6 @@
-"""A complete output → whether it has a block, and what constraints of a response it breaks.
+"""Check an output for blocks and for the constraints of a response.
 
-Only what can be seen counts (AC-175): marker lines, words, fences, tables.
+Only visible things are checked (AC-175): marker lines, words, code fences, tables.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.context.declared import Constraints
 
-# Quotes and lists may hold a fence or a table, too.
+# A fence may also be inside a quote or a list.
 _INSIDE = r"^[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*"
 _FENCE = re.compile(_INSIDE + r"(?:```|~~~)", re.MULTILINE)
 _HTML_TABLE = re.compile(r"<table\b", re.IGNORECASE)
 _QUOTES = " \t>"
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
-# A heading with its number and emphasis, a line that ends with a colon, a line of its own.
+# A section name is a heading (with number or emphasis), the text before a colon, or a whole line.
 _SECTION = (
     r"^[ \t>]*(?:[-*+][ \t]+)?(?:#{{1,6}}[ \t]+)?(?:[0-9.]+[.)]?[ \t]+)?"
     r"[*_]*{}[*_]*[ \t]*(?::|\r?$)"
@@ -27,13 +27,13 @@ _SECTION = (
 
 
 def has_block(text: str, block_type: str) -> bool:
-    """Whether the open marker of that type stands alone on a line (AC-A40)."""
+    """Return whether the opening marker of that type is alone on a line (AC-A40)."""
     marker = f"[[{block_type}]]"
     return marker in text and any(line.strip() == marker for line in text.split("\n"))
 
 
 def broken(text: str, constraints: Constraints) -> Iterator[str]:
-    """What an output breaks, in words."""
+    """Yield a message for each constraint that the output violates."""
     for section in constraints.sections:
         if not re.search(_SECTION.format(re.escape(section)), text, re.MULTILINE):
             yield f"the section '{section}' is missing"
@@ -41,13 +41,13 @@ def broken(text: str, constraints: Constraints) -> Iterator[str]:
         if needle not in text:
             yield f"'{needle}' is missing"
     if not constraints.allow_code_blocks and _FENCE.search(text):
-        yield "it holds a code block"
+        yield "it contains a code block"
     if constraints.forbid_tables and has_table(text):
-        yield "it holds a table"
+        yield "it contains a table"
 
 
 def has_table(text: str) -> bool:
-    """Whether a row of a Markdown table is followed by its rule, or a table of HTML begins."""
+    """Return whether a row is followed by the rule of a Markdown table, or an HTML table starts."""
     before = ""
     for line in text.split("\n"):
         rule = "|" in line and "|" in before and "-" in line

@@ -1,4 +1,4 @@
-"""An error → the fixed payload that is the whole output of its turn (AC-126 to AC-134, AC-A25)."""
+"""The error payload, which is the whole output of its turn (AC-126 to AC-134, AC-A25)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 HEADER = "ERROR: ai-context-language"
 ERROR_RESPONSE = "ai_context_error"  # the response that an error uses
-# What YAML 1.1 or 1.2 would not read as a text stands in quotes.
+# Everything that YAML 1.1 or 1.2 would not read as a text is quoted.
 _PLAIN = re.compile(r"(?!(?i:null|true|false|yes|no|on|off|y|n)$)[A-Za-z_][A-Za-z0-9_.-]*")
-# Neither a fence nor a table, whatever a message quotes (AC-134).
+# A payload must not contain a fence or a table, even if a message quotes one (AC-134).
 _HIDDEN = str.maketrans({"`": "\\u0060", "|": "\\u007c"})
 
 
 class Payload(Struct, frozen=True, kw_only=True):
-    """What an error says; what is empty is left out."""
+    """The parts of an error payload. Empty parts are left out."""
 
     code: str
     message: str
@@ -38,7 +38,7 @@ class Payload(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, problem: Problem) -> Payload:
-        """The payload of an error of the document itself."""
+        """Return the payload of an error in the document itself."""
         place = problem.place
         return cls(
             code=problem.code.name,
@@ -51,7 +51,7 @@ class Payload(Struct, frozen=True, kw_only=True):
         )
 
     def text(self) -> str:
-        """The header line, then YAML, and nothing else."""
+        """Return the header line and then YAML, with nothing around them."""
         lines = [HEADER, f"code: {self.code}", f"message: {_quoted(self.message)}"]
         details = list(self._details())
         lines += ["details:", *details] if details else ["details: {}"]
@@ -76,12 +76,12 @@ def _word(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As YAML and JSON both read it, on one line."""
+    """Quote a text on one line, so that YAML and JSON read it alike."""
     plain = text.replace("`", "'")
     return visible_in_json(json.dumps(plain, ensure_ascii=False)).translate(_HIDDEN)
 
 
-# They have in common what every error holds, and no more.
+# Two errors that have in common only what every error contains.
 SAMPLES = (
     Payload(code="CONFLICT", message="").text(),
     Payload(code="UNKNOWN_ID", message="there is none", id="x", hint="write it").text(),
@@ -93,5 +93,5 @@ _FORM = re.compile(
 
 
 def is_payload(text: str) -> bool:
-    """Whether a text has the form of a payload, with nothing before, between or behind."""
+    """Return whether a text is exactly one payload, with no other text before, in or after it."""
     return _FORM.fullmatch(text) is not None

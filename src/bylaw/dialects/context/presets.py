@@ -1,4 +1,4 @@
-"""The presets of the language: names → concrete checks, exactly as its document lists them."""
+"""The presets of the language: names → checks, exactly as its document lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a document of the context language, with the place that its errors name."""
+"""Errors in documents of the context language, with the places that error payloads name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from bylaw.model.codes import Code
     from bylaw.model.source import SourceFile, Span
 
-MAX_PROBLEMS = 100  # of a phase: those that stand first
-# Finding the name that was meant takes time, and whoever has so many slips reads the first ones.
+MAX_PROBLEMS = 100  # of one phase: the first ones in the document
+# Suggestions take time to compute, and only the first errors are likely to be read.
 MAX_HINTS = 20
 
 
 class Place(Struct, frozen=True, gc=False):
-    """Where something stands: its text, its block and the id that it has there."""
+    """A place in a document: file, span, block, and the id of the declared thing."""
 
     source: SourceFile
     span: Span
@@ -30,16 +30,16 @@ class Place(Struct, frozen=True, gc=False):
 
     @property
     def line(self) -> int:
-        """The line in its file, from 1."""
+        """The line in the file, from 1."""
         return self.source.position(self.span.start).line
 
     def at(self, span: Span) -> Place:
-        """Another piece of the same thing."""
+        """Return the place of another span of the same thing."""
         return Place(self.source, span, self.block_type, self.id)
 
 
 class Problem(Struct, frozen=True):
-    """One error of a document; `candidates` are the symbols that a reference could mean."""
+    """One error in a document. `candidates` are the symbols that a reference may refer to."""
 
     code: Code
     message: str
@@ -48,7 +48,7 @@ class Problem(Struct, frozen=True):
     candidates: tuple[str, ...] = ()
 
     def diagnostic(self) -> Diagnostic:
-        """As every other language tells it."""
+        """Return the error as a diagnostic."""
         place = self.place
         return Diagnostic(
             self.code.name,
@@ -61,7 +61,7 @@ class Problem(Struct, frozen=True):
 
 
 class DocumentError(Exception):
-    """The problems of the first phase that found any, in the order of the document."""
+    """The errors of the first phase that found any, in the order of the document."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(problems[0].message)
@@ -69,7 +69,7 @@ class DocumentError(Exception):
 
 
 class Phase:
-    """Gathers the problems of one phase; the phases after it run only if there are none."""
+    """Collects the errors of one phase. The next phase runs only if there are none."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -82,17 +82,17 @@ class Phase:
         hint: str = "",
         candidates: tuple[str, ...] = (),
     ) -> None:
-        """Note a problem."""
+        """Add an error."""
         if len(self.problems) >= 2 * MAX_PROBLEMS:
             self.problems = self._first()
         self.problems.append(Problem(code, message, place, hint, candidates))
 
     def near(self, wrong: str, known: Iterable[str]) -> str:
-        """A hint that names what was probably meant, as long as few things are wrong."""
+        """Return a hint with the nearest known name; empty after `MAX_HINTS` errors."""
         return did_you_mean(wrong, known) if self._few else ""
 
     def nearest(self, wrong: str, known: Iterable[str]) -> str:
-        """What was probably meant, or nothing; looked for as long as few things are wrong."""
+        """Return the nearest known name; empty if none is near, or after `MAX_HINTS` errors."""
         return nearest(wrong, known) if self._few else ""
 
     @property
@@ -100,7 +100,7 @@ class Phase:
         return len(self.problems) < MAX_HINTS
 
     def end(self) -> None:
-        """DocumentError if there was a problem."""
+        """Raise DocumentError if the phase has an error."""
         if self.problems:
             raise DocumentError(self._first())
 
@@ -109,5 +109,5 @@ class Phase:
 
 
 def _order(problem: Problem) -> tuple[str, int]:
-    """The order of the document: files by their paths."""
+    """Order errors by file path, then by position."""
     return problem.place.source.path, problem.place.span.start

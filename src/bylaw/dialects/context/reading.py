@@ -1,4 +1,4 @@
-"""Texts of all files → one checked document, or the problems of the first phase that found any.
+"""Texts of all files → one checked document, or the errors of the first phase that found any.
 
 framing → YAML → schema → uniqueness → references → types (AC-A16)
 """
@@ -33,7 +33,7 @@ NOT_IN_MODULE = "Block must be contained within a MODULE."
 
 
 def read_document(sources: Sequence[SourceFile]) -> Document:
-    """The document of all files; DocumentError if it is wrong."""
+    """Return the document of all files; raise DocumentError if it has errors."""
     modules = _modules(_framed(sources))
     phase = Phase()
     check_uniqueness(modules, phase)
@@ -56,8 +56,9 @@ def _framed(sources: Sequence[SourceFile]) -> list[Block]:
 
 
 def _check_root(files: Sequence[list[Block]], phase: Phase) -> None:
-    """At most one root, and first (AC-A04): before the modules of its file, for files are in no
-    order that means something (AC-A42).
+    """Check that there is at most one `LANGUAGE_SPEC`, before the modules of its file (AC-A04).
+
+    It may be in any file, because the order of files has no meaning (AC-A42).
     """
     specs = 0
     for blocks in files:
@@ -66,14 +67,16 @@ def _check_root(files: Sequence[list[Block]], phase: Phase) -> None:
             if block.type == LANGUAGE_SPEC:
                 specs += 1
                 if begun or specs > 1:
-                    why = "behind a module" if begun else "a second time"
-                    message = f"`{LANGUAGE_SPEC}` stands {why}"
-                    phase.add(PARSE_ERROR, message, block.place(), "it comes first, and once")
+                    why = "after a module" if begun else "a second time"
+                    message = f"`{LANGUAGE_SPEC}` appears {why}"
+                    phase.add(
+                        PARSE_ERROR, message, block.place(), "write it once, as the first block"
+                    )
             begun = begun or block.type == MODULE
 
 
 def _modules(top: list[Block]) -> list[Module]:
-    """The phases YAML and schema: a body that breaks a schema hides no body that is no YAML."""
+    """Run the phases YAML and schema. Schema errors do not hide YAML errors of other blocks."""
     in_yaml, in_schema = Phase(), Phase()
     bodies = {id(block): body_of(block, in_yaml, in_schema) for block in all_blocks(top)}
     in_yaml.end()
@@ -98,21 +101,21 @@ def _modules(top: list[Block]) -> list[Module]:
 
 def _fields(node: Node | None, block: Block, phase: Phase) -> Fields | None:
     if node is None:
-        return None  # noted when it was read
+        return None  # a text block, or `body_of` has added an error
     if isinstance(node, Mapping):
         return Fields(node, block, phase)
-    message = f"`{block.type}` holds no keys and values"
+    message = f"`{block.type}` must contain keys and values"
     phase.add(SCHEMA_VIOLATION, message, block.place(node.span), "write `key: value` lines")
     return None
 
 
 def _check_version(fields: Fields | None) -> None:
-    """Its contents configure nothing; its version must be the one we know (AC-A03)."""
+    """Check that the version is the supported one (AC-A03). Other keys have no effect."""
     if fields is None:
         return
     node, hint = fields.node_of("version"), f"write `version: {VERSION}`"
     if node is None:
-        fields.wrong(f"`{LANGUAGE_SPEC}` needs the key `version`", None, hint)
+        fields.wrong(f"missing key `version` in `{LANGUAGE_SPEC}`", None, hint)
     elif not isinstance(node, Scalar) or node.value != VERSION:
         written = brief(fields.block.source.slice(node.span))
-        fields.wrong(f"version `{written}` of the language is not known", node.span, hint)
+        fields.wrong(f"unsupported language version `{written}`", node.span, hint)

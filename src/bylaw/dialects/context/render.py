@@ -1,7 +1,7 @@
-"""A document and a slate → what a model must know now, in words: what is enforced is also told.
+"""The text for the model: the rules of a document that are enabled now, and the variables.
 
-Nothing but what is enabled, and the variables. Names and values of a document stand in quotes and
-on one line, so none of them can look like a line of ours. The same input gives the same bytes.
+The text lists everything that is enforced. Names and values from a document are quoted on one
+line, so none of them can look like a line of ours. The same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     )
     from bylaw.model.slate import Slate
 
-HEADER = "ai-context-language: what is in force now"
+HEADER = "ai-context-language: rules that are active now"
 NOTHING = "Nothing is enabled."
 ENFORCED = (
-    "It replaces what was in force before. Calls of tools and outputs are checked: one that breaks"
-    " a rule below is halted, and an error is shown instead."
+    "They replace all earlier ones. Bylaw checks your tool calls and outputs. If one of them breaks"
+    " a rule below, Bylaw ends the turn and shows an error instead."
 )
 PRECEDED = (
-    "Where kinds disagree, the first of these wins, and protocols always hold:"
+    "If kinds conflict, the first one in this list wins; protocols always apply:"
     f" {', '.join(PRECEDENCE)}."
 )
 MAX_DESCRIPTION = 300
@@ -42,23 +42,23 @@ MAX_VALUE = 500
 _CHECKS = {
     CheckType.FORBID_TOOL: "never call the tool {}",
     CheckType.REQUIRE_TOOL: "call the tool {} at least once before you answer",
-    CheckType.FORBID_BLOCK: "no line of the output is {}",
-    CheckType.REQUIRE_BLOCK: "one line of the output is {}",
-    CheckType.REQUIRE_RESPONSE_ID: "the output uses the response {}",
+    CheckType.FORBID_BLOCK: "never write the line {} in the output",
+    CheckType.REQUIRE_BLOCK: "write the line {} in the output",
+    CheckType.REQUIRE_RESPONSE_ID: "use the response {} for the output",
 }
 _BLOCK_CHECKS = (CheckType.FORBID_BLOCK, CheckType.REQUIRE_BLOCK)
 _STEPS = {
     StepKind.EMIT_RESPONSE: "answer with the response {}",
-    StepKind.ENFORCE_PROTOCOL: "keep to the protocol {}",
-    # Text blocks have no ids and bind nobody yet (AC-A30).
-    StepKind.ENFORCE_CHECKLIST: "look at the checklists; nothing is checked",
-    StepKind.ENFORCE_GUIDELINE: "look at the guidelines; nothing is checked",
-    StepKind.ENFORCE_ENGINEERING: "look at the engineering notes; nothing is checked",
+    StepKind.ENFORCE_PROTOCOL: "follow the protocol {}",
+    # Text blocks have no ids and are not enforced yet (AC-A30).
+    StepKind.ENFORCE_CHECKLIST: "consider the checklists (not enforced)",
+    StepKind.ENFORCE_GUIDELINE: "consider the guidelines (not enforced)",
+    StepKind.ENFORCE_ENGINEERING: "consider the engineering notes (not enforced)",
 }
 
 
 def rendered(document: Document, slate: Slate) -> str:
-    """The text, with a line break at its end."""
+    """Return the text; it ends with a line break."""
     parts = [
         *_part("Responses", _responses(document, slate)),
         *_part("Workflows", _workflows(document, slate)),
@@ -94,13 +94,13 @@ def _response(title: str, form: ResponseForm) -> Iterator[str]:
 
 def _constraints(constraints: Constraints) -> Iterator[str]:
     for section in constraints.sections:
-        yield f"it has the section {_quoted(section)}, as a heading or before a colon"
+        yield f"write the section {_quoted(section)}, as a heading or before a colon"
     for needle in constraints.must_include:
-        yield f"it contains {_quoted(needle)}"
+        yield f"include {_quoted(needle)}"
     if not constraints.allow_code_blocks:
-        yield "it has no code block"
+        yield "do not write a code block"
     if constraints.forbid_tables:
-        yield "it has no table"
+        yield "do not write a table"
 
 
 def _workflows(document: Document, slate: Slate) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""YAML nodes of blocks → what they declare, by the closed schemas of the language."""
+"""YAML nodes of blocks → their declarations, checked against the closed schemas of the language."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.context.fields import Fields
 
-# What `enable` may name; the last three are text blocks, which have no ids yet (AC-A30).
+# The keys of `enable`. Those in TEXT_KINDS are text blocks, which have no ids yet (AC-A30).
 ENABLED_KINDS = ("responses", "workflows", "protocols")
 TEXT_KINDS = ("guidelines", "checklists", "engineering")
-DEFAULT = "default"  # of a state: the only value that may hold a map
-# The field that each check needs (AC-168).
+DEFAULT = "default"  # a key of `STATE`: the only one whose value may contain a map
+# The key that each check needs (AC-168).
 CHECK_FIELDS = {
     CheckType.FORBID_TOOL: "tool",
     CheckType.REQUIRE_TOOL: "tool",
@@ -47,7 +47,7 @@ CHECK_FIELDS = {
 
 
 def read_module(fields: Fields) -> Module | None:
-    """The header of a module."""
+    """Read the header of a module."""
     name = fields.symbol("name")
     fields.closed(("name", "description"))
     description = fields.text("description")
@@ -55,12 +55,12 @@ def read_module(fields: Fields) -> Module | None:
 
 
 def read_enum(module: Module, fields: Fields) -> None:
-    """`[[ENUM]]`."""
+    """Read an `[[ENUM]]` block."""
     name, values = fields.symbol("name"), fields.names("values")
     fields.closed(("name", "values"), ("description",))
     if name is not None and name.text in BUILT_IN:
-        message = f"`{name.text}` is a type of the language"
-        fields.phase.add(SCHEMA_VIOLATION, message, name.place, "give the enum another name")
+        message = f"`{name.text}` is a built-in type"
+        fields.phase.add(SCHEMA_VIOLATION, message, name.place, "rename the enum")
     if values is not None:
         _check_values(fields, values)
     if name is not None and values is not None:
@@ -75,13 +75,13 @@ def _check_values(fields: Fields, values: tuple[Name, ...]) -> None:
     seen: set[str] = set()
     for value in values:
         if value.text in seen:
-            message = f"the value `{brief(value.text)}` is given twice"
+            message = f"duplicate value `{brief(value.text)}`"
             fields.phase.add(SCHEMA_VIOLATION, message, value.place, "delete one of the two")
         seen.add(value.text)
 
 
 def read_state(module: Module, fields: Fields) -> None:
-    """`[[STATE]]`."""
+    """Read a `[[STATE]]` block."""
     name = fields.symbol("name")
     fields.closed(("name", "type"), (DEFAULT,))
     type_ = _type(fields)
@@ -90,21 +90,21 @@ def read_state(module: Module, fields: Fields) -> None:
 
 
 def _type(fields: Fields) -> Name | None:
-    """A type that is one by its form; whether its names exist is asked later."""
+    """Read a type and check its form. The references phase resolves the names in it."""
     name = fields.name("type")
     if name is None:
         return None
     try:
         parse_type(name.text)
     except TypeTextError as wrong:
-        message = f"`{brief(name.text)}` is no type: {wrong}"
+        message = f"invalid type `{brief(name.text)}`: {wrong}"
         fields.phase.add(SCHEMA_VIOLATION, message, name.place)
         return None
     return name
 
 
 def read_command(module: Module, fields: Fields) -> None:
-    """`[[COMMAND]]`."""
+    """Read a `[[COMMAND]]` block."""
     name = fields.symbol("name")
     fields.closed(("name",), ("description", "args", "reads_state", "writes_state", "effects"))
     kind, parameters = _signature(fields)
@@ -133,7 +133,7 @@ def _signature(fields: Fields) -> tuple[ArgumentKind, tuple[Parameter, ...]]:
     for other in ArgumentKind:
         if written and other is not kind and args.has(other.value):
             node = args.node_of(other.value)
-            message = f"arguments of kind `{kind}` have no list `{other}`"
+            message = f"unexpected list `{other}` for arguments of kind `{kind}`"
             args.wrong(message, node.span if node else None)
     return kind, tuple(_parameters(args, kind.value))
 
@@ -147,9 +147,9 @@ def _parameters(args: Fields, key: str) -> Iterator[Parameter]:
             continue
         reserved = name.text == "state" or (name.text[:3] == "arg" and name.text[3:].isdigit())
         if reserved or name.text in seen:
-            why = "is reserved" if reserved else "is given twice"
-            message = f"the argument `{name.text}` {why}"
-            args.phase.add(SCHEMA_VIOLATION, message, name.place, "give it another name")
+            why = "is reserved" if reserved else "is used twice"
+            message = f"the argument name `{name.text}` {why}"
+            args.phase.add(SCHEMA_VIOLATION, message, name.place, "rename the argument")
         seen.add(name.text)
         yield Parameter(name, type_)
 
@@ -177,7 +177,7 @@ def _assignments(effects: Fields) -> Iterator[Assignment]:
 
 
 def read_responses(module: Module, fields: Fields) -> None:
-    """`[[RESPONSE]]`."""
+    """Read a `[[RESPONSE]]` block."""
     fields.closed(("responses",))
     for item in fields.mappings("responses"):
         name = item.symbol("id")
@@ -189,7 +189,7 @@ def read_responses(module: Module, fields: Fields) -> None:
 
 
 def _constraints(fields: Fields) -> Constraints:
-    """The vocabulary of the document's example, and nothing else (AC-A28)."""
+    """Read constraints: only those in the example of the language document (AC-A28)."""
     fields.closed((), ("structure", "must_include", "formatting"))
     structure, formatting = fields.mapping("structure"), fields.mapping("formatting")
     if structure is not None:
@@ -206,7 +206,7 @@ def _constraints(fields: Fields) -> Constraints:
 
 
 def read_workflows(module: Module, fields: Fields) -> None:
-    """`[[WORKFLOW]]`."""
+    """Read a `[[WORKFLOW]]` block."""
     fields.closed(("workflows",))
     for item in fields.mappings("workflows"):
         name = item.symbol("id")
@@ -224,12 +224,12 @@ def _steps(item: Fields) -> Iterator[Step]:
         if kind:
             needs_ref = kind in (StepKind.EMIT_RESPONSE, StepKind.ENFORCE_PROTOCOL)
             if needs_ref and not step.has("ref"):
-                step.wrong(f"a step `{kind}` needs the key `ref`", None)
+                step.wrong(f"missing key `ref` in a step of kind `{kind}`", None)
             yield Step(StepKind(kind), ref, step.place())
 
 
 def read_protocols(module: Module, fields: Fields) -> None:
-    """`[[PROTOCOL]]`."""
+    """Read a `[[PROTOCOL]]` block."""
     fields.closed(("protocols",))
     for item in fields.mappings("protocols"):
         name = item.symbol("id")
@@ -255,14 +255,14 @@ def _rules(item: Fields) -> Iterator[Rule]:
 
 
 def _check(fields: Fields) -> tuple[CheckType | None, Name | None]:
-    """Its type, None for a preset, and what it is about."""
+    """Return the check type (None for a preset) and the subject of the check."""
     if fields.has("preset") and fields.has("type"):
-        fields.wrong("a check has a `type` or a `preset`, not both", None, "delete one of them")
+        fields.wrong("a check cannot have both `type` and `preset`", None, "delete one of them")
         return None, None
     if fields.has("preset"):
         return None, fields.closed(("preset",)).name("preset")
     if not fields.has("type"):
-        fields.wrong("a check needs a `type` or a `preset`", None)
+        fields.wrong("missing key `type` or `preset` in a check", None)
     written = fields.choice("type", [one.value for one in CheckType])
     if not written:
         return None, None

@@ -1,4 +1,4 @@
-"""A document and a slate → the variables as they stand, those that nobody set included."""
+"""The current values of all variables of a document, including defaults."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def space_of(module: str) -> str:
-    """Where the variables of a module are kept."""
+    """Return the name of the space that holds the variables of a module."""
     return variable_space(NAME, module)
 
 
 def value_now(symbol: Symbol[StateForm], slate: Slate) -> JSON:
-    """What a variable holds: its default until somebody sets it."""
+    """Return the value of a variable: its default until a command sets it."""
     return slate.space(space_of(symbol.module)).get(symbol.name, symbol.what.default)
 
 
 def standing(document: Document, slate: Slate) -> dict[str, JSON]:
-    """Every variable by its qualified name, in the order of the document."""
+    """Return every variable by its qualified name, in the order of the document."""
     return {name: value_now(symbol, slate) for name, symbol in document.states.by_qualified.items()}

@@ -1,4 +1,4 @@
-"""Names of all modules → the symbol that a reference means, independent of any order (AC-A17)."""
+"""Tables of the symbols of all modules. No order affects how a reference resolves (AC-A17)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_HINTED = 3
-# A wrong name and the known ones → the one that was probably meant, or nothing.
+# An unknown name and the known ones → the nearest known name, or an empty text.
 Near: TypeAlias = "Callable[[str, Iterable[str]], str]"
 
 
-def _not_asked(wrong: str, known: Iterable[str]) -> str:  # noqa: ARG001 - the names of Near
+def _not_asked(wrong: str, known: Iterable[str]) -> str:  # noqa: ARG001 - signature of `Near`
     return ""
 
 
 class SymbolKind(StrEnum):
-    """What can be referred to."""
+    """The kinds of things that a reference can name."""
 
     ENUM = "enum"
     STATE = "state"
@@ -41,7 +41,7 @@ class SymbolKind(StrEnum):
 
 
 class Symbol(Struct, Generic[T], frozen=True):
-    """Something with a name in a module."""
+    """A declaration with its name and module."""
 
     module: str
     name: str
@@ -54,7 +54,7 @@ class Symbol(Struct, Generic[T], frozen=True):
 
 
 class Unresolved(Struct, frozen=True):
-    """Why a reference means nothing: a code, words, and what it could mean."""
+    """Why a reference cannot be resolved: code, message, hint and candidates."""
 
     code: Code
     message: str
@@ -76,24 +76,24 @@ class Table(Generic[T]):
     def find(
         self, reference: str, module: str = "", near: Near = _not_asked, what: str = ""
     ) -> Symbol[T] | Unresolved:
-        """What a reference means, inside a module or, without one, in a call.
+        """Resolve a reference inside a module or, without a module, in a call.
 
-        `near` says what an unknown one may have meant; that takes time, so it is asked for.
-        `what` is how the thing is called there, if not by its kind.
+        `near` suggests a known name for an unknown one. This takes time, so the default is none.
+        `what` names the thing in messages; without it, the kind does.
         """
         what = what or self.kind
         known = self.by_qualified if "." in reference else self._by_name
         if reference not in known:
-            message = f"there is no {what} `{brief(reference)}`"
+            message = f"unknown {what} `{brief(reference)}`"
             return Unresolved(UNKNOWN_ID, message, meant(near(reference, known)))
         if "." in reference:
             return self.by_qualified[reference]
         same = self._by_name[reference]
         if module and all(symbol.module != module for symbol in same):
-            message = f"the {what} `{brief(reference)}` is one of another module"
+            message = f"{what} `{brief(reference)}` is defined in another module"
             return Unresolved(REFERENCE_ERROR, message, _one_of(_candidates(same)))
         if len(same) > 1:
-            message = f"the {what} `{brief(reference)}` is one of several modules"
+            message = f"{what} `{brief(reference)}` is defined in several modules"
             candidates = _candidates(same)
             return Unresolved(AMBIGUOUS_ID, message, _one_of(candidates), candidates)
         return same[0]
@@ -101,10 +101,10 @@ class Table(Generic[T]):
     def resolve(
         self, name: Name, module: str, phase: Phase, what: str = "", built_in: Sequence[str] = ()
     ) -> Symbol[T] | None:
-        """As `find`; what is wrong is noted at the place of the reference.
+        """Resolve a reference as `find` does; report a failure at the place of the reference.
 
-        `what` is how the thing is called there, if not by its kind; `built_in` is what else could
-        have been meant.
+        `what` names the thing in messages; without it, the kind does. `built_in` are more known
+        names to suggest.
         """
 
         def near(wrong: str, known: Iterable[str]) -> str:
@@ -118,7 +118,7 @@ class Table(Generic[T]):
 
 
 def _candidates(symbols: Iterable[Symbol[T]]) -> tuple[str, ...]:
-    """In an order that does not depend on that of modules or files (AC-103)."""
+    """Sort the names, so that the order of modules and files does not matter (AC-103)."""
     return tuple(sorted(symbol.qualified for symbol in symbols))
 
 

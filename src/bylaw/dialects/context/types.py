@@ -1,4 +1,4 @@
-"""Types of the language: their text → a type, and values → whether they have it."""
+"""Types of the language: how their text is parsed, and how values are checked against them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ BUILT_IN = (*PRIMITIVES, *GENERICS)
 MAX_TYPE_DEPTH = 16
 MAX_TYPE_CHARS = 1_000
 MAX_LISTED = 20
-# What every reader of JSON keeps exactly.
+# The largest integer that every JSON reader keeps exactly.
 MAX_INT = 2**53 - 1
 _TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[<>,])\s*")
 
 
 class TypeTextError(Exception):
-    """The text is no type."""
+    """The text is not a type."""
 
 
 class TypeText(Struct, frozen=True):
-    """A type as written: a name, and what it is made of."""
+    """A type as written: its name, and the types that it contains."""
 
     name: str
     of: tuple[TypeText, ...] = ()
@@ -48,7 +48,7 @@ class Primitive(Struct, frozen=True):
 
 
 class EnumType(Struct, frozen=True):
-    """An enum by its qualified name, with its tokens."""
+    """An enum by its qualified name, with its values."""
 
     name: str
     values: tuple[str, ...]
@@ -58,7 +58,7 @@ class EnumType(Struct, frozen=True):
 
 
 class Container(Struct, frozen=True):
-    """A list, a set, or a map from texts."""
+    """A list, a set, or a map with texts as keys."""
 
     name: str
     of: Type
@@ -71,7 +71,7 @@ Type: TypeAlias = Primitive | EnumType | Container
 
 
 def parse_type(text: str) -> TypeText:
-    """Read `Int`, `List<Int>`, `Map<String, Set<WorkMode>>`; TypeTextError if it is none."""
+    """Parse `Int`, `List<Int>`, `Map<String, Set<WorkMode>>`; raise TypeTextError if invalid."""
     if len(text) > MAX_TYPE_CHARS:
         raise TypeTextError(f"it has more than {MAX_TYPE_CHARS:,} characters")
     tokens: list[str] = []
@@ -79,12 +79,12 @@ def parse_type(text: str) -> TypeText:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise TypeTextError(f"`{text[at:][:20]}` is no part of a type")
+            raise TypeTextError(f"unexpected `{text[at:][:20]}`")
         tokens.append(found[1])
         at = found.end()
     written, rest = _parsed(tokens, 0)
     if rest:
-        raise TypeTextError(f"`{rest[0]}` stands behind the type")
+        raise TypeTextError(f"unexpected `{rest[0]}` after the type")
     return written
 
 
@@ -92,11 +92,11 @@ def _parsed(tokens: Sequence[str], depth: int) -> tuple[TypeText, Sequence[str]]
     if depth > MAX_TYPE_DEPTH:
         raise TypeTextError(f"types are nested more than {MAX_TYPE_DEPTH} deep")
     if not tokens or tokens[0] in "<>,":
-        raise TypeTextError("the name of a type is missing")
+        raise TypeTextError("missing name of a type")
     name, rest = tokens[0], tokens[1:]
     if not rest or rest[0] != "<":
         if name in GENERICS:
-            raise TypeTextError(f"`{name}` needs the type of what it holds: `{name}<…>`")
+            raise TypeTextError(f"`{name}` needs the type of its items: `{name}<…>`")
         return TypeText(name), rest
     of: list[TypeText] = []
     while rest and rest[0] in "<,":
@@ -110,16 +110,16 @@ def _parsed(tokens: Sequence[str], depth: int) -> tuple[TypeText, Sequence[str]]
 
 def _check_generic(name: str, of: Sequence[TypeText]) -> None:
     if name in PRIMITIVES:
-        raise TypeTextError(f"`{name}` holds no other types")
+        raise TypeTextError(f"`{name}` cannot contain other types")
     if name == MAP:
         if len(of) != 2 or of[0] != TypeText(STRING):  # noqa: PLR2004 - keys and values
-            raise TypeTextError("a map is written `Map<String, Type>`")
+            raise TypeTextError("write a map as `Map<String, Type>`")
     elif name in GENERICS and len(of) != 1:
-        raise TypeTextError(f"`{name}` holds one type")
+        raise TypeTextError(f"`{name}` contains exactly one type")
 
 
 def resolved(written: TypeText, enum: Callable[[TypeText], EnumType | None]) -> Type | None:
-    """The type; `enum` finds those that are declared. None if one of them is not there."""
+    """Resolve a type; `enum` finds declared enums. Return None if one of them is unknown."""
     if written.name in PRIMITIVES:
         return Primitive(written.name)
     if written.name in GENERICS:
@@ -129,12 +129,12 @@ def resolved(written: TypeText, enum: Callable[[TypeText], EnumType | None]) -> 
 
 
 def listed_values(values: Sequence[str]) -> str:
-    """The values of an enum for a message."""
+    """List the values of an enum for a message."""
     return listed(values, MAX_LISTED, brief)
 
 
 def implicit_default(type_: Type) -> JSON:
-    """What a variable holds that nobody gave a value; an enum has none."""
+    """Return the default of a variable that declares none. An enum has no default."""
     match type_:
         case Primitive(name="Bool"):
             return False
@@ -150,14 +150,14 @@ def implicit_default(type_: Type) -> JSON:
 
 
 def mismatch(value: object, type_: Type) -> str:
-    """Why a value does not have a type; empty if it does. No coercion anywhere (AC-A46)."""
+    """Return why a value does not match a type; empty if it does. No coercion (AC-A46)."""
     match type_:
         case Primitive(name=name):
             return _primitive_mismatch(value, name)
         case EnumType(values=values):
             if isinstance(value, str) and value in values:
                 return ""
-            return f"it is no {type_}: {listed_values(values)}"
+            return f"expected {type_}, one of {listed_values(values)}"
         case Container(name="Map", of=of):
             return _map_mismatch(value, of)
         case Container(name=name, of=of):
@@ -166,32 +166,32 @@ def mismatch(value: object, type_: Type) -> str:
 
 def _primitive_mismatch(value: object, name: str) -> str:
     if name != INT:
-        return "" if isinstance(value, bool if name == BOOL else str) else f"it is no {name}"
+        return "" if isinstance(value, bool if name == BOOL else str) else f"expected {name}"
     if isinstance(value, bool) or not isinstance(value, int):
-        return f"it is no {name}"
+        return f"expected {name}"
     return "" if abs(value) <= MAX_INT else f"an {name} is at most {MAX_INT:,}"
 
 
 def _map_mismatch(value: object, of: Type) -> str:
     if not isinstance(value, dict):
-        return "it is no Map"
+        return "expected Map"
     if not all(isinstance(key, str) for key in value):
-        return "a key of the map is no String"
+        return "a key of the map is not a String"
     return _first(mismatch(item, of) for item in value.values())
 
 
 def _items_mismatch(value: object, name: str, of: Type) -> str:
     if not isinstance(value, list):
-        return f"it is no {name}"
+        return f"expected {name}"
     why = _first(mismatch(item, of) for item in value)
     if why or name != SET:
         return why
     keys = {_key(item, of) for item in value}
-    return "" if len(keys) == len(value) else "an element of the set is given twice"
+    return "" if len(keys) == len(value) else "the set contains an element twice"
 
 
 def _key(value: Any, type_: Type) -> Hashable:
-    """Equal for equal values of a type; sets and maps have no order (AC-A44)."""
+    """Return a key that is equal for equal values. Sets and maps have no order (AC-A44)."""
     match type_:
         case Container(name="Map", of=of):
             return frozenset((key, _key(item, of)) for key, item in value.items())

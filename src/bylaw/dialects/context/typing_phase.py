@@ -1,4 +1,4 @@
-"""Linked declarations → a checked document: defaults, values, reads and writes, conflicts."""
+"""Resolved declarations → a checked document: defaults, values, reads and writes, conflicts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Typing:
-    """Checks everything that has a type, then what commands enable together."""
+    """Checks types, and whether the rules that a command enables conflict."""
 
     def __init__(self, modules: Sequence[Module], linked: Linked, phase: Phase) -> None:
         self._modules = tuple(modules)
@@ -53,7 +53,7 @@ class Typing:
         self._phase = phase
 
     def document(self) -> Document:
-        """The document; it counts only if the phase found nothing."""
+        """Return the document. It is valid only if the phase has no errors."""
         linked = self._linked
         for response in linked.responses.by_qualified.values():
             self._check_error_response(response)
@@ -70,13 +70,13 @@ class Typing:
         )
 
     def _check_error_response(self, symbol: Symbol[ResponseForm]) -> None:
-        """Errors must always be printable: what is demanded of them, they satisfy (AC-A26)."""
+        """Check that every error payload satisfies the constraints on errors (AC-A26)."""
         if symbol.name != ERROR_RESPONSE:
             return
         wrong = (why for one in SAMPLES for why in broken(one, symbol.what.constraints))
         why = next(wrong, "")
         if why:
-            message = f"no error satisfies these constraints of `{ERROR_RESPONSE}`: {why}"
+            message = f"no error payload can satisfy the constraints of `{ERROR_RESPONSE}`: {why}"
             self._wrong(message, symbol.what.place)
 
     def _state(self, symbol: Symbol[LinkedState]) -> Symbol[StateForm]:
@@ -87,9 +87,9 @@ class Typing:
             why = mismatch(default, type_)
             if why:
                 place = state.place.at(state.default.span)
-                self._wrong(f"the default of `{symbol.name}` does not fit: {why}", place)
+                self._wrong(f"invalid default of `{symbol.name}`: {why}", place)
         elif isinstance(type_, EnumType):
-            message = f"`{symbol.name}` is of an enum and needs a `default`"
+            message = f"`{symbol.name}` has an enum type and needs a `default`"
             self._wrong(message, state.place, f"write one of {listed_values(type_.values)}")
         return Symbol(symbol.module, symbol.name, StateForm(type_, default))
 
@@ -117,7 +117,7 @@ class Typing:
         return Symbol(symbol.module, symbol.name, form)
 
     def _response(self, linked: LinkedCommand) -> str:
-        """The response that an output uses: of the workflow, else the only one (AC-A38)."""
+        """Return the response of outputs: the one a workflow emits, else the only one (AC-A38)."""
         emitted = self._emitted(linked)
         if emitted:
             return emitted[0]
@@ -132,7 +132,7 @@ class Typing:
         target, place = setting.target, setting.written.place
         value = setting.value
         if value is None:
-            self._wrong("a value is a String, an Int or a Bool, or refers to one", place)
+            self._wrong("invalid value: write a String, an Int, a Bool or a reference", place)
             return
         wanted = target.what.type
         if isinstance(value, Literal):
@@ -141,11 +141,11 @@ class Typing:
             self._check_template(value, linked, place)
             why = self._type_mismatch(value, wanted, linked)
         if why:
-            self._wrong(f"`{target.name}` is of type {_short(wanted)}: {why}", place)
+            self._wrong(f"cannot set `{target.name}` of type {_short(wanted)}: {why}", place)
 
     def _type_mismatch(self, value: Value, wanted: Type, linked: LinkedCommand) -> str:
         if isinstance(value, Template):
-            return "" if wanted == Primitive(STRING) else "a template gives a String"
+            return "" if wanted == Primitive(STRING) else "a template produces a String"
         assert isinstance(value, ArgumentRef | StateRef)
         given = self._type_of(value, linked)
         if given is None or given == wanted:
@@ -157,7 +157,7 @@ class Typing:
             return
         for ref in references(value):
             if isinstance(self._type_of(ref, linked), Container):
-                message = f"`{_written(ref)}` cannot stand in a template: it is no plain value"
+                message = f"`{_written(ref)}` cannot be in a template: it is a list, set or map"
                 self._wrong(message, place)
 
     def _type_of(self, ref: Ref, linked: LinkedCommand) -> Type | None:
@@ -170,16 +170,16 @@ class Typing:
         return named.get(ref.name)
 
     def _check_declared(self, linked: LinkedCommand) -> None:
-        """What is declared to be read and written covers what is (AC-A31)."""
+        """Check that `reads_state` and `writes_state` list everything that is used (AC-A31)."""
         for setting in linked.settings:
             name, place = setting.target.qualified, setting.written.place
             if linked.writes is not None and name not in linked.writes:
-                message = f"`writes_state` does not name `{setting.target.name}`"
-                self._wrong(message, place, "add it, or leave out `writes_state`")
+                message = f"`writes_state` does not list `{setting.target.name}`"
+                self._wrong(message, place, "add it, or delete `writes_state`")
             for ref in references(setting.value) if setting.value is not None else ():
                 if isinstance(ref, StateRef) and not self._may_read(ref, linked):
-                    message = f"`reads_state` does not name `{brief(ref.name)}`"
-                    self._wrong(message, place, "add it, or leave out `reads_state`")
+                    message = f"`reads_state` does not list `{brief(ref.name)}`"
+                    self._wrong(message, place, "add it, or delete `reads_state`")
 
     def _may_read(self, ref: StateRef, linked: LinkedCommand) -> bool:
         found = self._linked.states.find(ref.name, linked.module)
@@ -197,7 +197,7 @@ class Typing:
         if not why and len(emitted) > 1:
             why = f"its workflows emit `{emitted[0]}` and `{emitted[1]}` first"
         if why:
-            message = f"what `{linked.command.name.text}` enables cannot hold together: {why}"
+            message = f"`{linked.command.name.text}` enables rules that conflict: {why}"
             self._phase.add(CONFLICT, message, linked.command.name.place)
 
     def _wrong(self, message: str, place: Place, hint: str = "") -> None:
@@ -209,5 +209,5 @@ def _written(ref: Ref) -> str:
 
 
 def _short(type_: Type) -> str:
-    """Without the module: people write it so."""
+    """Return the type without its module, as people write it."""
     return str(type_).rpartition(".")[2] if isinstance(type_, EnumType) else str(type_)

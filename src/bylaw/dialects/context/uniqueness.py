@@ -1,4 +1,4 @@
-"""Names that are given twice where a document allows them once (AC-049 to AC-056, AC-A15)."""
+"""Check that names are unique where a document requires it (AC-049 to AC-056, AC-A15)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_uniqueness(modules: Sequence[Module], phase: Phase) -> None:
-    """Note every name that was there before."""
+    """Report every name that is used a second time."""
     _once("module", (module.name for module in modules), phase)
     for module in modules:
         for what, named in (

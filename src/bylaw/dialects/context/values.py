@@ -1,6 +1,6 @@
 """Value expressions of `set_state`: literals, references and templates (AC-116 to AC-123).
 
-A whole text that is a reference keeps the type of what it refers to; a template is a String.
+A text that is only a reference keeps the type of its target. A template is a String.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 _REFERENCE = r"\$(?:state\.(?P<state>[A-Za-z_][A-Za-z0-9_.-]*)|(?P<name>[A-Za-z_][A-Za-z0-9_-]*))"
 _WHOLE = re.compile(_REFERENCE)
-# A text that starts like a reference is one, whatever follows (AC-A35).
+# A text that starts like a reference is always read as one (AC-A35).
 _LOOKS = re.compile(r"\$[A-Za-z_]")
 _NUMBERED = re.compile(r"arg(0|[1-9][0-9]{0,5})")
 _OPEN, _CLOSE = "${", "}"
-# A template may read the variable that it sets, which would double with every call.
+# A template may read the variable that it sets, so the text could double with every call.
 MAX_TEXT = 65_536
 
 
 class ValueTextError(Exception):
-    """A reference that is none."""
+    """An invalid reference."""
 
 
 class TooLongError(Exception):
-    """A template gives more than it may."""
+    """The result of a template is too long."""
 
 
 class Literal(Struct, frozen=True):
-    """A value as it is written."""
+    """A value as written."""
 
     value: JSON
 
@@ -48,7 +48,7 @@ class ArgumentRef(Struct, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """Of a positional argument."""
+        """The number of a positional argument; None for a named one."""
         found = _NUMBERED.fullmatch(self.name)
         return None if found is None else int(found[1])
 
@@ -72,7 +72,7 @@ Value: TypeAlias = Literal | ArgumentRef | StateRef | Template
 
 
 def read_value(text: str) -> Value:
-    """The expression that a text is; ValueTextError if a reference in it is none."""
+    """Parse a text as an expression; raise ValueTextError if a reference in it is invalid."""
     if _LOOKS.match(text):
         return _reference(text)
     return Template(tuple(_parts(text))) if _OPEN in text else Literal(text)
@@ -95,12 +95,14 @@ def _parts(text: str) -> Iterator[str | Ref]:
 def _reference(text: str) -> Ref:
     found = _WHOLE.fullmatch(text)
     if found is None:
-        raise ValueTextError(f"`{brief(text)}` is no reference: write `$arg0`, `$name`, `$state.x`")
+        raise ValueTextError(
+            f"invalid reference `{brief(text)}`: write `$arg0`, `$name`, `$state.x`"
+        )
     return StateRef(found["state"]) if found["state"] else ArgumentRef(found["name"])
 
 
 def references(value: Value) -> Iterator[Ref]:
-    """Every reference of an expression."""
+    """Yield every reference of an expression."""
     if isinstance(value, Template):
         yield from (part for part in value.parts if not isinstance(part, str))
     elif isinstance(value, ArgumentRef | StateRef):
@@ -108,7 +110,7 @@ def references(value: Value) -> Iterator[Ref]:
 
 
 def evaluate(value: Value, look_up: Callable[[Ref], JSON]) -> JSON:
-    """The value; what a placeholder brings is not read again (AC-121)."""
+    """Return the value. Inserted values are not parsed again (AC-121)."""
     match value:
         case Literal():
             return value.value
@@ -124,12 +126,12 @@ def _joined(template: Template, look_up: Callable[[Ref], JSON]) -> str:
         texts.append(part if isinstance(part, str) else as_string(look_up(part)))
         room -= len(texts[-1])
         if room < 0:
-            raise TooLongError(f"a template gives more than {MAX_TEXT:,} characters")
+            raise TooLongError(f"the result of the template is longer than {MAX_TEXT:,} characters")
     return "".join(texts)
 
 
 def as_string(value: JSON) -> str:
-    """How a Bool, an Int, a String or an enum token stands in a template."""
+    """Return how a Bool, an Int, a String or an enum value is written in a template."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

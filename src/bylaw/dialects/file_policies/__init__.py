@@ -1,9 +1,10 @@
-"""File policies: Markdown files that say which files must change together, or what follows.
+"""File policies: Markdown rules about changed files.
 
-    text → read (reader.py) → the policy as written (written.py) → lowered (lowering.py)
+    text → reader (reader.py) → the policy as written (written.py) → rules (lowering.py)
 
-What a policy finds is pure: changed files in (sieve.py, correspondence.py), states out
-(judging.py). Who knows the changes and keeps the queue is a host.
+A policy says which files must change together, or what to do after a change. The evaluation is
+pure: changed files → matches (sieve.py, correspondence.py) → states (judging.py). The host
+provides the changes and keeps the queue.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ suffixes = (".md",)
 common_ending = True
 one_book_per_file = False
 when_broken = WhenBroken(group=GROUP, kinds=(Kind.AGENT_STOP,), verdict=Verdict.WARN, once=True)
-MAX_KEYS = 20  # that are compared with those of a policy, which has fewer
+MAX_KEYS = 20  # more than a policy has, so a file with more keys is not compared
 _KNOWN = frozenset((*KEYS, *LEGACY_KEYS))
-# Many Markdown files have front matter, and notes of all sorts have such keys.
+# Keys that the front matter of notes and other Markdown files often has as well.
 _OF_OTHERS_TOO = frozenset(("name", "created", "set", "action", "instructions"))
 _DATE = re.compile(r"""["']?\d{4}-\d\d-\d\d""")
 
 
 def detect(source: SourceFile) -> bool:
-    """Whether it has front matter with a key that only a policy has, or with none but its keys.
+    """Return whether the front matter has a key that only policies have, or no foreign keys.
 
-    Slips in keys count as the keys. What lies in the folder of policies needs no such proof.
+    A misspelled key counts as the key. Files in the folder of policies are not tested.
     """
     lines = [line for line in head(source).splitlines() if line[:1] not in (" ", "\t", "-", "#")]
     pairs = [line.partition(":") for line in lines if ":" in line]
@@ -57,29 +58,29 @@ def detect(source: SourceFile) -> bool:
 
 
 def rule_text(source: SourceFile) -> str:
-    """All of it."""
+    """Return the whole text."""
     return source.text
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """The codes of the reader are as good as any."""
+    """Return the finding unchanged, with the code of the common reader."""
     return finding
 
 
-def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken policy warns, that is enough
-    """Never: policies work without each other."""
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken policy only warns
+    """Return False: policies do not depend on each other."""
     return False
 
 
-def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules tell
-    """The commands of all policies."""
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules are enough
+    """Return the commands of all policies."""
     from bylaw.dialects.file_policies.starting import starts as found  # noqa: PLC0415 - see `dialects.base`
 
     return found(book)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The policies of all files; one bad file spoils no other."""
+    """Load the policies of all files; an error in one file does not affect the others."""
     from bylaw.dialects.file_policies.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

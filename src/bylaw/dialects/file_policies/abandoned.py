@@ -1,7 +1,7 @@
-"""Open entries of a policy which is not there any more, or is switched off → skipped.
+"""A rule that skips the open entries of policies that are removed or disabled.
 
-No rule of the policy can say so: there is none, or it is not asked. So there is one for all of
-them, where somebody looks at the whole queue. A policy whose file does not load is still there.
+The rules of such a policy do not exist or are not evaluated, so one rule does it for all policies
+whenever the whole queue is read. A policy whose file does not load still counts as existing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from bylaw.model.rule import View
 
 REMOVED = "the policy was removed"
-SWITCHED_OFF = "the policy is switched off"
+SWITCHED_OFF = "the policy is disabled"
 NEEDS = (Need(NeedName.ENTRIES, OPEN_ENTRIES),)
 
 
 class Abandoned(Struct, frozen=True):
-    """An entry that nobody will answer, and why."""
+    """An open entry whose policy cannot close it, and why."""
 
     hash: str
     policy: str
@@ -43,12 +43,15 @@ class _Bound(Struct, frozen=True):
 
 
 class IsAbandoned(Struct, frozen=True):
-    """The check: whether entries are open for no policy of these, by identifier and uid."""
+    """Match if entries are open that belong to none of these policies, or to a disabled one.
+
+    `policies` are the uids by identifier.
+    """
 
     policies: Mapping[str, str]
 
     def test(self, view: View) -> Match | Needs | None:
-        """The entries, in the order of their hashes."""
+        """Return the entries in the order of their hashes."""
         entries = view.fact(NEEDS[0])
         assert isinstance(entries, dict)
         off = frozenset(view.event.facts.disabled or ())
@@ -67,12 +70,12 @@ class IsAbandoned(Struct, frozen=True):
 
 
 class SkipsAbandoned(Struct, frozen=True):
-    """Writes each of them as skipped."""
+    """Write each of the entries as skipped."""
 
     op: Op = Op.ENTRY_WRITE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """One step an entry, which keeps its lists."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return one step for each entry. The entry keeps its lists of files."""
         return [
             EntryWrite(
                 hash=one.hash,
@@ -88,12 +91,12 @@ class SkipsAbandoned(Struct, frozen=True):
 
 
 class EmitsAbandoned(Struct, frozen=True):
-    """Tells of each of them, as of every entry."""
+    """Emit the event of each entry, as for all other entries."""
 
     op: Op = Op.EVENT_EMIT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """One event an entry."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return one event for each entry."""
         return [
             EventEmit(
                 type=EVENT_TYPE,

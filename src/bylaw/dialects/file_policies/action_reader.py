@@ -1,4 +1,4 @@
-"""`action` of a policy → its command as words with placeholders, and findings about it."""
+"""`action` of a policy → its command, split into words with placeholders."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 FILE, FILES, REPO_ROOT = "{file}", "{files}", "{repo_root}"
 PLACEHOLDER = re.compile(r"\{[^\W\d]\w*\}")
-# What a command must say for each way to run it (DW-A21).
+# The placeholder that a command needs for each way to run it (DW-A21).
 NEEDED = {RunFor.EACH_MATCH: FILE, RunFor.ALL_MATCHES: FILES}
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
-# No system needs a program of that name: what they do ends with them.
+# Shell builtins. A program of such a name could change only its own process.
 _SHELL_WORDS = frozenset({"alias", "cd", "eval", "exec", "export", "set", "source", "unset"})
 _CODES = {
     CommandFault.SHELL: codes.POLICY_SHELL_SYNTAX,
@@ -33,7 +33,7 @@ _CODES = {
 
 
 def read_action(policy: Fields) -> CommandAction | None:
-    """The command of a policy, if it has one; what is wrong is noted."""
+    """Return the command of a policy, if it has one. Errors are added to the findings."""
     fields = policy.mapping("action", "`action`")
     if fields is None:
         return None
@@ -56,7 +56,7 @@ def read_action(policy: Fields) -> CommandAction | None:
 
 def _place(fields: Fields, node: Scalar, piece: str) -> Span:
     at = str(node.value).find(piece)
-    # Quotes within a word are gone from it, so that it may not be found as it is.
+    # The split removed quotes from the word, so its text may not occur in the command as it is.
     inside = Span(at, at + len(piece)) if at >= 0 else Span(0, len(str(node.value)))
     return fields.findings.place(node, inside)
 
@@ -72,7 +72,7 @@ def _words(fields: Fields, node: Scalar) -> tuple[str, ...]:
 
 
 def _check_program(fields: Fields, node: Scalar, words: tuple[str, ...]) -> None:
-    """Refuse what could never be started, whatever there is."""
+    """Report a program that can never start on any system."""
     if not words:
         return
     program = words[0].replace(REPO_ROOT, ".")
@@ -80,32 +80,32 @@ def _check_program(fields: Fields, node: Scalar, words: tuple[str, ...]) -> None
     if why:
         at = str(node.value).find(words[0])
         inside = Span(max(at, 0), max(at, 0) + len(words[0]))
-        headline = f"`{brief(words[0])}` {why}, so it never runs"
+        headline = f"`{brief(words[0])}` {why}, so it can never run"
         fields.findings.refuse(
             codes.POLICY_PROGRAM, headline, fields.findings.place(node, inside), help_
         )
 
 
 def _never_starts(program: str) -> tuple[str, str]:
-    """Why a program of this form is none, and what to write; two empty texts if it may be one."""
+    """Return why this cannot be a program, and a help text; two empty texts if it can."""
     segments = program.split("/")
     if not program.strip() or segments[-1] in ("", ".", ".."):
-        return "names no program", "begin the command with a program"
+        return "is not a program", "begin the command with a program"
     if program.startswith("~"):
-        return "begins with a `~`, which only shells know", "write the whole path"
+        return "begins with `~`, which only a shell expands", "write the full path"
     if ".." in segments and not program.startswith("/"):
-        return "leads out of the repository", "name a program, or a script of the repository"
+        return "is outside the repository", "use a program, or a script of the repository"
     if _VARIABLE.match(program):
         return "sets a variable, as in a shell", f"begin with `env`: `env {brief(program)} …`"
     if program in _SHELL_WORDS:
-        return "is a word of shells", "name a program; it runs at the top of the repository"
+        return "is a shell builtin", "use a program; it runs at the top of the repository"
     return "", ""
 
 
 def _wrong_placeholders(
     words: tuple[str, ...], run_for: RunFor
 ) -> Iterator[tuple[Code, str, str, str]]:
-    """Code, headline, what to underline, help."""
+    """Yield code, headline, the text to underline, and help."""
     if not words:
         return
     found = [(word, name) for word in words for name in PLACEHOLDER.findall(word)]
@@ -113,7 +113,7 @@ def _wrong_placeholders(
     known = f"use `{needed}` or `{REPO_ROOT}`"
     for _, name in found:
         if name not in (FILE, FILES, REPO_ROOT):
-            headline = f"`{brief(name)}` is no placeholder of a command"
+            headline = f"unknown placeholder `{brief(name)}` in a command"
             yield codes.POLICY_PLACEHOLDER, headline, name, known
         elif name not in (needed, REPO_ROOT):
             other = RunFor.ALL_MATCHES if name == FILES else RunFor.EACH_MATCH
@@ -129,7 +129,7 @@ def _misplaced(
     needed = NEEDED[run_for]
     names = {name for _, name in found}
     if not names & {FILE, FILES}:
-        headline = f"the command does not say where the files go: `{needed}` is missing"
+        headline = f"missing placeholder `{needed}` for the changed files"
         help_ = f"add `{needed}`" + ("" if needed == FILES else f", or {_ALL_AT_ONCE}")
         yield codes.POLICY_PLACEHOLDER, headline, _NOWHERE, help_
     if FILE in words[0] or FILES in words[0]:
@@ -137,24 +137,24 @@ def _misplaced(
         yield codes.POLICY_PLACEHOLDER, headline, words[0], "begin the command with a program"
     for word in (words[at] for at in sorted(whole_programs(words))):
         if word in (FILE, FILES):
-            headline = f"`{word}` would be read as a program, and is the name of a file"
-            help_ = f"give the program first, as in `{_EXAMPLE}`"
+            headline = f"`{word}` is the name of a file, but would be read as program text"
+            help_ = f"write the program text first, as in `{_EXAMPLE}`"
             yield codes.POLICY_PLACEHOLDER, headline, word, help_
     for word, name in found:
         if name == FILES == needed and word != FILES:
-            headline = f"`{FILES}` must be a word of its own: it becomes several"
+            headline = f"`{FILES}` must be a separate word: it expands to several words"
             yield codes.POLICY_PLACEHOLDER, headline, word, f"put spaces around `{FILES}`"
 
 
 def _in_program_text(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Headline, and what to underline."""
+    """Yield the headline and the text to underline."""
     for word in (words[at] for at in sorted(program_words(words))):
         for name in dict.fromkeys(PLACEHOLDER.findall(word)):
             program = brief(words[0])
-            yield f"`{name}` stands in a text that `{program}` reads as a program", word
+            yield f"`{name}` is inside a text that `{program}` reads as a program", word
 
 
 _EXAMPLE = """sh -c '… "$1"' sh {file}"""
-_AS_ARGUMENT = f"give it as an argument: `{_EXAMPLE}`"
-_NOWHERE = "\0"  # in no command: all of it is underlined
-_ALL_AT_ONCE = f"`{FILES}` with `run_for: {RunFor.ALL_MATCHES}` to run it once for all"
+_AS_ARGUMENT = f"pass it as an argument: `{_EXAMPLE}`"
+_NOWHERE = "\0"  # occurs in no command, so the whole command is underlined
+_ALL_AT_ONCE = f"`{FILES}` with `run_for: {RunFor.ALL_MATCHES}` to run it once for all files"

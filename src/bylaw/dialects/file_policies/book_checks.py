@@ -1,4 +1,4 @@
-"""The policies of a book → findings about what they have in common."""
+"""Checks across all policies of a book: identifiers and names that are used twice."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def duplicate_ids(policies: Policies) -> list[Diagnostic]:
-    """An error for each file whose name another one has, too."""
+    """Return an error for each file that has the same name as another file."""
     by_id: dict[str, list[RuleFile]] = {}
     for policy, file in policies:
         by_id.setdefault(policy.id, []).append(file)
     return [
         error(
             POLICY_DUPLICATE_ID,
-            f"`{identifier}` is also the identifier of `{_other(files, file).path}`",
+            f"duplicate policy identifier `{identifier}`: `{_other(files, file).path}` has it too",
             file.source,
             first_line(file.source),
             help="rename one of the two files",
@@ -39,7 +39,7 @@ def duplicate_ids(policies: Policies) -> list[Diagnostic]:
 
 
 def same_titles(policies: Policies) -> list[Diagnostic]:
-    """A warning for each policy that answers to a name of an earlier one."""
+    """Return a warning for each policy that shares a promise name with an earlier one."""
     return list(_same_titles(policies))
 
 
@@ -49,8 +49,8 @@ def _same_titles(policies: Policies) -> Iterator[Diagnostic]:
         names = {promise_name(policy.id), promise_name(policy.title)}
         other = next((taken[one] for one in sorted(names) if one in taken), "")
         if other:
-            headline = f"a promise for `{policy.title}` is also one for the policy `{other}`"
-            help_ = "give each policy a `name` of its own"
+            headline = f"a promise for `{policy.title}` also acknowledges the policy `{other}`"
+            help_ = "give each policy a different `name`"
             span = first_line(file.source)
             yield warning(POLICY_SAME_TITLE, headline, file.source, span, help=help_)
         for one in names:

@@ -1,4 +1,4 @@
-"""What a policy found → a case with its hash, and what rules bind of it as plain values."""
+"""The case of a policy: what it found, with its hash; and the plain values that rules bind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Closing(Struct, frozen=True):
-    """An entry that is finished by what happened, and how."""
+    """An entry to close: its new status, digest and result.
+
+    `is_current` is true for the entry of the current case.
+    """
 
     hash: str
     status: EntryStatus
@@ -30,7 +33,10 @@ class Closing(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """What a policy finds now, under which hash; `existing` are the files that are still there."""
+    """What a policy finds now, with the hash of its entry.
+
+    `existing` are the trigger files that were not deleted.
+    """
 
     hash: str = ""
     baseline: str = ""
@@ -48,7 +54,7 @@ NO_CASE = Case()
 
 
 class Bound(Struct, frozen=True, kw_only=True):
-    """What a rule binds: the case, what is known of its entry, and the entries to finish."""
+    """What a rule binds: the case, the state of its entry, and the entries to close."""
 
     case: Case
     shown: int = 0
@@ -56,19 +62,19 @@ class Bound(Struct, frozen=True, kw_only=True):
     closing: tuple[Closing, ...] = ()
 
     def as_match(self) -> Match:
-        """As plain values."""
+        """Return a match with plain values."""
         return Match(to_builtins(self))
 
 
 def bound_of(match: Match) -> Bound:
-    """What the rule bound."""
+    """Return what the rule bound."""
     return convert(match.values, Bound)
 
 
 def case_of(
     policy: WrittenPolicy, finding: Finding, files: Mapping[str, ChangedFile], baseline: str
 ) -> Case:
-    """What a policy found among changed files, by path, against the baseline of that name."""
+    """Return the case of a finding. `files` are the changed files by path."""
     command = policy.action.command if policy.action else ""
     paths = looked_at(finding.paths, command)
     digests = {path: files[path].digest for path in paths if path in files}

@@ -1,7 +1,7 @@
-"""The command of a policy and the files of a finding → the argument lists of its runs.
+"""The command of a policy and the changed files → the argument lists of its runs.
 
-Placeholders are filled in once, word by word: a file name is never read as a part of the command,
-nor, if it begins with a dash, as an option (DW-093, DW-A29).
+Placeholders are filled in once, word by word. A file name is never read as part of the command,
+nor as an option if it begins with a dash (DW-093, DW-A29).
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.file_policies.written import CommandAction
 
-# Commands run at the top of the repository; where that is, is known when they are run.
+# Commands run at the top of the repository; its path is filled in when they run.
 ROOT = "."
 MAX_KNOWN = 1_000  # commands
 
 
 class RunWords(NamedTuple):
-    """The arguments of a run, the files that it is for, and where the path of the root comes."""
+    """The arguments of a run, its files, and the places for the path of the root.
+
+    `root_at` holds pairs: the number of an argument, and a position in its text.
+    """
 
     argv: tuple[str, ...]
     files: tuple[str, ...]
@@ -33,7 +36,7 @@ class RunWords(NamedTuple):
 
 
 def runs(action: CommandAction, files: Sequence[str]) -> Iterator[RunWords]:
-    """What is run for these files."""
+    """Yield the runs of the command for these files."""
     if action.run_for is RunFor.EACH_MATCH:
         for file in files:
             yield _run([_fill(word, file) for word in action.words], (file,))
@@ -42,27 +45,27 @@ def runs(action: CommandAction, files: Sequence[str]) -> Iterator[RunWords]:
 
 
 def _run(words: Sequence[_Filled], files: tuple[str, ...]) -> RunWords:
-    # The program itself is a file of the repository by its path from there.
+    # Not in the program (word 0): a script of the repository keeps its relative path.
     places = ((number, at) for number, word in enumerate(words) if number for at in word.root_at)
     return RunWords(tuple(word.text for word in words), files, tuple(places))
 
 
 def script_of(words: Sequence[str]) -> str:
-    """The file of the repository that a command starts; empty if its program is none."""
+    """Return the repository file that a command starts; empty if its program is not one."""
     program = _filled(words[0], "")
     return normalise(program) or "" if "/" in program and not program.startswith("/") else ""
 
 
 @lru_cache(MAX_KNOWN)
 def named_files(command: str) -> frozenset[str]:
-    """What may be files of the repository among the words of a command, beside what it is for."""
+    """Return the words of a command that may be repository files, apart from placeholders."""
     words = [_filled(word, "") for word in split_words(command).words if word != FILES]
     values = [word.partition("=")[2] for word in words]  # as in `--config=tidy.toml`
     return frozenset(path for path in map(normalise, [*words, *values]) if path)
 
 
 class _Filled(NamedTuple):
-    """A word without placeholders, and where in it the root stands."""
+    """A word with its placeholders filled in, and the positions of the root in it."""
 
     text: str
     root_at: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
-"""Changed files × policy → what the policy finds: violated, satisfied, or nothing at all.
+"""Changed files × policy → what the policy finds: violated, satisfied, or nothing.
 
-Which files a policy is about, the sieve tells. What is expected of each is computed and looked up,
-so that the work grows with the number of files and not with its square.
+The trigger index gives the files of each policy. Expected files are computed and looked up, so the
+work grows with the number of files, not with its square.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What a policy finds in changes that trigger it: it is satisfied, or else violated.
+    """What a policy finds in changes that trigger it: it is satisfied or violated.
 
-    All lists are sorted and have nothing twice.
+    All lists are sorted and have no duplicates.
 
-    `expected_files` are all that should have changed, a glob among them as it is written.
-    `matched_files` are those of them that did, or the safety files; `arrows` lead from a file to
-    what it misses.
+    `expected_files` should all have changed; a glob is listed as written. `matched_files` are
+    those that did change, or the safety files. `arrows` are pairs of a changed file and an
+    expected file that did not change.
     """
 
     is_satisfied: bool
@@ -48,22 +48,22 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Everything that the finding depends on."""
+        """All files that the finding depends on."""
         return (*self.trigger_files, *self.expected_files, *self.matched_files)
 
 
 def find(policy: WrittenPolicy, changes: ChangeSet) -> Finding | None:
-    """What one policy finds in some changes; None if nothing triggers it."""
+    """Return what one policy finds in some changes; None if nothing triggers it."""
     return Correspondence(policy).find(Sieve([policy]).hits(changes))
 
 
 class Correspondence(Struct, frozen=True, dict=True):
-    """A policy with its patterns made ready."""
+    """A policy with its parsed patterns."""
 
     policy: WrittenPolicy
 
     def find(self, hits: Hits) -> Finding | None:
-        """What the policy finds; None if nothing triggers it."""
+        """Return what the policy finds; None if nothing triggers it."""
         triggered = hits.triggers.get(self.policy.id, ())
         if self.policy.mode is Mode.PAIR:
             triggered = [hit for hit in triggered if hit[1] != EXPECTED]
@@ -86,13 +86,13 @@ class Correspondence(Struct, frozen=True, dict=True):
 
     @cached_property
     def _slots(self) -> tuple[_Slot, ...]:
-        """What each group has or lacks: all patterns of a set, the expected ones of a pair."""
+        """The patterns that a group must fill: all of a set, the expected ones of a pair."""
         policy = self.policy
         texts = policy.trigger if policy.mode is Mode.SET else policy.expects
         return tuple(_Slot(pattern(text)) for text in texts)
 
     def _groups(self, triggered: Sequence[Hit]) -> Iterable[_Group]:
-        """Files with the same captures belong together."""
+        """Group files by their captures."""
         is_set = self.policy.mode is Mode.SET
         groups: dict[tuple[str, ...], _Group] = {}
         for path, number in triggered:
@@ -105,7 +105,7 @@ class Correspondence(Struct, frozen=True, dict=True):
         return groups.values()
 
     def _compared(self, groups: Sequence[_Group], files: Mapping[str, ChangedFile]) -> Finding:
-        """One finding for all groups: of the incomplete ones, or of all if none is (DW-A49)."""
+        """Return one finding for the incomplete groups, or for all if all are complete (DW-A49)."""
         there = _There(groups, files)
         complete = [group for group in groups if group.is_complete(there)]
         incomplete = [group for group in groups if not group.is_complete(there)]
@@ -126,10 +126,11 @@ class Correspondence(Struct, frozen=True, dict=True):
     def _without_expected(
         self, incomplete: Sequence[_Group], complete: Sequence[_Group]
     ) -> list[_Group]:
-        """The groups of a set without the files that a complete one expects.
+        """Return the incomplete groups of a set, without the files that a complete group expects.
 
-        `{a}-{b}` can be parted in two ways, so that a file looks for other files than the one
-        that looks for it. A pattern that fits less closely than its own says nothing about it.
+        A pattern such as `{a}-{b}` can split a name in two ways. So the captures of a file can
+        differ from those of the file that expects it. A file is removed only if the pattern that
+        expects it has at least as much fixed text as the pattern that it matched.
         """
         fixed = [one.fixed for one in self._triggers]
         expected: dict[str, int] = {}
@@ -149,7 +150,7 @@ class Correspondence(Struct, frozen=True, dict=True):
 
 
 _NO_SLOT = -1
-# What is expected of a group: a path, or a pattern that any changed file may match.
+# What a group expects: a path, or a pattern that any changed file may match.
 _Wanted: TypeAlias = "str | Pattern"
 
 
@@ -171,13 +172,13 @@ class _Slot(Struct, frozen=True, dict=True):
 
 
 class _Group(Struct):
-    """What its members expect, slot by slot; a member of a set fills one slot itself."""
+    """What the members of a group expect, slot by slot. A member of a set fills one slot itself."""
 
     wanted: list[_Wanted]
     members: list[Hit] = field(default_factory=list)
 
     def expected(self) -> list[_Wanted]:
-        """What at least one member expects."""
+        """Return what at least one member expects."""
         own = {slot for _, slot in self.members}
         only = own.pop() if len(own) == 1 else _NO_SLOT
         return [one for slot, one in enumerate(self.wanted) if slot != only]
@@ -194,7 +195,7 @@ class _Group(Struct):
 
 
 class _There:
-    """Which of the wanted files changed."""
+    """Looks up which of the wanted files changed."""
 
     def __init__(self, groups: Iterable[_Group], files: Mapping[str, ChangedFile]) -> None:
         globs = {one: None for group in groups for one in group.wanted if isinstance(one, Pattern)}
@@ -210,7 +211,7 @@ class _There:
                 self._by_glob[globs[number]].append(path)
 
     def changed(self, wanted: _Wanted) -> Sequence[str]:
-        """The changed files that are what was wanted."""
+        """Return the changed files that match what was wanted."""
         if isinstance(wanted, Pattern):
             return self._by_glob[wanted]
         return (wanted,) if wanted in self._files else ()

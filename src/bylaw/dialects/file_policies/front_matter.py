@@ -1,11 +1,11 @@
-"""The text of a policy file → the place of its YAML and the place of its body.
+"""The text of a policy file → the spans of its YAML and of its body.
 
     ---
     trigger: src/**/*.py
     ---
-    What the agent is told.
+    Instructions for the agent.
 
-Both lines are three dashes and nothing else: `----` ends nothing (DW-109).
+Both marker lines are exactly three dashes: `----` does not end the YAML (DW-109).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
 
 
 class FrontMatter(Struct, frozen=True):
-    """Where the YAML stands, where the line that ends it, and where the body."""
+    """The spans of the YAML, of the line that ends it, and of the body."""
 
     yaml: Span
     closing: Span
@@ -34,28 +34,28 @@ class FrontMatter(Struct, frozen=True):
 
 
 def split(source: SourceFile) -> FrontMatter:
-    """The parts of a policy file; PolicyError if it has no front matter."""
+    """Split a policy file; raise PolicyError if it has no front matter."""
     opening = _OPENING.match(source.text)
     if opening is None:
-        raise _refused(source, "a policy begins with a line `---`", first_line(source))
+        raise _refused(source, "a policy must begin with a line `---`", first_line(source))
     closing = _CLOSING.search(source.text, opening.end())
     if closing is None:
         place = Span(opening.start(), opening.start() + len(opening[0].rstrip()))
-        raise _refused(source, "this `---` is never closed", place)
+        raise _refused(source, "this `---` has no closing `---`", place)
     line = Span(closing.start(), closing.start() + len("---"))
     body = Span(closing.end(), len(source.text))
     return FrontMatter(Span(opening.end(), closing.start()), line, body)
 
 
 def body_text(source: SourceFile, body: Span) -> str:
-    """The body without blank lines around it, with plain line breaks."""
+    """Return the body without blank lines around it, with `\\n` as line break."""
     text = source.slice(body).replace("\r\n", "\n")
     begun = _BLANK_LINES.match(text)
     return text[begun.end() if begun else 0 :].rstrip()
 
 
 def head(source: SourceFile) -> str:
-    """The YAML, or all that follows an opening line that is never closed; empty without one."""
+    """Return the YAML; all text after the opening line if it is not closed; empty without one."""
     opening = _OPENING.match(source.text)
     if opening is None:
         return ""
@@ -64,10 +64,10 @@ def head(source: SourceFile) -> str:
 
 
 def first_line(source: SourceFile) -> Span:
-    """Where what is wrong with the whole file, or with its name, is told."""
+    """Return the place for findings about the whole file or its name."""
     return Span(0, len(source.text.partition("\n")[0].rstrip()))
 
 
 def _refused(source: SourceFile, headline: str, span: Span) -> PolicyError:
-    help_ = "write `---`, the keys, `---`, each on lines of their own, and the instructions below"
+    help_ = "write `---`, the keys and `---` on lines of their own, then the instructions"
     return PolicyError([error(POLICY_FRONT_MATTER, headline, source, span, help=help_)])

@@ -1,6 +1,6 @@
 """The body of a policy and the files of a finding → the text that the agent reads.
 
-Three placeholders are filled in, once; everything else is plain text, also what looks like one.
+Three placeholders are filled in, once. Everything else is plain text, even if it looks like one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 TRIGGER_FILE, TRIGGER_FILES = "{trigger_file}", "{trigger_files}"
 EXPECTED_FILES = "{expected_files}"
-MAX_NAMED = 20  # files in a text; the lists beside it have all
+MAX_NAMED = 20  # files in the text; the lists of the same step have all of them
 _PLACEHOLDER = re.compile("|".join(map(re.escape, (TRIGGER_FILE, TRIGGER_FILES, EXPECTED_FILES))))
 
 
 def instructions(
     body: str, trigger_files: Sequence[str], missing: Sequence[str], most: int = MAX_NAMED
 ) -> str:
-    """The body with files in it, at most so many; of those expected the ones that are missing."""
+    """Fill at most `most` files into each placeholder; `{expected_files}` gets the missing ones."""
     values = {
         TRIGGER_FILE: named(trigger_files, 1),
         TRIGGER_FILES: named(trigger_files, most),
@@ -33,5 +33,5 @@ def instructions(
 
 
 def named(paths: Sequence[str], most: int) -> str:
-    """Some paths for people, each on one line whatever its name is, and how many more."""
+    """List at most `most` paths for people on one line, and how many more there are."""
     return listed(paths, most, shown_path)

@@ -1,8 +1,7 @@
-"""A policy × an event with its facts → where the policy stands.
+"""A policy × an event with its facts → the state of the policy.
 
-Nothing is asked for that a policy does not need: first the changes against its baseline and what is
-open in the queue, one question for all policies, then the entry of what triggered it, if anything
-did. A policy that is about other files and waits for nothing is done with that.
+A policy asks only for facts that it needs. All policies first ask for the changes against their
+baseline and the open entries of the queue. Only a policy that is triggered asks for its own entry.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ if TYPE_CHECKING:
 
 GONE = "no longer applies"
 ACKNOWLEDGED = "acknowledged by promise"
-INTERRUPTED = "interrupted: nobody knows how far its command came"
+INTERRUPTED = "interrupted: the command may have run only in part"
 NOTHING_TO_RUN = "nothing to run: every file was deleted"
 
 
 class PolicyState(StrEnum):
-    """Where a policy stands at a stop; each has a rule of its own."""
+    """The states of a policy at a stop. Each state has its own rule."""
 
     VIOLATED = "violated"
     FAILED = "failed"
@@ -50,11 +49,12 @@ class PolicyState(StrEnum):
     GONE = "gone"
 
 
-# The digest of what is gone, which no file has: if it comes back, it is looked at anew (DW-A19).
+# The digest of a match that no longer applies. No file has it, so Bylaw checks the policy again if
+# the match comes back (DW-A19).
 OF_NOTHING = "-"
 
 
-# What every policy with this baseline has to know.
+# The facts that every policy with this baseline needs.
 NEEDS = {
     name: (Need(NeedName.CHANGES, name.value), Need(NeedName.ENTRIES, OPEN_ENTRIES))
     for name in CompareTo
@@ -62,13 +62,13 @@ NEEDS = {
 
 
 class OpenEntries:
-    """The entries of the newest event, sorted once for all policies."""
+    """The entries of the newest event, grouped by policy once for all policies."""
 
     def __init__(self) -> None:
         self._last: tuple[object, dict[str, dict[str, Entry]]] = (None, {})
 
     def of(self, policy: str, entries: Mapping[str, Entry | None]) -> Mapping[str, Entry]:
-        """Those of one policy by hash, in the order of the hashes."""
+        """Return the entries of one policy by hash, in the order of the hashes."""
         known = self._last
         if known[0] is not entries:
             known = self._last = (entries, _by_policy(entries))
@@ -87,7 +87,7 @@ def _by_policy(entries: Mapping[str, Entry | None]) -> dict[str, dict[str, Entry
 
 
 class PolicyStanding(NamedTuple):
-    """In which state a policy is, if in any; its case, the entry of that, and what to finish."""
+    """The state of a policy, if any; its case, the entry of the case, and the entries to close."""
 
     state: PolicyState | None = None
     case: Case = NO_CASE
@@ -99,26 +99,26 @@ _IDLE = PolicyStanding()
 
 
 def state_of(policy: WrittenPolicy, case: Case, entry: Entry | None) -> PolicyState | None:
-    """Where a policy stands with its case and the entry of that; None if the entry settles it."""
+    """Return the state of a policy; None if its entry shows that nothing is open."""
     if entry is not None and _was_answered(policy, case, entry):
         return PolicyState.ANSWERED
     if entry is not None and policy.action is not None and entry.interrupted:
-        return PolicyState.INTERRUPTED  # whatever it made of the files until then
+        return PolicyState.INTERRUPTED  # even if the files changed since
     settled = entry is not None and entry.digest == case.digest
     if entry is not None and settled and entry.status not in OPEN_STATUSES:
         return None
     runs = policy.action is not None
     failed = entry is not None and settled and entry.status is EntryStatus.FAILED
     if runs and failed:
-        return PolicyState.FAILED  # also when the command itself deleted files, or made the missing
+        return PolicyState.FAILED  # even if the command deleted files or made the missing ones
     nothing_to_run = runs and not case.existing
     return PolicyState.SATISFIED if case.is_satisfied or nothing_to_run else PolicyState.VIOLATED
 
 
 def _was_answered(policy: WrittenPolicy, case: Case, entry: Entry) -> bool:
-    """Whether a promise was given, and only commands of the same stop changed files since.
+    """Return whether the agent gave a promise and only commands of this stop changed files since.
 
-    What they did must not be asked of the agent once more (DW-A25, DW-A47).
+    The agent must not be asked again because of these changes (DW-A25, DW-A47).
     """
     is_prompt = policy.action is None and not case.is_satisfied
     answered = entry.status is EntryStatus.PASSED and entry.stood_before
@@ -126,7 +126,7 @@ def _was_answered(policy: WrittenPolicy, case: Case, entry: Entry) -> bool:
 
 
 class Judge:
-    """One policy, with what it found in the newest changes."""
+    """Evaluates one policy; keeps what it found in the newest changes."""
 
     def __init__(self, policy: WrittenPolicy, sieve: Sieve, entries: OpenEntries) -> None:
         self.policy = policy
@@ -138,14 +138,14 @@ class Judge:
         self._standing: tuple[object, PolicyStanding] = (None, _IDLE)
 
     def standing(self, view: View) -> PolicyStanding:
-        """Where the policy stands at a stop; the rules for its states ask one after the other."""
+        """Return the state of the policy at a stop. All its rules ask, so the result is kept."""
         facts, known = view.event.facts, self._standing
         if known[0] is not facts:
             known = self._standing = (facts, self._stands(view))
         return known[1]
 
     def is_idle(self, view: View) -> bool:
-        """Whether the policy is in none of its states, so that no rule of it has to be asked."""
+        """Return whether the policy is in no state, so that none of its rules can match."""
         return self.standing(view).state is None
 
     def _stands(self, view: View) -> PolicyStanding:
@@ -161,7 +161,7 @@ class Judge:
         return PolicyStanding(state, case, entry, closing)
 
     def _tried_now(self, view: View) -> Iterator[tuple[PolicyState, Entry]]:
-        """What went wrong in this stop, whatever commands made of its files since (DW-A46)."""
+        """Yield commands that failed in this stop, even if their files changed since (DW-A46)."""
         for entry in self.open_entries(view).values() if self.policy.action else ():
             if entry.tried_now and entry.status is EntryStatus.FAILED:
                 yield PolicyState.FAILED, entry
@@ -169,7 +169,7 @@ class Judge:
                 yield PolicyState.NOT_RUN, entry
 
     def _outdated(self, view: View, case: Case) -> Iterator[Closing]:
-        """Queued entries about something that is no longer so (DW-A18), or was interrupted."""
+        """Yield queued entries that no longer apply (DW-A18) or were interrupted."""
         for hash_, entry in self.open_entries(view).items():
             if entry.status is not EntryStatus.QUEUED or hash_ == case.hash:
                 continue
@@ -179,7 +179,7 @@ class Judge:
                 yield Closing(hash_, EntryStatus.SKIPPED, OF_NOTHING, entry.shown, GONE)
 
     def case(self, view: View) -> Case:
-        """What the policy finds in the changes of the event."""
+        """Return what the policy finds in the changes of the event."""
         changes = view.fact(self.needs[0])
         assert isinstance(changes, ChangeSet)
         known = self._case
@@ -188,7 +188,7 @@ class Judge:
         return known[1]
 
     def open_entries(self, view: View) -> Mapping[str, Entry]:
-        """The entries of the policy that wait for something, by hash."""
+        """Return the open entries of the policy by hash."""
         entries = view.fact(self.needs[1])
         assert isinstance(entries, dict)
         return self._entries.of(self.policy.id, entries)
@@ -202,17 +202,17 @@ class Judge:
 
 
 class StandsSo(Struct, frozen=True):
-    """The check `correspondence`: whether the policy is in one state."""
+    """The check `correspondence`: match if the policy is in one particular state."""
 
     judge: Judge
     state: PolicyState
 
     def test(self, view: View) -> Match | Needs | None:
-        """What was found, if the policy is in that state."""
+        """Return what was found if the policy is in that state."""
         state, case, entry, closing = self.judge.standing(view)
         if state is not self.state:
             return None
-        # A finished entry begins a new life (DW-A19), in which nothing was shown yet.
+        # A closed entry is opened again (DW-A19), so nothing was shown for it yet.
         goes_on = entry is not None and entry.status is EntryStatus.QUEUED
         return Bound(
             case=case,
@@ -223,12 +223,12 @@ class StandsSo(Struct, frozen=True):
 
 
 class IsPromised(Struct, frozen=True):
-    """The check `promise`: whether the agent says that it attended to what it was shown."""
+    """The check `promise`: match if the agent acknowledges the policy that it was shown."""
 
     judge: Judge
 
     def test(self, view: View) -> Match | Needs | None:
-        """The entries that the promise settles."""
+        """Return the entries that the promise closes."""
         event, policy = view.event, self.judge.policy
         if not isinstance(event, Message) or event.role is not Role.ASSISTANT:
             return None
@@ -239,7 +239,7 @@ class IsPromised(Struct, frozen=True):
         return Bound(case=case, closing=closing).as_match() if closing else None
 
     def _case(self, view: View) -> Case:
-        """What is changed by now; a promise counts even where nobody can tell."""
+        """Return the current case. A promise is valid even if the changes cannot be read."""
         try:
             return self.judge.case(view)
         except GuardError:

@@ -1,4 +1,4 @@
-"""The files of a book → their policies, and what is wrong."""
+"""The files of a book → their policies, and findings."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The policies of all files; one bad file spoils no other.
+    """Load the policies of all files; an error in one file does not affect the others.
 
-    The file that is built in has none: it stands for the rule about policies that are gone.
+    The built-in file has no policy. It adds the rule about removed and disabled policies.
     """
     written = [file for file in files if file.path != BUILT_IN]
     others = [skips_abandoned(written)] if len(written) < len(files) else []

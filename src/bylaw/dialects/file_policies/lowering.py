@@ -1,7 +1,7 @@
-"""A policy as written → rules of the common form: adjacent, of one uid, one for each state.
+"""A policy as written → adjacent rules with the same uid, one for each state.
 
-At a stop commands run in the first round; what failed and what is to be read is told in the last,
-when the files are as the commands left them (DW-A47). A promise is heard when it is said.
+At a stop, commands run in the first round. Failures and instructions are shown in the last round,
+when the files are as the commands left them (DW-A47). A promise takes effect at its message.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 PROCEDURE = Procedure(
     order=(SortKey.RANK, SortKey.ID),
     flow=Flow.ALL,
-    # A rule that denies does so also if nobody can judge by it; the host lets go after a while.
+    # A policy that cannot be evaluated denies as well; the host releases the stop after a while.
     guard_error=GuardFault.SKIP_WITH_NOTE,
     failed_step=StepFault.MARK_ENTRY,
     fault_reason=TellsUnknown(),
@@ -61,7 +61,7 @@ PROCEDURE = Procedure(
 _LAST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.LAST)
 _FIRST = Trigger(kinds=(Kind.AGENT_STOP,), rounds=Rounds.FIRST)
 _SAID = Trigger(kinds=(Kind.MESSAGE,))
-# DW-123: what the work tree is when a prompt is handed in, for policies that compare to it.
+# DW-123: capture the work tree at each prompt, for policies that compare to it.
 _CAPTURES = Rule(
     uid=built_in_uid(NAME, "baseline"),
     id="baseline",
@@ -76,7 +76,10 @@ _CAPTURES = Rule(
 def lowered(
     policies: Sequence[tuple[WrittenPolicy, RuleFile]], others: Sequence[Rule] = ()
 ) -> Group:
-    """The rules of all policies of a book, and others; they share one look at the changed files."""
+    """Return the rules of all policies of a book, and `others`.
+
+    All policies share one index of patterns and one list of open entries.
+    """
     sieve, entries = Sieve(policy for policy, _ in policies), OpenEntries()
     rules = [
         rule
@@ -89,7 +92,7 @@ def lowered(
 
 
 def skips_abandoned(files: Sequence[RuleFile]) -> Rule:
-    """A rule beside those of the policies in these files; see `abandoned`."""
+    """Return the rule that skips entries of policies that are not in these files, or disabled."""
     known = {(name := policy_id(file.path)): uid_of(NAME, file.path, name) for file in files}
     return Rule(
         uid=ABANDONED,
@@ -105,12 +108,12 @@ def skips_abandoned(files: Sequence[RuleFile]) -> Rule:
 
 
 class _Lowering:
-    """One policy on its way to rules."""
+    """Makes the rules of one policy."""
 
     def __init__(self, policy: WrittenPolicy, file: RuleFile, judge: Judge) -> None:
         self.policy = policy
         self.judge = judge
-        # Of all its rules, made once: a repository may have hundreds of policies.
+        # All rules of the policy share these: a repository may have hundreds of policies.
         self._uid = uid_of(NAME, file.path, policy.id)
         self._origin = Origin(file.path, 1, 1, file.digest, policy.last_line)
         self._about = _about(policy)
@@ -141,13 +144,13 @@ class _Lowering:
         return self._stands(PolicyState.VIOLATED, _LAST, steps, Judgement(Verdict.DENY, reason))
 
     def _answered(self) -> Rule:
-        """A promise stands for the files as commands of the same stop left them."""
+        """A promise covers the files as commands of the same stop left them."""
         passed = WritesEntry(self.policy, EntryStatus.PASSED)
         steps = (self._closes, passed, Emits(self.policy, EntryStatus.PASSED))
         return self._stands(PolicyState.ANSWERED, _LAST, steps)
 
     def _run(self, action: CommandAction) -> Rule:
-        """An entry is there before anything runs; what happens to it is written at the end."""
+        """The entry is written before anything runs; its result is written at the end."""
         plan = PlanForm(
             steps=(
                 self._closes,
@@ -163,7 +166,7 @@ class _Lowering:
         return self._rule(_FIRST, StandsSo(self.judge, PolicyState.VIOLATED), plan)
 
     def _interrupted(self) -> Rule:
-        """What a process left behind that died has failed, and is then told as such."""
+        """An entry of a process that died is marked failed, and then reported as failed."""
         failed = WritesEntry(self.policy, EntryStatus.FAILED, INTERRUPTED)
         steps = (self._closes, failed, Emits(self.policy, EntryStatus.FAILED))
         plan = PlanForm(steps=steps, again=True)
@@ -175,7 +178,7 @@ class _Lowering:
         return self._stands(PolicyState.FAILED, _LAST, steps, Judgement(Verdict.DENY, reason))
 
     def _not_run(self) -> Rule:
-        """Its entry stays queued, so the next stop tries it again."""
+        """The entry stays queued, so the next stop tries it again."""
         steps = (self._closes, Emits(self.policy))
         reason = TellsNotRun(self.policy)
         return self._stands(PolicyState.NOT_RUN, _LAST, steps, Judgement(Verdict.DENY, reason))

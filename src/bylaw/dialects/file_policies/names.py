@@ -1,4 +1,4 @@
-"""How the language, the group of its rules and the keys of a policy are called."""
+"""The names of the language, of its rule group and of the keys of a policy."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from bylaw.model.uid import built_in_uid, dialect_of
 
 NAME = "policies"
 GROUP = NAME
-# The `rank` of a rule: at a stop, policies that run a command come before those that only tell.
+# The `rank` of a rule: at a stop, policies with a command come before those with instructions.
 COMMAND_RANK, PROMPT_RANK = 1, 2
 ABANDONED = built_in_uid(NAME, "abandoned")
 MODE_KEYS = tuple(mode.value for mode in Mode)
 KEYS = ("name", *MODE_KEYS, "safety", "action", "compare_to")
-# Of the old format: its text stood in the YAML, or in a file that it named (DW-139).
+# Keys of the old format: the instructions were in the YAML, or in a named file (DW-139).
 LEGACY_KEYS = ("instructions", "instructions_file")
 
 
 def is_policy(uid: str) -> bool:
-    """Whether a rule is one of a policy."""
+    """Return whether a rule belongs to a policy."""
     return dialect_of(uid) == NAME

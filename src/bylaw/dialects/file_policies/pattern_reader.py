@@ -1,4 +1,4 @@
-"""Keys that hold path patterns → the patterns, checked, and findings at their places."""
+"""Keys that contain path patterns → the checked patterns, and findings at their places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUOTE = "quote the pattern"
 
 
 class Placed(Struct, frozen=True):
-    """A pattern, the key that holds it, and where it stands; None if something is wrong with it."""
+    """A pattern with its key and its place. `made` is None if the pattern is invalid."""
 
     key: str
     node: Scalar
@@ -34,12 +34,12 @@ class Placed(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The pattern as it is written."""
+        """The pattern as written."""
         return str(self.node.value)
 
 
 def texts_of(placed: Iterable[Placed]) -> tuple[str, ...]:
-    """The patterns as they are written, each once."""
+    """Return the patterns as written, each once."""
     return tuple(dict.fromkeys(one.text for one in placed))
 
 
@@ -51,11 +51,11 @@ class PatternReader:
         self._prefix = prefix
 
     def one_or_more(self, key: str) -> list[Placed]:
-        """A pattern, or a list of them that is not empty (DW-A10)."""
+        """Read a pattern, or a non-empty list of them (DW-A10)."""
         return list(self._placed(key, self._nodes(key)))
 
     def only_one(self, key: str) -> list[Placed]:
-        """One pattern."""
+        """Read exactly one pattern."""
         node = self._fields.node_of(key)
         if isinstance(node, Sequence):
             self._fields.wrong(key, "one pattern, not a list")
@@ -63,7 +63,7 @@ class PatternReader:
         return self.one_or_more(key)
 
     def several(self, key: str) -> list[Placed]:
-        """A list of patterns."""
+        """Read a list of patterns."""
         node = self._fields.node_of(key)
         if isinstance(node, Scalar):
             self._fields.wrong(key, "a list of patterns", f"write `{key}:` with `- …` lines below")
@@ -89,14 +89,14 @@ class PatternReader:
                 self._no_pattern(key, node)
 
     def _no_pattern(self, key: str, node: Node) -> None:
-        """Braces and stars mean something else to YAML (DW-A32)."""
+        """Report a value that is not a pattern: YAML reads braces and stars otherwise (DW-A32)."""
         findings = self._fields.findings
         empty = isinstance(node, Scalar) and node.value is None
         help_ = "write one, such as `src/**/*.py`" if empty else QUOTE
         if isinstance(node, Mapping):
             help_ = f"{QUOTE}: without quotes YAML reads `{{…}}` as keys and values"
         span = node.span if node.span.start < node.span.end else self._fields.span(key)
-        headline = f"`{self._prefix}{key}` must hold path patterns"
+        headline = f"`{self._prefix}{key}` must contain path patterns"
         findings.refuse(findings.codes.wrong_value, headline, span, help_)
 
     def _made(self, key: str, node: Scalar) -> Pattern | None:
@@ -107,14 +107,14 @@ class PatternReader:
             return None
 
     def check_set(self, placed: list[Placed]) -> None:
-        """Note variables that are not in all patterns of a set."""
+        """Report variables that are not in all patterns of a set."""
         different = list({one.text: one for one in placed}.values())
         made = [one.made for one in different if one.made]
         if len(made) == len(different):
             self._tell_of(different, check_same_variables(made))
 
     def check_expected(self, wanted: list[Placed], given: list[Placed]) -> None:
-        """Note variables of a pair that its trigger does not capture."""
+        """Report variables of expected patterns that the trigger of the pair does not capture."""
         for one in wanted:
             for other in given:
                 if one.made and other.made:
@@ -127,7 +127,7 @@ class PatternReader:
                     self._tell(one.key, one.node, [each])
 
     def _tell(self, key: str, node: Scalar, found: list[Diagnostic]) -> None:
-        """With key and pattern in the headline, at the place in the file (DW-040)."""
+        """Report findings with key and pattern in the headline, at their place (DW-040)."""
         which = f"`{self._prefix}{key}: {brief(str(node.value))}`"
         told = [replace(one, headline=f"{which}: {one.headline}") for one in found]
         self._fields.findings.relocate(told, node)

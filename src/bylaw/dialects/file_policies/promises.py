@@ -1,8 +1,8 @@
-"""A message of the agent → the policies that it promises to have attended to.
+"""A message of the agent → the policies that it acknowledges.
 
     <promise>✓ README Accuracy</promise>
 
-Identifier or title, in any case of letters, with or without the mark (DW-A20).
+The tag holds the identifier or the title. Letter case and the mark do not matter (DW-A20).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _MARK = "✓"
 
 
 def promises(text: str) -> frozenset[str]:
-    """The names in all promises of a message, as `promise_name` writes them."""
+    """Return the names in all promises of a message, as `promise_name` writes them."""
     return frozenset(promise_name(found[1]) for found in _PROMISE.finditer(text)) - {""}
 
 
 def promise_name(written: str) -> str:
-    """A name as it is compared."""
+    """Return a name in the form in which names are compared."""
     return " ".join(written.strip().removeprefix(_MARK).split()).casefold()
 
 
 def is_promised(text: str, names: Iterable[str]) -> bool:
-    """Whether a message promises what goes by one of these names."""
+    """Return whether a message has a promise for one of these names."""
     return not promises(text).isdisjoint(map(promise_name, names))
 
 
 def promise_of(policy: str) -> str:
-    """What the agent has to write."""
+    """Return the text that the agent must write."""
     return f"<promise>{policy}</promise>"

@@ -1,4 +1,4 @@
-"""The text of a policy file → the policy as written, and everything that is wrong with it."""
+"""The text of a policy file → the policy as written, and findings."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ FIELD_CODES = FieldCodes(
 )
 _BELOW = "write the instructions below the second `---`, as the body of the file"
 MAX_NAME = 200  # characters of an identifier or a title
-MAX_BODY = 100_000  # characters: an agent has to read it
+MAX_BODY = 100_000  # characters: an agent must read the body
 MIN_SET = 2
 _NOT_IN_ID = ":<>/\\"
-# What YAML makes of a pattern without quotes.
+# The YAML errors that a pattern without quotes causes.
 _TRAPS = {
     one.name
     for one in (
@@ -58,20 +58,20 @@ _TRAPS = {
 
 
 def policy_id(path: str) -> str:
-    """The identifier of a policy: the name of its file without the ending (DW-111)."""
+    """Return the identifier of a policy: the name of its file without the ending (DW-111)."""
     name = path.rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
     return stem if stem and ending else name
 
 
 def read_policy(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
-    """The policy, if nothing is wrong with it, and the findings about its file."""
+    """Return the policy, if its file has no errors, and the findings."""
     read = read_noted(source)
     return read.policy, read.findings
 
 
 class ReadPolicy(NamedTuple):
-    """The policy of a file, what is wrong, and what is noted of a text without a fault."""
+    """The policy of a file, the findings, and a note that replaces parsing if there are none."""
 
     policy: WrittenPolicy | None
     findings: list[Diagnostic]
@@ -79,7 +79,7 @@ class ReadPolicy(NamedTuple):
 
 
 def read_noted(source: SourceFile, note: bytes = b"") -> ReadPolicy:
-    """The policy of a file; one of which there is a note is not read again."""
+    """Return the policy of a file; with a valid note, its text is not parsed again."""
     policy = from_note(note) if note else None
     found: list[Diagnostic] = []
     if policy is None:
@@ -96,17 +96,17 @@ def _named_after(source: SourceFile, policy: WrittenPolicy) -> WrittenPolicy:
 
 
 def _check_identifier(source: SourceFile) -> list[Diagnostic]:
-    """It stands in hashes, promises and lists of files: nothing in it may end one of these."""
+    """Check the identifier. It is part of hashes, promises and file names and must fit in them."""
     identifier = policy_id(source.path)
     if is_name(identifier) and not any(sign in identifier for sign in _NOT_IN_ID):
         return []
-    headline = f"`{visible(brief(identifier))}` cannot be the identifier of a policy"
-    help_ = "rename the file: letters, digits, `-` and `_`, such as `readme-accuracy.md`"
+    headline = f"invalid policy identifier `{visible(brief(identifier))}`"
+    help_ = "rename the file: use letters, digits, `-` and `_`, such as `readme-accuracy.md`"
     return [error(codes.POLICY_IDENTIFIER, headline, source, first_line(source), help=help_)]
 
 
 def _read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnostic]]:
-    """What the text alone says: a policy that has no identifier yet, nor a title by default."""
+    """Read the text alone: the policy has no identifier and no default title yet."""
     try:
         parts = split(source)
         root = load_yaml(source, parts.yaml)
@@ -115,7 +115,7 @@ def _read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnosti
     findings = Findings(source, FIELD_CODES)
     if not isinstance(root, Mapping):
         help_ = "write `key: value` lines, such as `trigger: src/**/*.py`"
-        headline = "the front matter must hold keys and values"
+        headline = "the front matter must contain keys and values"
         findings.refuse(codes.POLICY_WRONG_VALUE, headline, root.span, help_)
         return None, findings.told()
     policy = _Reader(Fields(root, "the policy", findings), parts).read()
@@ -123,14 +123,14 @@ def _read_text(source: SourceFile) -> tuple[WrittenPolicy | None, list[Diagnosti
 
 
 def _with_trap(found: Diagnostic) -> Diagnostic:
-    """What YAML itself refuses is mostly a pattern without quotes (DW-A32)."""
+    """Extend the help: the usual cause of these YAML errors is an unquoted pattern (DW-A32)."""
     if found.code not in _TRAPS or QUOTE in found.help:
         return found
     return replace(found, help=f"{found.help}; if it is a path pattern, {QUOTE}")
 
 
 class _Reader:
-    """Reads the keys of one policy; what is wrong is noted."""
+    """Reads the keys of one policy; errors are added to the findings."""
 
     def __init__(self, fields: Fields, parts: FrontMatter) -> None:
         self.fields = fields
@@ -162,7 +162,7 @@ class _Reader:
         )
 
     def _mode(self) -> Mode:
-        """Exactly one (DW-001, DW-A09); a trigger is read on with, if there is none."""
+        """Return the one mode of the policy (DW-001, DW-A09); `trigger` if it is missing."""
         given = [mode for mode in Mode if self.fields.has(mode)]
         if not given and not self.findings.errors:
             listed = ", ".join(f"`{key}`" for key in MODE_KEYS)
@@ -176,14 +176,14 @@ class _Reader:
             self.findings.refuse(codes.POLICY_MODE, headline, span, help_)
         mode = given[0] if given else Mode.TRIGGER
         if given and mode is not Mode.TRIGGER and self.fields.has("safety"):
-            headline = f"`safety` does not belong to `{mode}`"
-            help_ = "delete it; only a policy with `trigger` has `safety`"
+            headline = f"`safety` cannot be combined with `{mode}`"
+            help_ = "delete it; only a policy with `trigger` can have `safety`"
             span = self.fields.key_span("safety")
             self.findings.refuse(codes.POLICY_MISPLACED_SAFETY, headline, span, help_)
         return mode
 
     def _read_mode(self, mode: Mode) -> tuple[list[Placed], list[Placed]]:
-        """The patterns that trigger the policy, and those that it then expects."""
+        """Return the patterns that trigger the policy, and the patterns that it then expects."""
         match mode:
             case Mode.SET:
                 return self._set(), []
@@ -196,8 +196,8 @@ class _Reader:
         errors_before = self.findings.errors
         placed = self.patterns.several("set")
         if self.findings.errors == errors_before and len(texts_of(placed)) < MIN_SET:
-            headline = "a set has at least two different patterns"
-            help_ = "add the pattern of the files that belong to these"
+            headline = "a set needs at least two different patterns"
+            help_ = "add the pattern of the files that must change together with these"
             self.findings.refuse(codes.POLICY_SET_SIZE, headline, self.fields.span("set"), help_)
         self.patterns.check_set(placed)
         return placed
@@ -215,7 +215,7 @@ class _Reader:
     def _title(self) -> str:
         title = self.fields.text("name")
         if title is not None and not is_name(title.strip()):
-            help_ = f"write 1 to {MAX_NAME} characters that can be seen, or delete the key"
+            help_ = f"write 1 to {MAX_NAME} visible characters, or delete the key"
             self.fields.wrong("name", "a title on one line", help_)
         return (title or "").strip()
 
@@ -223,12 +223,12 @@ class _Reader:
         body = body_text(self.source, self.parts.body)
         if needed and not body:
             headline = "the policy has no instructions"
-            help_ = "write below this line what the agent shall do, or add an `action`"
+            help_ = "write below this line what the agent must do, or add an `action`"
             self.findings.refuse(codes.POLICY_NO_BODY, headline, self.parts.closing, help_)
         if len(body) > MAX_BODY:
             headline = f"the instructions are longer than {MAX_BODY:,} characters"
             span = Span(self.parts.body.start + MAX_BODY, self.parts.body.end)
-            help_ = "say it in fewer words, or name a file to read"
+            help_ = "shorten them, or name a file to read"
             self.findings.refuse(codes.POLICY_WRONG_VALUE, headline, span, help_)
         if mode in (Mode.TRIGGER, Mode.CREATED) and EXPECTED_FILES in body:
             at = self.source.text.index(EXPECTED_FILES, self.parts.body.start)
@@ -240,5 +240,5 @@ class _Reader:
 
 
 def is_name(text: str) -> bool:
-    """Whether it can be read and said."""
+    """Return whether a text is a usable name: short, visible, and without blanks around it."""
     return 0 < len(text) <= MAX_NAME and visible(text) == text and text.strip() == text

@@ -1,6 +1,6 @@
-"""Changed files × the patterns of all policies → which policy is about which file.
+"""Changed files × the patterns of all policies → the files that each policy is about.
 
-Every changed file is looked up once for all policies together, in one index of their patterns.
+Each changed file is looked up once for all policies, in one index of their patterns.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from bylaw.dialects.file_policies.written import WrittenPolicy
 
-# A path, and which of the policy's trigger patterns it counts for; for none if it is a safety file,
-# or rather what a pair expects.
+# A path, and the number of the trigger pattern that it matches. `_SAFETY` marks a safety file,
+# `EXPECTED` a file that a pair expects.
 Hit: TypeAlias = tuple[str, int]
 _SAFETY, EXPECTED = -1, -2
 MAX_KNOWN = 10_000  # patterns
@@ -31,12 +31,12 @@ MAX_KNOWN = 10_000  # patterns
 
 @lru_cache(MAX_KNOWN)
 def pattern(text: str) -> Pattern:
-    """A pattern that is read once, however often it is written; PatternError is never kept."""
+    """Parse a pattern; equal texts are parsed once. A PatternError is not cached."""
     return read_pattern(text)
 
 
 class Hits(Struct, frozen=True):
-    """Changed files by their paths, and which of them the patterns of each policy match."""
+    """Changed files by path, and those that the patterns of each policy match."""
 
     files: Mapping[str, ChangedFile]
     triggers: Mapping[str, Sequence[Hit]]
@@ -44,7 +44,7 @@ class Hits(Struct, frozen=True):
 
 
 class Sieve:
-    """The patterns of several policies, by whose identifiers everything is found again."""
+    """An index of the patterns of several policies. Results are by policy identifier."""
 
     def __init__(self, policies: Iterable[WrittenPolicy]) -> None:
         self._policies = tuple(policies)
@@ -59,7 +59,7 @@ class Sieve:
         return PathIndex([one for _, _, one in self._entries])
 
     def hits(self, changes: ChangeSet, compared_to: str = "") -> Hits:
-        """Which files concern which policies; known for the newest changes of each baseline."""
+        """Return the files of each policy; keep the result for the newest changes of a baseline."""
         known = self._last.get(compared_to)
         if known is None or known[0] is not changes:
             known = self._last[compared_to] = (changes, self._hits(changed_files(changes.files)))
@@ -75,7 +75,7 @@ class Sieve:
                     safety.setdefault(policy, {})[path] = None
                     continue
                 found = triggers.setdefault(policy, [])
-                # Numbers ascend, so that the closest pattern of a policy comes first.
+                # Numbers ascend, so the pattern of a policy with the most fixed text comes first.
                 if not found or found[-1][0] != path:
                     found.append((path, place))
         return Hits(files, triggers, {policy: list(found) for policy, found in safety.items()})
@@ -89,30 +89,30 @@ def _entries(policy: WrittenPolicy) -> Iterator[tuple[str, int, Pattern]]:
 
 
 def triggered_by(policy: WrittenPolicy, path: str) -> str | None:
-    """The pattern for which a file counts as a trigger; None if it cannot trigger the policy."""
+    """Return the pattern by which a file triggers the policy; None if it cannot trigger it."""
     places = (place for place, made in _closest_first(policy) if made.match(path) is not None)
     place = next(places, EXPECTED)
     return None if place == EXPECTED else policy.trigger[place]
 
 
 def _closest_first(policy: WrittenPolicy) -> list[tuple[int, Pattern]]:
-    """The patterns that a file may count for, those with more fixed text first.
+    """Return the patterns that a file may match, those with more fixed text first.
 
-    `a_test.go` is a `{path}_test.go` and no `{path}.go`, in whichever order they are written. So
-    what a pair expects is no trigger, although the pattern of that is wider (DW-015).
+    `a_test.go` matches `{path}_test.go` and not `{path}.go`, in any order of the patterns. So a
+    file that a pair expects is not a trigger, even if the trigger pattern is wider (DW-015).
     """
     found = [(place, pattern(text)) for place, text in enumerate(policy.trigger)]
     if policy.mode not in (Mode.SET, Mode.PAIR):
-        return found  # which of them it is makes no difference
+        return found  # here it does not matter which pattern matches
     if policy.mode is Mode.PAIR:
-        # One without variables expects itself at most.
+        # A pattern without variables would expect at most itself.
         expected = [made for made in map(pattern, policy.expects) if made.variables]
         found += [(EXPECTED, made) for made in expected if made.fixed > found[0][1].fixed]
     return sorted(found, key=lambda one: -one[1].fixed)
 
 
 def changed_files(files: Iterable[ChangedFile]) -> dict[str, ChangedFile]:
-    """The files by normalised path; a rename counts for both names, what lies outside for none."""
+    """Return files by normalised path. A rename has both names; paths outside are left out."""
     found: dict[str, ChangedFile] = {}
     for file in files:
         _add(found, file.path, file)
@@ -129,5 +129,5 @@ def _add(found: dict[str, ChangedFile], written: str, file: ChangedFile) -> None
 
 
 def is_new(file: ChangedFile) -> bool:
-    """Whether it is not there in the baseline, under this name."""
+    """Return whether the baseline has no file with this name."""
     return file.status in (FileStatus.ADDED, FileStatus.RENAMED)

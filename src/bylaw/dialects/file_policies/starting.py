@@ -1,4 +1,4 @@
-"""What the policies of a book can start, for the person who must trust it."""
+"""The commands that the policies of a book can start, for the person who must trust them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def starts(book: Book) -> Sequence[Start]:
-    """The commands of all policies."""
+    """Return the commands of all policies."""
     found = [
         Start(Startable.PROGRAM, maker.action.command, rule.uid, script_of(maker.action.words))
         for group in book.groups

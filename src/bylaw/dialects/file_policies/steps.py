@@ -1,4 +1,4 @@
-"""What a rule of a policy bound → its steps and its reason."""
+"""The bound values of a policy rule → its steps and its reason."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
 
 EVENT_TYPE = "policy"
-AS_CONFIGURED = 0  # seconds: `[command] timeout_s` says how long a command may take
+AS_CONFIGURED = 0  # seconds; 0 means the setting `[command] timeout_s`
 MAX_REASON_FILES = 3
 MAX_REASON_PATH = 120  # characters
 MAX_REASON_LINE = 400
 
 
 class Shows(Struct, frozen=True):
-    """Shows the instructions with the files that they are about."""
+    """Show the instructions with the files that they are about."""
 
     policy: WrittenPolicy
     op: Op = Op.PROMPT_SHOW
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The filled body."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step with the body, filled in."""
         case, policy = bound_of(match).case, self.policy
         text = instructions(policy.body, case.trigger_files, case.missing)
         shown = PromptShow(
@@ -67,23 +67,23 @@ class Shows(Struct, frozen=True):
 
 
 class CapturesBaseline(Struct, frozen=True):
-    """Remembers what the work tree is now."""
+    """Capture the current state of the work tree."""
 
     op: Op = Op.BASELINE_CAPTURE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """Under the name that `compare_to` has for it."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step. The baseline has the name that `compare_to` uses for it."""
         return (BaselineCapture(ref=CompareTo.PROMPT.value),)
 
 
 class Runs(Struct, frozen=True):
-    """Runs the command, one step a run; deleted files have none (DW-A30)."""
+    """Run the command, one step for each run. Deleted files are left out (DW-A30)."""
 
     action: CommandAction
     op: Op = Op.COMMAND_RUN
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The runs in the order of their files."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the runs in the order of their files."""
         return [
             CommandRun(
                 argv=one.argv,
@@ -98,7 +98,7 @@ class Runs(Struct, frozen=True):
 
 
 class WritesEntry(Struct, frozen=True):
-    """Writes the entry of what was found."""
+    """Write the entry of the current case."""
 
     policy: WrittenPolicy
     status: EntryStatus
@@ -106,8 +106,8 @@ class WritesEntry(Struct, frozen=True):
     is_shown: bool = False
     op: Op = Op.ENTRY_WRITE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The entry in its new state."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the entry with its new status."""
         bound = bound_of(match)
         shown = bound.shown + (1 if self.is_shown else 0)
         return (
@@ -116,25 +116,25 @@ class WritesEntry(Struct, frozen=True):
 
 
 class Skips(Struct, frozen=True):
-    """Writes that nothing has to be done, and why if that cannot be seen from the files."""
+    """Write the entry as skipped, with a reason if the files alone do not show it."""
 
     policy: WrittenPolicy
     op: Op = Op.ENTRY_WRITE
 
     def make(self, view: View, match: Match) -> Sequence[Step]:
-        """The skipped entry."""
+        """Return the skipped entry."""
         result = None if bound_of(match).case.is_satisfied else NOTHING_TO_RUN
         return WritesEntry(self.policy, EntryStatus.SKIPPED, result).make(view, match)
 
 
 class Closes(Struct, frozen=True):
-    """Finishes entries that wait for nothing any more."""
+    """Close entries that a rule bound for closing."""
 
     policy: WrittenPolicy
     op: Op = Op.ENTRY_WRITE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """One step an entry; one that is not about the files of now keeps its lists."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return one step for each entry. Entries of earlier cases keep their lists of files."""
         bound = bound_of(match)
         return [self._closed(bound, one) for one in bound.closing]
 
@@ -145,14 +145,14 @@ class Closes(Struct, frozen=True):
 
 
 class Emits(Struct, frozen=True):
-    """Tells what became of each entry; without a status only of those that are finished."""
+    """Emit an event for each closed entry and, with a status, for the current one."""
 
     policy: WrittenPolicy
     status: EntryStatus | None = None
     op: Op = Op.EVENT_EMIT
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """One event an entry."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return one event for each entry."""
         bound = bound_of(match)
         told = [
             self._event(one.hash, one.status, bound.case if one.is_current else NO_CASE)
@@ -174,12 +174,12 @@ class Emits(Struct, frozen=True):
 
 
 class AsksForIt(Struct, frozen=True):
-    """The reason of a prompt policy: title, files, and how to answer, on one line."""
+    """The reason of a policy with instructions: title, files and how to answer, on one line."""
 
     policy: WrittenPolicy
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The finished text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - signature of `ReasonMaker`
+        """Return the text of the reason."""
         case = bound_of(match).case
         lines = [f"{_path(a)} → {_path(b)}" for a, b in case.arrows[:MAX_REASON_FILES]]
         lines = lines or [_path(one) for one in case.trigger_files[:MAX_REASON_FILES]]
@@ -187,45 +187,45 @@ class AsksForIt(Struct, frozen=True):
         more = f" and {left} more" if left else ""
         count = len(case.trigger_files)
         files = f"{count} {'file' if count == 1 else 'files'}"
-        how = f"when it is done, say {promise_of(self.policy.id)}"
+        how = f"when it is done, write {promise_of(self.policy.id)}"
         return f"{self.policy.title} ({files}): {', '.join(lines)}{more}; {how}"
 
 
 class TellsFailure(Struct, frozen=True):
-    """The reason of a command that failed: which, what it said, how to skip it or to try it again.
+    """The reason of a failed command: its output, and how to skip it or to run it again.
 
-    When its files change, it is tried again by itself.
+    Bylaw runs it again by itself when its files change.
     """
 
     policy: WrittenPolicy
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The finished text."""
-        first, *said = bound_of(match).result.splitlines() or ["its command did not say why"]
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - signature of `ReasonMaker`
+        """Return the text of the reason."""
+        first, *said = bound_of(match).result.splitlines() or ["the command gave no reason"]
         lines = [f"  {_line(one)}" for one in said if one.strip()]
-        how = f"mend it, or say {promise_of(self.policy.id)} to skip it"
-        again = f"`bylaw policies clear {quote(self.policy.id)}` lets it run again as it is"
+        how = f"fix it, or write {promise_of(self.policy.id)} to skip it"
+        again = f"to run it again unchanged: `bylaw policies clear {quote(self.policy.id)}`"
         return "\n".join([f"{self.policy.title}: {_line(first)}", *lines, f"{how}; {again}"])
 
 
 class TellsNotRun(Struct, frozen=True):
-    """The reason of a command that could not even be run: nothing that an agent says helps."""
+    """The reason of a command that could not be started. The agent cannot skip it."""
 
     policy: WrittenPolicy
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The finished text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - signature of `ReasonMaker`
+        """Return the text of the reason."""
         why = _line(bound_of(match).result)
-        return f"{self.policy.title}: its command could not be run, and is tried again: {why}"
+        return f"{self.policy.title}: the command could not run and will be tried again: {why}"
 
 
 class TellsUnknown(Struct, frozen=True):
-    """The reason of a policy that cannot be judged."""
+    """The reason of a policy that cannot be evaluated."""
 
-    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - the names of ReasonMaker
-        """The finished text."""
+    def make(self, view: View, match: Match) -> str:  # noqa: ARG002 - signature of `ReasonMaker`
+        """Return the text of the reason."""
         rule, error = (visible(str(match.values[key])) for key in ("rule", "error"))
-        return f"{rule}: it cannot be told whether it holds: {error}"
+        return f"{rule}: the policy cannot be evaluated: {error}"
 
 
 FAILURE = Outcome(OutcomePart.ERROR)

@@ -1,8 +1,8 @@
-"""What triggered a policy → the name of its entry; what the files hold → whether it is the same.
+"""The hash that names an entry, and the digest of the content that the entry is about.
 
-The name knows no content, so that files which change again have the same one. The digest tells
-the two apart (DW-A19). Of a command it also knows the text and the files that it names, so that one
-that was mended is tried again.
+The hash does not depend on content, so files that change again keep their entry. The digest shows
+the difference (DW-A19). It includes the text of the command and the files that the command names,
+so a fixed command runs again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ HASH_DIGITS = 12
 
 
 def trigger_hash(policy: str, trigger_files: Iterable[str], baseline: str) -> str:
-    """The hash of an entry: by Python's own way to write a list, which others rely on (DW-044).
+    """Return the hash of an entry. It uses Python's text of a list; others rely on it (DW-044).
 
-    Names stand in it as Python has them, those that are no UTF-8 with surrogates (DW-A13).
+    Names that are not UTF-8 are in it with surrogates, as Python has them (DW-A13).
     """
     names = sorted({file_path(path) for path in trigger_files})
     text = f"{policy}:{names}:{baseline}"
@@ -30,12 +30,12 @@ def trigger_hash(policy: str, trigger_files: Iterable[str], baseline: str) -> st
 
 
 def looked_at(paths: Iterable[str], command: str = "") -> set[str]:
-    """All files whose content counts for an entry: its own, and those that its command names."""
+    """Return all files whose content the digest covers: the given ones and those of the command."""
     return {*paths, *named_files(command)} if command else set(paths)
 
 
 def content_digest(paths: Iterable[str], digests: Mapping[str, str], command: str = "") -> str:
-    """The digest of what these files hold; one that did not change or is gone holds nothing."""
+    """Return the digest of these files. A file without a digest counts as empty."""
     held = [(path, digests.get(path, "")) for path in sorted(looked_at(paths, command))]
     return _hex(repr((command, held) if command else held))
 

@@ -1,4 +1,4 @@
-"""A policy as its file says it, checked: what the reader makes and the lowering takes."""
+"""A checked policy as written: made by the reader, used by the lowering."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Mode(StrEnum):
-    """How a policy decides when to fire; `created` is an extension."""
+    """The modes of a policy. `created` is an extension."""
 
     TRIGGER = "trigger"
     SET = "set"
@@ -18,7 +18,7 @@ class Mode(StrEnum):
 
 
 class CompareTo(StrEnum):
-    """What the work tree is compared to."""
+    """The baseline that the work tree is compared to."""
 
     BASE = "base"
     DEFAULT_TIP = "default_tip"
@@ -26,14 +26,14 @@ class CompareTo(StrEnum):
 
 
 class RunFor(StrEnum):
-    """How often a command runs."""
+    """Whether a command runs once for each file, or once for all."""
 
     EACH_MATCH = "each_match"
     ALL_MATCHES = "all_matches"
 
 
 class CommandAction(Struct, frozen=True):
-    """`action`: the command as it is written, and its words with placeholders in them."""
+    """`action`: the command as written, and its words with their placeholders."""
 
     command: str
     words: tuple[str, ...]
@@ -41,10 +41,11 @@ class CommandAction(Struct, frozen=True):
 
 
 class WrittenPolicy(Struct, frozen=True, kw_only=True):
-    """One policy. `trigger` are the patterns of its mode: the trigger's, the set's, the pair's one.
+    """One policy.
 
-    `id` is the stem of its file, `title` what people read. Without an action the body is shown.
-    It begins at the first line of its file; `last_line` is where it ends.
+    `id` is the stem of its file, `title` is for people. `trigger` holds the patterns of its mode:
+    of `trigger`, `set` or `created`, or the one of `pair`. Without an action the body is shown.
+    A policy begins at line 1; `last_line` is where it ends.
     """
 
     id: str
@@ -63,12 +64,12 @@ _DECODER = msgspec.msgpack.Decoder(WrittenPolicy)
 
 
 def to_note(policy: WrittenPolicy) -> bytes:
-    """A policy as bytes, for the next time that its text is loaded."""
+    """Encode a policy, so that the next load of the same text can skip parsing."""
     return msgspec.msgpack.encode(policy)
 
 
 def from_note(note: bytes) -> WrittenPolicy | None:
-    """The policy that `to_note` wrote; None for anything else."""
+    """Decode what `to_note` wrote; return None for anything else."""
     try:
         return _DECODER.decode(note)
     except msgspec.MsgspecError:

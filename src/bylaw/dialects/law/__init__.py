@@ -1,9 +1,9 @@
 """RULE_DSL (L-10-DSL): YAML rules that bind file events and bus commands to guarded actions.
 
-    text → read (reader.py) → the rule as written (written.py) → lowered (lowering.py)
+    text → reader (reader.py) → the rule as written (written.py) → rules (lowering.py)
 
-Beside what is written stand the rules of the language itself: before (built_in.py) and behind
-(closing.py) all others.
+The language also has rules of its own, before (built_in.py) and after (closing.py) all written
+rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ suffixes = (".yaml", ".yml")
 common_ending = True
 one_book_per_file = False
 when_broken = WhenBroken(group=GROUP, kinds=(Kind.BUS,), verdict=Verdict.DENY)
-# What hardly any other YAML has: one of them is there even if another is missing or misspelt.
+# Rare in other YAML files. One of them is usually present even if another is misspelled.
 _TELLING = re.compile(
     r"""^[\s{[,-]*["']?(?:dsl_version|rule_id)["']?\s*:"""
     r"""|\bkind["']?\s*:\s*["']?(?:fs_event|bus_input)\b""",
@@ -39,34 +39,34 @@ _TELLING = re.compile(
 
 
 def detect(source: SourceFile) -> bool:
-    """Whether it names the version of the language, a rule, or a trigger."""
+    """Return whether the text names the language version, a rule id or a trigger kind."""
     return _TELLING.search(source.text) is not None
 
 
 def rule_text(source: SourceFile) -> str:
-    """All of it."""
+    """Return the whole text."""
     return source.text
 
 
 def in_own_words(finding: Diagnostic) -> Diagnostic:
-    """The codes of the reader are as good as any."""
+    """Return the finding unchanged, with the code of the common reader."""
     return finding
 
 
-def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken file closes the bus, that is enough
-    """Never: while a file does not load, every message is denied."""
+def refuses_set(source: SourceFile) -> bool:  # noqa: ARG001 - a broken file closes the bus
+    """Return False: while a file does not load, every message is denied anyway."""
     return False
 
 
-def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules tell
-    """The command lines of all rules."""
+def starts(book: Book, files: Sequence[RuleFile]) -> Sequence[Start]:  # noqa: ARG001 - the rules are enough
+    """Return the command lines of all rules."""
     from bylaw.dialects.law.starting import starts as found  # noqa: PLC0415 - see `dialects.base`
 
     return found(book)
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The rules of all files; one bad file spoils no other."""
+    """Load the rules of all files; an error in one file does not affect the others."""
     from bylaw.dialects.law.loading import load as loaded  # noqa: PLC0415 - see `dialects.base`
 
     return loaded(files)

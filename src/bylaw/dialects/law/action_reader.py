@@ -1,4 +1,4 @@
-"""`actions` and `on_error` of a rule → actions as written, and findings about them."""
+"""`actions` and `on_error` of a rule → actions as written, and findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OF_MESSAGE = re.compile(r"\{\{[ \t]*run[ \t]*\}\}")
 
 
 class ActionType(StrEnum):
-    """The whole set of actions (LD-058)."""
+    """All types of actions (LD-058)."""
 
     TAKE_LOCK = "write_processing_lock"
     RUN = "run_cmd"
@@ -58,7 +58,7 @@ AFTER_ERROR = (ActionType.WRITE_BUS, ActionType.RELEASE_LOCK)
 
 
 class ReadAction(Struct, frozen=True):
-    """An action of a known type; `made` is None if something is wrong with it."""
+    """An action of a known type. `made` is None if the action has errors."""
 
     type: ActionType
     made: Action | None
@@ -66,12 +66,12 @@ class ReadAction(Struct, frozen=True):
 
     @property
     def place(self) -> Span:
-        """Where its type stands."""
+        """The span of its type."""
         return self.fields.span("type")
 
 
 def read_actions(rule: Fields, key: str, kind: TriggerKind | None) -> Iterator[ReadAction]:
-    """The actions of a list, in order; what is wrong is noted."""
+    """Yield the actions of a list in order. Errors are added to the findings."""
     for fields in rule.mappings(key, "the action"):
         if not fields.has("type"):
             fields.closed(("type",), [one for keys in KEYS.values() for one in keys])
@@ -99,7 +99,7 @@ def _write_bus(fields: Fields, kind: TriggerKind | None) -> Action | None:
 def _channel(fields: Fields) -> Channel | None:
     if fields.node_of("channel") is None or fields.text("channel") != _RequestChannel.INPUT:
         return fields.choice("channel", Channel)
-    headline = "`write_bus` never writes to `input`"
+    headline = "`write_bus` cannot write to `input`"
     help_ = "use `request_approval` to ask, or one of `output`, `error`, `processing`"
     fields.findings.refuse(codes.LAW_NOT_A_CHOICE, headline, fields.span("channel"), help_)
     return None
@@ -134,8 +134,8 @@ def _argv(fields: Fields) -> tuple[str, ...] | None:
         fields.findings.refuse(wrong.code, wrong.reason, span, wrong.help)
         return None
     for one in read.unexpanded[:1]:
-        headline = f"`{text[one.start]}` is not expanded, for there is no shell"
-        help_ = "put it in quotes if the program shall get it as it is; else name the files"
+        headline = f"`{text[one.start]}` is not expanded, because no shell runs the command"
+        help_ = "put it in quotes to pass it unchanged; otherwise list the files"
         span = fields.findings.place(node, one)
         fields.findings.doubt(codes.LAW_NOT_EXPANDED, headline, span, help_)
     return read.argv
@@ -146,17 +146,17 @@ def _place(findings: Findings, node: Scalar, inside: Span) -> Span:
 
 
 def _cwd(fields: Fields) -> str | None:
-    """A folder below the root; that it is an allowed one is checked before the start (LD-099)."""
+    """Read a folder below the root. Whether it is allowed is checked before a start (LD-099)."""
     text = fields.text("cwd")
     if text is None:
         return None
     if "{{" in text:
-        headline, help_ = "nothing is filled into a `cwd`", "write the folder out"
+        headline, help_ = "`cwd` cannot contain placeholders", "write the path of the folder"
         fields.findings.refuse(codes.LAW_INTERPOLATION, headline, fields.span("cwd"), help_)
         return None
     if not text.strip() or text.startswith("/") or "\0" in text:
-        help_ = f"`{brief(text)}` is none; write it as in `cwd: src`"
-        fields.wrong("cwd", "a folder, by its path from the root", help_)
+        help_ = f"`{brief(text)}` is not one; write a path as in `cwd: src`"
+        fields.wrong("cwd", "a folder, as a relative path from the root", help_)
         return None
     return text
 

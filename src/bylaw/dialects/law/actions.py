@@ -1,4 +1,4 @@
-"""An action of a rule → the maker of its steps: what it needs is checked before anything runs."""
+"""An action of a rule → the maker of its steps. All checks are made before anything runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LOCK_KEY = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_LOCK_KEY}}}")
 
 
 def step_maker(action: Action, rule_id: str) -> StepMaker:
-    """What the rule does when it fires."""
+    """Return the step maker of an action."""
     match action:
         case TakeLock():
             return TakesLock(rule_id, action.key)
@@ -63,47 +63,47 @@ def step_maker(action: Action, rule_id: str) -> StepMaker:
 
 
 def asks(view: View) -> bool:
-    """Whether the message is an approval request."""
+    """Return whether the message is an approval request."""
     return isinstance(view.event, Bus) and is_request(view.event.message)
 
 
 def is_tried_again(view: View) -> bool:
-    """Whether a message was looked at before: nobody is asked or told twice (LD-A39)."""
+    """Return whether a message was handled before; then no request is repeated (LD-A39)."""
     return isinstance(view.event, Bus) and view.event.retry > 0
 
 
 class TakesLock(Struct, frozen=True):
-    """Takes a lock, or fails."""
+    """Take a lock, or fail."""
 
     rule_id: str
     key: Template
     op: Op = Op.LOCK_ACQUIRE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The lock with its name."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step with the name of the lock."""
         return (LockAcquire(key=_key(self.key, self.rule_id, view)),)
 
 
 class ReleasesLock(Struct, frozen=True):
-    """Gives a lock back."""
+    """Release a lock."""
 
     rule_id: str
     key: Template
     op: Op = Op.LOCK_RELEASE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The lock with its name."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step with the name of the lock."""
         return (LockRelease(key=_key(self.key, self.rule_id, view)),)
 
 
 class Runs(Struct, frozen=True):
-    """Runs the command of the rule, or those that the message brings (LD-A18)."""
+    """Run the command of the rule, or the commands in `run` of the message (LD-A18)."""
 
     action: RunCommand
     op: Op = Op.COMMAND_RUN
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """One step a command; all are checked before the first one starts."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return one step for each command; all are checked before the first one starts."""
         action = self.action
         commands = _brought(view) if action.of_message else [action.argv]
         cwd = allowed_folder(action.cwd, view)
@@ -111,7 +111,7 @@ class Runs(Struct, frozen=True):
 
 
 class Tells(Struct, frozen=True):
-    """Writes evidence; about a request that waits, once."""
+    """Write evidence; for an open approval request only once."""
 
     rule_id: str
     channel: Channel
@@ -120,11 +120,11 @@ class Tells(Struct, frozen=True):
 
     @property
     def is_evidence(self) -> bool:
-        """What lies in `processing` is no evidence of what became of a message (LD-003)."""
+        """Return False for `processing`: files there do not say how a message ended (LD-003)."""
         return self.channel is not Channel.PROCESSING
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The evidence with its text."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the evidence with its text."""
         if asks(view) and is_tried_again(view):
             return ()
         return (BusWrite(channel=self.channel, text=self._text(view)),)
@@ -134,7 +134,7 @@ class Tells(Struct, frozen=True):
 
 
 class Asks(Struct, frozen=True):
-    """Asks an authority, once; in an emergency whenever something is about to run (LD-075)."""
+    """Request approval from an authority, once; in an emergency before each run (LD-075)."""
 
     rule_id: str
     to: Authority
@@ -142,8 +142,8 @@ class Asks(Struct, frozen=True):
     emergency: bool = False
     op: Op = Op.APPROVAL_REQUEST
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The request with its text; without one the rule has fired all the same."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the request with its text, or nothing; the rule has fired in both cases."""
         if is_tried_again(view) and not self.emergency:
             return ()
         return (ApprovalRequest(to=self.to, text=filled(self.template, self.rule_id, view)),)
@@ -154,13 +154,13 @@ def _key(template: Template, rule_id: str, view: View) -> str:
     if isinstance(key, str) and _LOCK_KEY.fullmatch(key):
         return key
     shown = f"`{visible(brief(key))}`" if isinstance(key, str) else "a result"
-    raise RenderError(LAW_LOCK_KEY.name, f"{shown} cannot be the name of a lock")
+    raise RenderError(LAW_LOCK_KEY.name, f"invalid lock name: {shown}")
 
 
 def _brought(view: View) -> list[tuple[str, ...]]:
     run = message_field(view.event, "run")
     if not isinstance(run, list) or not run:
-        raise RenderError(LAW_NOTHING_TO_RUN.name, "the message has no `run`, which the rule runs")
+        raise RenderError(LAW_NOTHING_TO_RUN.name, "the message has no `run`, so nothing can run")
     return [_split(number, command) for number, command in enumerate(map(str, run), 1)]
 
 

@@ -1,4 +1,4 @@
-"""The rules of all law files → findings that no file shows by itself."""
+"""Checks across all rules of a book: ids that are used twice, and rules that are never reached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_OTHERS_SHOWN = 3
 
 
 def duplicate_ids(rules: Iterable[RuleOfFile]) -> list[Diagnostic]:
-    """An error at each rule whose id another one has, too (LD-039)."""
+    """Return an error for each rule whose id another rule also has (LD-039)."""
     by_id: dict[str, list[RuleOfFile]] = {}
     for one in rules:
         by_id.setdefault(one[1].rule_id, []).append(one)
@@ -35,7 +35,10 @@ def duplicate_ids(rules: Iterable[RuleOfFile]) -> list[Diagnostic]:
 
 
 def unreached_rules(rules: Sequence[RuleOfFile]) -> list[Diagnostic]:
-    """A warning at each rule that is never reached; by priority, file and position (LD-A29)."""
+    """Return a warning for each rule that is never reached.
+
+    Rules are ordered by priority, file and position (LD-A29).
+    """
     ordered = sorted(rules, key=_order)
     file_of = {id(rule): file for file, rule in ordered}
     return [
@@ -52,8 +55,8 @@ def _order(one: RuleOfFile) -> tuple[int, str, int, int]:
 def _duplicate(one: RuleOfFile, others: Sequence[RuleOfFile]) -> Diagnostic:
     file, rule = one
     shown = listed(others, _MAX_OTHERS_SHOWN, lambda other: _place(other, file))
-    headline = f"`{brief(rule.rule_id)}` is also the id of the rule in {shown}"
-    help_ = "give each rule an id of its own"
+    headline = f"duplicate rule id `{brief(rule.rule_id)}`: also used in {shown}"
+    help_ = "give each rule a different id"
     return error(codes.LAW_DUPLICATE_RULE_ID, headline, file.source, rule.id_span, help=help_)
 
 
@@ -61,7 +64,7 @@ def _unreached(late: RuleOfFile, early: RuleOfFile) -> Diagnostic:
     file, rule = late
     name, taker = brief(rule.rule_id), brief(early[1].rule_id)
     headline = f"`{name}` is never reached: `{taker}` in {_place(early, file)} matches first"
-    help_ = f"give it a smaller `priority`, narrow `{taker}`, or let that one `continue: true`"
+    help_ = f"give it a smaller `priority`, narrow `{taker}`, or add `continue: true` to `{taker}`"
     return warning(codes.LAW_SHADOWED, headline, file.source, rule.id_span, help=help_)
 
 

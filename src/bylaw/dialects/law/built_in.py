@@ -1,7 +1,7 @@
-"""What RULE_DSL demands before any written rule is looked at, as rules of its own.
+"""The checks that RULE_DSL makes before any written rule, as built-in rules.
 
-Each is one question about the event. The first that has an answer ends the group, so no written
-rule ever sees a message that is malformed, used up or no command.
+Each rule is one check of the event. The first rule that matches ends the group. So no written rule
+gets a message that is invalid, a duplicate or not a command.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _DECIDED = {ApprovalState.GRANTED: "approved", ApprovalState.REVOKED: "rejected"
 
 
 class Recorded(Struct, frozen=True):
-    """The answer as evidence."""
+    """Write the text of a built-in check as evidence."""
 
     channel: Channel
     op: Op = Op.BUS_WRITE
 
-    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - StepMaker's names
-        """The evidence."""
+    def make(self, view: View, match: Match) -> Sequence[Step]:  # noqa: ARG002 - signature of `StepMaker`
+        """Return the step."""
         return (BusWrite(channel=self.channel, text=said(match)),)
 
 
@@ -59,7 +59,7 @@ def built_in(
     rank: int = 0,
     goes_on: bool = False,
 ) -> Rule:
-    """A rule of the language itself, which nobody can switch off."""
+    """Return a rule of the language itself. It cannot be disabled."""
     return Rule(
         uid=built_in_uid(NAME, rule_id),
         id=rule_id,
@@ -90,9 +90,9 @@ def _refusal(view: View) -> str:
         return ""
     try:
         problems = judge_message(event.message, event.facts).refused
-    except Exception as broken:  # noqa: BLE001 - a check that breaks must not let a message pass
-        problems = (f"it cannot be judged: {type(broken).__name__}: {broken}",)
-    return f"the message is refused: {'; '.join(problems)}" if problems else ""
+    except Exception as broken:  # noqa: BLE001 - fail closed: a failed check denies the message
+        problems = (f"it cannot be checked: {type(broken).__name__}: {broken}",)
+    return f"invalid message: {'; '.join(problems)}" if problems else ""
 
 
 def _duplicate(view: View) -> str:
@@ -131,7 +131,7 @@ def _forgiven(view: View) -> str:
     """LD-A02"""
     event = view.event
     forgiven = judge_message(event.message, event.facts).forgiven if isinstance(event, Bus) else ()
-    return f"forgiven in relaxed mode: {'; '.join(forgiven)}" if forgiven else ""
+    return f"allowed in relaxed mode: {'; '.join(forgiven)}" if forgiven else ""
 
 
 def _outside(view: View) -> str:
@@ -141,19 +141,19 @@ def _outside(view: View) -> str:
         return ""
     shown, facts = f"`{visible(brief(file_path(event.path)))}`", event.facts
     if event.path in facts.outside:
-        return f"{shown} leads out of the root: no rule sees it"
+        return f"{shown} is outside the root: no rule applies to it"
     if normalise_named(event.path, literal=facts.literal) is not None:
         return ""
-    # A file has that name here: then it is too long for patterns, and lies inside.
-    why = "is longer than any pattern" if facts.literal else "leads out of the root"
-    return f"{shown} {why}: no rule sees it"
+    # A literal name belongs to a file inside the root, so the path is too long for patterns.
+    why = "is longer than any pattern" if facts.literal else "is outside the root"
+    return f"{shown} {why}: no rule applies to it"
 
 
 def _msg_id(view: View) -> str:
     return visible(brief(str(message_field(view.event, "msg_id"))))
 
 
-# In this order, before every written rule, which has rank 0.
+# In this order, before all written rules: those have rank 0.
 _LAST = -1
 BEFORE: tuple[Rule, ...] = (
     built_in("decision", _decision, verdict=Verdict.DENY, channel=Channel.ERROR, rank=_LAST - 5),

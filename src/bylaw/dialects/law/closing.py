@@ -1,6 +1,6 @@
-"""What RULE_DSL demands when all rules were looked at: held, no match, and no end without evidence.
+"""The built-in rules after all others: held, no match, and evidence for every message.
 
-The order of reading is here, too, since these rules are part of it.
+The procedure of the group is here as well, because these rules are part of it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 NO_MATCH = "no matching rule"
 _UNKNOWN_PHASE = (
-    f"{NO_MATCH}: the phase is unknown, and `SHARED_CONTEXT.md` must say `Active Phase: N` once"
+    f"{NO_MATCH}: the phase is unknown; write `Active Phase: N` once in `SHARED_CONTEXT.md`"
 )
 _MAX_NAMED = 5
 
 
 def _held(view: View) -> str:
-    """Which rules lack nothing but approvals, whose there are, and what to do (LD-067)."""
+    """Return which rules lack only approvals, which approvals exist, and what to do (LD-067)."""
     lacking = _lacking_approval(view)
     if not lacking:
         return ""
@@ -42,7 +42,7 @@ def _held(view: View) -> str:
 
 
 def _unmatched(view: View) -> str:
-    """LD-089; a request that nobody looks at waits all the same (LD-A39)."""
+    """LD-089. An approval request stays open even if no rule matches (LD-A39)."""
     if asks(view) or _lacking_approval(view) or any(map(_has_matched, view.visited)):
         return ""
     known = isinstance(view.event, Bus) and isinstance(view.event.facts.phase, int)
@@ -50,7 +50,7 @@ def _unmatched(view: View) -> str:
 
 
 def _without_evidence(view: View) -> str:
-    """LD-003: what rules did to a message leaves evidence, even if none of them tells of it."""
+    """LD-003: a handled message leaves evidence, even if no rule writes any."""
     acted = [entry.rule for entry in view.visited if entry.fired and not entry.rule.core]
     if not acted or asks(view) or _lacking_approval(view):
         return ""
@@ -61,7 +61,7 @@ def _without_evidence(view: View) -> str:
 
 
 def _not_loaded(view: View) -> str:
-    """The file that does not load, whose stand-in has refused the message without evidence."""
+    """Return the reason of a file that does not load; its stand-in rule writes no evidence."""
     for entry in view.visited:
         judgement = entry.rule.judgement
         if entry.fired and judgement and judgement.verdict is Verdict.DENY and not entry.ops:
@@ -70,12 +70,12 @@ def _not_loaded(view: View) -> str:
 
 
 def _has_matched(entry: Visited) -> bool:
-    """Whether it settled the matter; what relaxed mode forgives settles nothing."""
+    """Return whether the rule handled the message; the warning of relaxed mode does not."""
     return entry.fired and not (entry.rule.core and entry.rule.goes_on)
 
 
 def _lacking_approval(view: View) -> list[tuple[Visited, ApprovalGate]]:
-    """The rules that approvals alone would open; none if a command ran: it must not run twice."""
+    """Return the rules that lack only approvals; none if a command ran, so it cannot run twice."""
     if asks(view) or any(entry.fired and _runs(entry) for entry in view.visited):
         return []
     return [
@@ -94,12 +94,12 @@ def _lacks(entry: Visited, gate: ApprovalGate, view: View) -> str:
     whose = (" and " if needed > 1 else " or ").join(f"`{one.value}`" for one in gate.authorities)
     given = sorted(granted_by(gate, view.event, _approvals(view)))
     has = " and ".join(f"`{one}`" for one in given)
-    there = f"only {has} approved" if given else "nobody approved"
-    return f"`{entry.rule.id}` needs approval by {whose}, and {there}"
+    there = f"only {has} approved" if given else "not approved yet"
+    return f"`{entry.rule.id}` needs approval by {whose} ({there})"
 
 
 def _not_counted(view: View) -> Iterator[str]:
-    """Approvals of this message that do not count, and why."""
+    """Yield why approvals of this message are not used."""
     event = view.event
     digest = event.digest if isinstance(event, Bus) else ""
     category = message_field(event, "category")
@@ -107,11 +107,11 @@ def _not_counted(view: View) -> Iterator[str]:
         if one.id != message_field(event, "msg_id"):
             continue
         if one.state is not ApprovalState.GRANTED:
-            yield f"that by `{one.authority}` is {one.state.value}"
+            yield f"the approval by `{one.authority}` is {one.state.value}"
         elif one.category not in ("", category):
-            yield f"that by `{one.authority}` is for category {one.category}"
+            yield f"the approval by `{one.authority}` is for category {one.category}"
         elif one.digest not in ("", digest):
-            yield f"that by `{one.authority}` is for another text of the message"
+            yield f"the approval by `{one.authority}` is for another text of the message"
 
 
 def _approvals(view: View) -> tuple[Approval, ...]:
@@ -119,7 +119,7 @@ def _approvals(view: View) -> tuple[Approval, ...]:
 
 
 PROCEDURE = Procedure(
-    # What the language itself demands has ranks before those of written rules.
+    # The built-in rules have ranks before those of written rules.
     order=(SortKey.RANK, SortKey.PRIORITY_ASCENDING, SortKey.FILE, SortKey.SOURCE),
     flow=Flow.FIRST,
     guard_error=GuardFault.NOT_SATISFIED,

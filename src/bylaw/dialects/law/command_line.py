@@ -1,6 +1,6 @@
-"""The text of a command → its arguments, checked: nothing is filled in, the program is allowed.
+"""The text of a command → its arguments. A command has no placeholders.
 
-The program must be one of the whitelist, by its whole name (LD-095).
+The program must be on the whitelist, by its exact name (LD-095).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CODES = {
 
 
 class CommandError(BylawError):
-    """Why a command cannot be run, where in its text, and what to do."""
+    """Why a command cannot run, the place in its text, and what to do."""
 
     def __init__(self, code: Code, reason: str, span: Span, help_: str) -> None:
         super().__init__(reason)
@@ -41,14 +41,14 @@ class CommandError(BylawError):
 
 
 class CommandLine(Struct, frozen=True):
-    """The arguments, the program first; `unexpanded` is what a shell would have filled in."""
+    """The arguments, the program first. `unexpanded` are places that a shell would expand."""
 
     argv: tuple[str, ...]
     unexpanded: tuple[Span, ...]
 
 
 def read_command(text: str) -> CommandLine:
-    """An allowed command, with what its author may have meant otherwise; else CommandError."""
+    """Read a command; raise CommandError if it is not allowed."""
     _check_fields(text)
     try:
         split = split_words(text)
@@ -63,8 +63,10 @@ def _check_fields(text: str) -> None:
     if (at := text.find("{{")) >= 0:
         end = text.find("}}", at)
         span = Span(at, end + len("}}") if end >= 0 else len(text))
-        help_ = 'write the command out; only a whole `cmd: "{{run}}"` runs what a message brings'
-        raise CommandError(codes.LAW_INTERPOLATION, "nothing is filled into a command", span, help_)
+        help_ = 'write the full command; only `cmd: "{{run}}"` alone runs commands of a message'
+        raise CommandError(
+            codes.LAW_INTERPOLATION, "a command cannot contain placeholders", span, help_
+        )
 
 
 _PROGRAMS = "use one of " + ", ".join(f"`{name}`" for name in WHITELIST)
@@ -76,11 +78,11 @@ def _check_program(split: CommandWords) -> None:
         return
     shown, help_ = brief(name), _PROGRAMS
     if _ASSIGNMENT.match(name):
-        reason, help_ = f"`{shown}` is an assignment and no program", "begin with the program"
+        reason, help_ = f"`{shown}` is an assignment, not a program", "begin with the program"
     elif "/" in name:
-        reason = f"`{shown}` is a path, and programs are allowed by their names"
+        reason = f"`{shown}` is a path, but programs are allowed by name only"
     else:
-        reason = f"`{shown}` is not among the programs that the law allows"
+        reason = f"program `{shown}` is not allowed"
         near = nearest(name, WHITELIST)
         help_ = f"did you mean `{near}`?" if near else _PROGRAMS
     raise CommandError(codes.LAW_COMMAND_NOT_ALLOWED, reason, split.program, help_)

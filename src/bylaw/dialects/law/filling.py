@@ -1,4 +1,4 @@
-"""A template and an event → the text, filled in once and never looked at again (LD-A20)."""
+"""A template and an event → the text. Inserted values are not parsed again (LD-A20)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OUTCOMES = {Field.EXIT_CODE: OutcomePart.EXIT_CODE, Field.ERROR: OutcomePart.ER
 
 
 def filled(template: Template, rule_id: str, view: View) -> Text:
-    """The text for this event; RenderError if it names what does not exist."""
+    """Return the text for this event; raise RenderError for an unknown field or a long text."""
     pieces = [_piece(piece, rule_id, view) for piece in template.pieces]
     if sum(len(piece) for piece in pieces if isinstance(piece, str)) > MAX_FILLED:
-        reason = f"the text would have more than {MAX_FILLED:,} characters"
+        reason = f"the text is longer than {MAX_FILLED:,} characters"
         raise RenderError(RENDER_TOO_LARGE.name, reason)
     if any(isinstance(piece, Outcome) for piece in pieces):
         return tuple(pieces)
@@ -44,13 +44,13 @@ def _piece(piece: str | Named, rule_id: str, view: View) -> str | Outcome:
         return piece
     field = piece.field
     if field is None:
-        reason = f"`{visible(brief(piece.name))}` is no field of a template"
+        reason = f"unknown template field `{visible(brief(piece.name))}`"
         raise RenderError(LAW_UNKNOWN_FIELD.name, reason)
     return Outcome(_OUTCOMES[field]) if field in _OUTCOMES else _value(field, rule_id, view)
 
 
 def _value(field: Field, rule_id: str, view: View) -> str:
-    """The value of a field; empty if this kind of event does not have it."""
+    """Return the value of a field; empty if this kind of event does not have it."""
     event = view.event
     match field:
         case Field.RULE_ID:
@@ -69,7 +69,7 @@ def _value(field: Field, rule_id: str, view: View) -> str:
 
 
 def _path(event: File) -> str:
-    """The path of a file; what is odd in its name is written out, so that it stays one line."""
+    """Return the path of a file. Unusual characters are escaped, so that it stays on one line."""
     if event.facts.literal:
         return shown_path(event.path)
     return normalise_named(event.path, literal=False) or ""

@@ -1,4 +1,4 @@
-"""The files of a book → their rules between those of the language itself, and what is wrong."""
+"""The files of a book → their rules, between the built-in ones, and findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def load(files: Sequence[RuleFile]) -> Loaded:
-    """The rules of all files; one bad file spoils no other."""
+    """Load the rules of all files; an error in one file does not affect the others."""
     read = [_Read(file, *read_rules(file.source)) for file in files]
     duplicates = duplicate_ids((one.file, rule) for one in read for rule in one.rules)
     for one in read:
@@ -41,7 +41,7 @@ def load(files: Sequence[RuleFile]) -> Loaded:
 
 
 class _Read(Struct):
-    """A file, the rules in it, and what is wrong."""
+    """A file with its rules and findings."""
 
     file: RuleFile
     rules: list[WrittenRule]

@@ -1,7 +1,8 @@
-"""A rule as written → rules of the common form: adjacent, of one uid, each for its own messages.
+"""A rule as written → adjacent rules with the same uid, each for its own messages.
 
-What a category demands differs, so one written rule becomes a rule for each set of categories that
-is treated alike: A is free, B and C need approval, D runs at once and asks afterwards.
+The categories have different requirements: A runs freely, B and C need approval, D runs at once and
+requests approval. So a written rule becomes one rule for each set of categories that it treats
+alike.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from bylaw.model.rule import Gate, StepMaker
 
 COMMANDS = (CommandType.TASK, CommandType.EXEC)
-# LD-A15: what is asked in an emergency if the rule itself asks nobody.
+# LD-A15: the request in an emergency if the rule has none of its own.
 REQUEST = parse_template(
     "emergency: `{{rule_id}}` runs {{msg_id}} ({{title}}) without approval; approve or reject it"
 )
@@ -57,7 +58,7 @@ _FAILED = parse_template("{{rule_id}} failed: {{error}}")
 
 
 class Cell(Struct, frozen=True):
-    """Messages that a rule treats alike; without categories it is about changes of files."""
+    """A set of messages that a rule treats alike. Without categories: file changes."""
 
     categories: tuple[Category, ...] = ()
     types: tuple[CommandType, ...] = ()
@@ -66,12 +67,12 @@ class Cell(Struct, frozen=True):
 
 
 def lowered(written: WrittenRule, file: RuleFile) -> tuple[Rule, ...]:
-    """The rules that one written rule becomes; no message fits two of them."""
+    """Return the rules for one written rule. No message matches two of them."""
     return tuple(_rule(written, cell, file) for cell in cells(written))
 
 
 def cells(written: WrittenRule) -> Iterator[Cell]:
-    """The messages that a rule is for, taken apart only as far as they are treated differently."""
+    """Yield the sets of messages that a rule treats differently."""
     if written.kind is TriggerKind.FS_EVENT:
         yield Cell()
         return
@@ -88,7 +89,11 @@ def cells(written: WrittenRule) -> Iterator[Cell]:
 
 
 def _types(written: WrittenRule) -> tuple[CommandType, ...]:
-    """On a request a rule may only tell (LD-A16): others that say nothing of it mean commands."""
+    """Return the command types of a rule.
+
+    On an approval request a rule may only write evidence (LD-A16). So a rule that lists no types
+    and does more than that applies to commands only.
+    """
     if written.command_types:
         return written.command_types
     only_tells = all(isinstance(action, WriteBus) for action in written.actions)
@@ -96,18 +101,21 @@ def _types(written: WrittenRule) -> tuple[CommandType, ...]:
 
 
 def _approval(written: WrittenRule, category: Category) -> ApprovalGate | None:
-    """What a message of A, B or C needs (LD-066 to LD-069, LD-A10 to LD-A12)."""
+    """Return the approval that category A, B or C needs (LD-066 to LD-069, LD-A10 to LD-A12)."""
     mode = written.mode
     if mode in ASKS_NOBODY:
         if not written.runs:
             return None
-        # Only what the message itself asks for counts in A.
+        # In category A, only the message itself can require approval.
         mode = ApprovalMode.SINGLE if category in NEED_APPROVAL else ApprovalMode.NONE
     return ApprovalGate(mode, written.authorities or tuple(Authority))
 
 
 def _emergency(types: tuple[CommandType, ...]) -> Iterator[Cell]:
-    """Commands run at once and are asked for; a request asks for nothing (LD-074 to LD-077)."""
+    """Yield the sets of category D: commands run at once and request approval (LD-074 to LD-077).
+
+    An approval request of category D causes no further request.
+    """
     commands = tuple(one for one in types if one in COMMANDS)
     if commands:
         yield Cell((Category.D,), commands, emergency=True)
@@ -137,7 +145,7 @@ def _rule(written: WrittenRule, cell: Cell, file: RuleFile) -> Rule:
 
 
 def _gates(written: WrittenRule, cell: Cell) -> Iterator[Gate]:
-    # Also for a rule of all phases: while the phase is unknown it must not run (LD-064).
+    # Even a rule for all phases must not run while the phase is unknown (LD-064).
     yield PhaseGate(written.phases or tuple(PHASES))
     if cell.categories:
         yield CategoryGate(tuple(one.value for one in cell.categories))
@@ -161,7 +169,7 @@ def _plan(written: WrittenRule, cell: Cell) -> PlanForm:
 
 
 def _asked_first(steps: Sequence[StepMaker], rule_id: str) -> list[StepMaker]:
-    """The requests directly behind the locks, before anything that could run (LD-A14)."""
+    """Move the requests directly after the locks, before anything that could run (LD-A14)."""
     own = [replace(one, emergency=True) for one in steps if isinstance(one, Asks)]
     asks = own or [Asks(rule_id, Authority.HUMAN, REQUEST, emergency=True)]
     others = [one for one in steps if not isinstance(one, Asks)]
@@ -172,7 +180,7 @@ def _asked_first(steps: Sequence[StepMaker], rule_id: str) -> list[StepMaker]:
 
 
 def _needs_evidence(steps: Sequence[StepMaker]) -> bool:
-    """Whether a command is not followed by any evidence, which would hold its result (LD-104)."""
+    """Return whether the last command has no evidence after it that holds its result (LD-104)."""
     last_run = max((at for at, one in enumerate(steps) if isinstance(one, Runs)), default=-1)
     return last_run >= 0 and not any(_is_evidence(one) for one in steps[last_run:])
 
@@ -182,7 +190,7 @@ def _is_evidence(maker: StepMaker) -> bool:
 
 
 def _on_error(written: WrittenRule) -> Iterator[StepMaker]:
-    """As written; and no failure without evidence, no lock that stays (LD-092)."""
+    """Yield `on_error` as written, plus evidence and lock releases if missing (LD-092)."""
     told = [one.channel for one in written.on_error if isinstance(one, WriteBus)]
     if Channel.ERROR not in told:
         yield Tells(written.rule_id, Channel.ERROR, _FAILED)
@@ -193,7 +201,7 @@ def _on_error(written: WrittenRule) -> Iterator[StepMaker]:
 
 
 def _kept(actions: Sequence[Action]) -> list[Template]:
-    """The locks that the rule has taken and not given back."""
+    """Return the locks that the rule takes and does not release."""
     kept: dict[Template, None] = {}
     for action in actions:
         if isinstance(action, TakeLock):

@@ -1,8 +1,8 @@
-"""A message of the bus, whatever it is → what is wrong with it, in words (LD-022 to LD-038).
+"""A message of the bus, of any form → its problems as texts (LD-022 to LD-038).
 
-This is the check `message-schema`. The keys are a closed list, each with one test of its value.
-Strict mode refuses all that is wrong; relaxed mode forgives three things that cannot make
-anything run, and says so (LD-A02).
+This is the check `message-schema`. The keys are a closed list; each has one test for its value.
+Strict mode denies every problem. Relaxed mode allows three kinds of problems that cannot cause
+anything to run, and records them (LD-A02).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMAND = "command"
 EVIDENCE = "evidence"
 DECISION = "decision"
 
-MAX_MESSAGE_ID = 120  # characters: it becomes part of file names, which have 255 bytes
+MAX_MESSAGE_ID = 120  # characters: the id is part of file names, which have at most 255 bytes
 MAX_TEXT = 100_000  # characters of `notes`
 MAX_LINE = 4_096  # characters of any other text
 MAX_TARGETS = 1_000
@@ -41,31 +41,31 @@ MAX_PROBLEMS = 20  # in one reason
 _MAX_UNREADABLE = 1_000
 _MAX_VALUE = 200
 
-# The slug may contain `_`, the agent may not: one way to take an id apart (LD-A06).
+# The slug may contain `_`, the agent may not, so an id can be split in only one way (LD-A06).
 _ID = re.compile(
     r"([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})"
     r"_[A-Za-z0-9-]+_[A-Za-z0-9][A-Za-z0-9_-]*"
 )
 
-# What is wrong with a value, or nothing.
+# Returns the problem of a value, or an empty text.
 Test: TypeAlias = Callable[[Any], str]
 
 
 class Judged(Struct, frozen=True):
-    """What refuses a message, and what was forgiven."""
+    """The problems of a message: those that deny it, and those that relaxed mode allows."""
 
     refused: tuple[str, ...] = ()
     forgiven: tuple[str, ...] = ()
 
 
 def judge_message(message: JSON, facts: LawFacts) -> Judged:
-    """All that is wrong with a message; without problems rules may look at it."""
+    """Return all problems of a message. Rules apply only to a message without problems."""
     if facts.unreadable:
         return Judged((visible(clipped(facts.unreadable, _MAX_UNREADABLE)),))
     if not isinstance(message, dict):
-        return Judged(("a message is a mapping of keys to values",))
+        return Judged(("it must be a mapping of keys to values",))
     if message.get("msg_type") == EVIDENCE:
-        # Evidence is archived, and no rule looks at it (LD-A17).
+        # Evidence is archived, and no rule applies to it (LD-A17).
         return Judged(tuple(_wrong_value("msg_id", message)))
     refused = [*_wrong_values(message), *_outside(facts)]
     doubtful = [*_missing_words(message), *_other_phase(message, facts), *_unknown_keys(message)]
@@ -75,19 +75,19 @@ def judge_message(message: JSON, facts: LawFacts) -> Judged:
 
 
 def is_request(message: JSON) -> bool:
-    """Whether it asks somebody for an approval, and so waits for its addressee."""
+    """Return whether it is an approval request, which stays in the bus until it is answered."""
     kind = message.get("command_type") if isinstance(message, dict) else None
     return kind == CommandType.APPROVAL_REQUEST
 
 
 def is_decision(message: JSON) -> bool:
-    """Whether it claims to be a decision, which the bus never carries (LD-026)."""
+    """Return whether it claims to be a decision. Decisions are forbidden in the bus (LD-026)."""
     kind = message.get("msg_type") if isinstance(message, dict) else None
     return isinstance(kind, str) and kind.strip().casefold() == DECISION
 
 
 def is_message_id(value: object) -> bool:
-    """Whether it is `YYYYMMDD_HHMMSS_<agent>_<slug>`, with a date and a time that exist."""
+    """Return whether it is `YYYYMMDD_HHMMSS_<agent>_<slug>` with a valid date and time."""
     if not isinstance(value, str) or len(value) > MAX_MESSAGE_ID:
         return False
     found = _ID.fullmatch(value)
@@ -95,7 +95,7 @@ def is_message_id(value: object) -> bool:
 
 
 def is_moment(*parts: str) -> bool:
-    """Whether year, month, day, hour, minute and second are a moment of the calendar."""
+    """Return whether year, month, day, hour, minute and second are a valid time."""
     year, month, day, hour, minute, second = map(int, parts)
     try:
         datetime(year, month, day, hour, minute, second, tzinfo=UTC)
@@ -119,7 +119,7 @@ def _wrong_value(key: str, message: dict[str, JSON]) -> Iterator[str]:
 
 def _outside(facts: LawFacts) -> Iterator[str]:
     for path in facts.outside:
-        yield f"`target_paths`: `{_text(path)}` leads out of the root"
+        yield f"`target_paths`: `{_text(path)}` is outside the root"
 
 
 def _missing_words(message: dict[str, JSON]) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _missing_words(message: dict[str, JSON]) -> Iterator[str]:
 
 
 def _other_phase(message: dict[str, JSON], facts: LawFacts) -> Iterator[str]:
-    """Two phases for one action are ambiguous (LD-A03); a request waits, whatever the phase."""
+    """Yield a problem if the phase is not the active one (LD-A03). Requests may have any phase."""
     phase = message.get("phase")
     if is_request(message) or _phase(phase):
         return
@@ -154,7 +154,7 @@ def _text(value: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value for a message; what is in a list or mapping is not written out."""
+    """Describe a value for a message. The items of lists and mappings are not shown."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -162,7 +162,7 @@ def _shown(value: Any) -> str:
     text = as_text(value)
     if value is None or not text.strip():
         return "nothing" if value is None else "an empty text"
-    padded = " with blanks around it" if text != text.strip() else ""
+    padded = " with spaces around it" if text != text.strip() else ""
     return f"`{_text(clipped(text, _MAX_VALUE))}`{padded}"
 
 
@@ -209,7 +209,7 @@ def _targets(value: Any) -> str:
     if not fits:
         return _unless(fits, f"a list of at most {MAX_TARGETS:,} paths", value)
     wrong = [one for one in value if not _is_inside(one)]
-    return f"must be inside the root, which {_shown(wrong[0])} is not" if wrong else ""
+    return f"must be inside the root, but {_shown(wrong[0])} is not" if wrong else ""
 
 
 def _is_inside(path: Any) -> bool:
@@ -221,7 +221,7 @@ def _commands(value: Any) -> str:
     if not fits:
         return _unless(fits, f"a list of at most {MAX_RUN} commands", value)
     wrong = [text for one in value if (text := _command(one))]
-    return f"holds a command that {wrong[0]}" if wrong else ""
+    return f"contains a command that {wrong[0]}" if wrong else ""
 
 
 def _authorities(value: Any) -> str:
@@ -231,7 +231,7 @@ def _authorities(value: Any) -> str:
 
 
 _command = _text_up_to(MAX_COMMAND, filled=True)
-# Every key that a message may have.
+# All keys that a message may have.
 _KEYS: dict[str, Test] = {
     "msg_id": _id,
     "msg_type": _type,

@@ -1,4 +1,4 @@
-"""How the language and the group of its rules are called, and which version of it this is."""
+"""The name and version of the language, and the name of its rule group."""
 
 from __future__ import annotations
 

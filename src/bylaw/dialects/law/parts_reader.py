@@ -1,4 +1,4 @@
-"""`trigger` and `guards` of a rule → what they say, and findings about them."""
+"""`trigger` and `guards` of a rule → their values, and findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MATCH_KEYS = ("paths", "event_types", "command_types")
 GUARD_KEYS = ("phase_in", "category_in", "require_lock", "approval")
-# What exists for the other kind of trigger only (LD-043, LD-045, LD-A31).
+# Keys that only the other kind of trigger may have (LD-043, LD-045, LD-A31).
 _FOREIGN = {
     TriggerKind.FS_EVENT: ("command_types", "category_in", "approval"),
     TriggerKind.BUS_INPUT: ("event_types",),
@@ -36,7 +36,7 @@ _OTHER = {
 
 
 class ReadTrigger(Struct, frozen=True):
-    """What a rule reacts to; without a kind it could not be made out."""
+    """The trigger of a rule. `kind` is None if it could not be read."""
 
     kind: TriggerKind | None = None
     paths: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class ReadTrigger(Struct, frozen=True):
 
 
 class Guards(Struct, frozen=True):
-    """What must hold for a rule to match; `mode_place` is where that is to be mended."""
+    """The guards of a rule. `mode_place` is the place for findings about the approval mode."""
 
     phases: tuple[int, ...] = ()
     categories: tuple[Category, ...] = ()
@@ -56,7 +56,7 @@ class Guards(Struct, frozen=True):
 
 
 def read_trigger(rule: Fields) -> ReadTrigger:
-    """The trigger; what is wrong is noted."""
+    """Read the trigger. Errors are added to the findings."""
     trigger = rule.mapping("trigger", "`trigger`")
     if trigger is None:
         return ReadTrigger()
@@ -78,7 +78,7 @@ def read_trigger(rule: Fields) -> ReadTrigger:
 
 
 def read_guards(rule: Fields, kind: TriggerKind | None) -> Guards:
-    """The guards; what is wrong is noted."""
+    """Read the guards. Errors are added to the findings."""
     guards = rule.mapping("guards", "`guards`")
     if guards is None:
         return Guards()
@@ -98,10 +98,10 @@ def read_guards(rule: Fields, kind: TriggerKind | None) -> Guards:
 
 
 def check_not_empty(fields: Fields, key: str) -> None:
-    """Refuse an empty list: to leave it out means something else (LD-A09)."""
+    """Report an empty list, because leaving out the key means any value (LD-A09)."""
     node = fields.node_of(key)
     if isinstance(node, Sequence) and not node.items:
-        help_ = "list what the rule shall do" if key == "actions" else "delete the key to mean any"
+        help_ = "list what the rule does" if key == "actions" else "delete the key to match any"
         headline = f"`{key}` is empty"
         fields.findings.refuse(codes.LAW_EMPTY_LIST, headline, node.span, help_)
 
@@ -111,8 +111,8 @@ def _check_foreign(fields: Fields, kind: TriggerKind | None) -> None:
         return
     for key in _FOREIGN[kind]:
         if fields.has(key):
-            headline = f"`{key}` does not belong to a rule on `{kind}`"
-            help_ = f"delete it; it belongs to `kind: {_OTHER[kind]}`"
+            headline = f"`{key}` cannot be in a rule on `{kind}`"
+            help_ = f"delete it; only `kind: {_OTHER[kind]}` has it"
             span = fields.key_span(key)
             fields.findings.refuse(codes.LAW_WRONG_TRIGGER, headline, span, help_)
 
@@ -134,7 +134,7 @@ def _check_pattern(match: Fields, node: Scalar) -> None:
         at = made.text.index(written)
         span = match.findings.place(node, Span(at, at + len(written)))
         help_ = "write `*` within a name, `**/` for folders, `{js,ts}` for alternatives"
-        headline = f"`{written}` is a variable, and `paths` has none"
+        headline = f"`{written}` is a variable, but `paths` cannot have variables"
         match.findings.refuse(codes.LAW_PATH_VARIABLE, headline, span, help_)
 
 
@@ -147,7 +147,7 @@ def _approval(guards: Fields) -> tuple[ApprovalMode, tuple[Authority, ...], Span
     errors_before = approval.findings.errors
     authorities = approval.choices("authorities", Authority)
     needed = NEEDED.get(mode, 0) if mode else 0
-    # One that is misspelt was noted already.
+    # A misspelled authority was already reported.
     if len(authorities) < needed and approval.findings.errors == errors_before:
         key = "authorities" if approval.has("authorities") else "mode"
         wanted = "two different authorities" if needed > 1 else "an authority"

@@ -1,6 +1,7 @@
-"""The path patterns of many rules → which rules match every path that some patterns match.
+"""The path patterns of many rules → the rules that match every path that given patterns match.
 
-A rule that does so matches a sample of each of these patterns: so few are compared in earnest.
+Such a rule also matches one sample path of each given pattern. This test is cheap and leaves few
+rules for the full comparison.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _EVERYTHING = ("**",)
 
 
 class PathCover:
-    """Rules by number, in order, each with its patterns; without patterns it is for any path."""
+    """Rules by number, in order, with their patterns. A rule without patterns is for any path."""
 
     def __init__(self, rules: Sequence[tuple[int, tuple[str, ...]]]) -> None:
         self._paths = dict(rules)
@@ -33,10 +34,10 @@ class PathCover:
         self._covering = Covering()
 
     def may_cover(self, paths: tuple[str, ...], *, may_be_empty: bool) -> list[int]:
-        """The rules that may match whatever these patterns match, in order; no other does.
+        """Return the rules that may match everything that these patterns match, in order.
 
-        Without patterns: all that can happen. Where that may be no path at all, only a rule
-        without patterns matches it.
+        No other rule does. No patterns means any path. With `may_be_empty` it also means no path
+        at all, which only a rule without patterns matches.
         """
         found: set[int] = set()
         if paths or not may_be_empty:
@@ -44,12 +45,12 @@ class PathCover:
         return sorted({*self._unlimited, *found})
 
     def covers(self, number: int, paths: tuple[str, ...]) -> bool:
-        """Whether one of those rules is known to match whatever these patterns match."""
+        """Return whether this rule certainly matches everything that these patterns match."""
         wide = self._paths[number]
         if not wide:
             return True
         narrow = [self._pattern(text) for text in paths or _EVERYTHING if text not in wide]
-        # The sample of a pattern that is one path is that path.
+        # A literal pattern is its own sample, so `may_cover` has already compared it.
         return self._covering.covers(
             [self._pattern(text).tokens for text in wide],
             [one.tokens for one in narrow if one.literal is None],

@@ -1,4 +1,4 @@
-"""The text of a law file → its rules as written, and everything that is wrong with it."""
+"""The text of a RULE_DSL file → its rules as written, and findings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPTIONAL_KEYS = ("guards", "on_error", "continue")
 
 
 def read_rules(source: SourceFile) -> tuple[list[WrittenRule], list[Diagnostic]]:
-    """The rules in which nothing is wrong, and the findings about the whole file."""
+    """Return the rules without errors, and the findings about the file."""
     try:
         root = load_yaml(source)
     except LoadError as refused:
@@ -50,14 +50,14 @@ def read_rules(source: SourceFile) -> tuple[list[WrittenRule], list[Diagnostic]]
 
 
 def _rules_of(root: Node, findings: Findings) -> Iterator[WrittenRule | None]:
-    """Either `dsl_version` and `rules`, or the keys of one rule (LD-A35)."""
+    """Read the file: either `dsl_version` and `rules`, or the keys of one rule (LD-A35)."""
     if not isinstance(root, Mapping):
-        headline = "a law file holds keys and values"
+        headline = "a RULE_DSL file must contain keys and values"
         help_ = f'write `{VERSION_KEY}: "{VERSION}"`, and the rules below `{RULES_KEY}:`'
         first = root.items[0] if isinstance(root, Sequence) and root.items else root
         findings.refuse(codes.LAW_WRONG_VALUE, headline, first.span, help_)
         return
-    file = Fields(root, "the law file", findings)
+    file = Fields(root, "the RULE_DSL file", findings)
     _check_version(file)
     if not file.has(RULES_KEY) and any(map(file.has, (*REQUIRED_KEYS, *OPTIONAL_KEYS))):
         file.what = "the rule"
@@ -75,15 +75,15 @@ def _check_version(file: Fields) -> None:
         return
     headline = f"`{VERSION_KEY}` must be a text"
     if isinstance(value, float | int):
-        headline = f"`{VERSION_KEY}` is no text without quotes: quote it"
+        headline = f"`{VERSION_KEY}` is not a text: quote it"
     elif isinstance(value, str):
-        headline = f"version `{brief(value)}` of the language is not supported"
+        headline = f"unsupported language version `{brief(value)}`"
     help_ = f'write `{VERSION_KEY}: "{VERSION}"`'
     file.findings.refuse(codes.LAW_VERSION, headline, file.span(VERSION_KEY), help_)
 
 
 def _rule(fields: Fields, optional: tuple[str, ...]) -> WrittenRule | None:
-    """One rule, if nothing is wrong with it."""
+    """Read one rule; return None if it has errors."""
     errors_before = fields.findings.errors
     rule_id = _rule_id(fields)
     fields.closed(REQUIRED_KEYS, optional)
@@ -97,7 +97,7 @@ def _rule(fields: Fields, optional: tuple[str, ...]) -> WrittenRule | None:
     check_rule(fields, trigger, guards, actions, after_error)
     if fields.findings.errors > errors_before:
         return None
-    assert priority is not None, "it is there and right"
+    assert priority is not None, "checked above"
     check_approval(fields, trigger, guards, actions)
     return _written(
         fields,
@@ -122,7 +122,7 @@ def _written(
     after_error: list[ReadAction],
     goes_on: bool,
 ) -> WrittenRule:
-    assert trigger.kind is not None, "it is there and right"
+    assert trigger.kind is not None, "checked by the caller"
     source, span = fields.findings.source, fields.node.span
     begin = source.position(span.start)
     tell_or_release = [one.made for one in after_error]
@@ -155,7 +155,7 @@ def _rule_id(fields: Fields) -> str:
     fields.start = fields.span("rule_id")
     fields.what = f"the rule `{brief(text)}`" if text else fields.what
     if not text.strip() or len(text) > MAX_RULE_ID or visible(text) != text:
-        headline = "the `rule_id` is empty" if not text.strip() else "this is no `rule_id`"
-        help_ = f"write 1 to {MAX_RULE_ID} characters that can be seen, such as `R-LINT`"
+        headline = "the `rule_id` is empty" if not text.strip() else "invalid `rule_id`"
+        help_ = f"write 1 to {MAX_RULE_ID} visible characters, such as `R-LINT`"
         fields.findings.refuse(codes.LAW_RULE_ID, headline, fields.span("rule_id"), help_)
     return text

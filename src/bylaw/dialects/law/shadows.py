@@ -1,8 +1,8 @@
-"""Rules in order → those that are never reached, for an earlier one takes all that they are for.
+"""Rules in order → the rules that are never reached, because an earlier rule matches first.
 
-A rule is reported only if in every world in which it matches an earlier rule without `continue`
-matches, too. Phases, types, categories and approvals are compared as the lowering takes a rule
-apart; of paths only what is certain counts.
+A rule is reported only if an earlier rule without `continue` matches in every case in which it
+matches. Phases, types, categories and approvals are compared as in the lowering. Paths are
+compared only as far as the result is certain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Matched: TypeAlias = Change | tuple[CommandType, Category]
 
-# A message that says nothing of approval, and one that asks for it (LD-A12).
+# A message without `requires_approval`, and one that requires approval (LD-A12).
 _MESSAGES = (Bus(message={}), Bus(message={"requires_approval": True}))
 _ANY_GRANTED = tuple(
     chain.from_iterable(combinations(Authority, count) for count in range(len(Authority) + 1))
@@ -36,7 +36,7 @@ _ANY_GRANTED = tuple(
 
 
 def shadowed(rules: Sequence[WrittenRule]) -> list[tuple[WrittenRule, WrittenRule]]:
-    """Each rule that is never reached, with the first one that takes its place; both in order."""
+    """Return each rule that is never reached, with the first rule that matches before it."""
     found: list[tuple[_Reach, _Reach]] = []
     for kind in TriggerKind:
         reaches = [_Reach(rule, number) for number, rule in enumerate(rules) if rule.kind is kind]
@@ -49,7 +49,7 @@ def _shadowed(reaches: Sequence[_Reach], kind: TriggerKind) -> Iterator[tuple[_R
     ending = {reach.number: reach for reach in reaches if not reach.rule.goes_on}
     cover = PathCover([(number, reach.rule.paths) for number, reach in ending.items()])
     for late in reaches:
-        # A message may have no path at all, a change of a file always has one.
+        # A message may have no path, but a file change always has one.
         paths = late.rule.paths
         candidates = cover.may_cover(paths, may_be_empty=kind is TriggerKind.BUS_INPUT)
         earlier = (ending[number] for number in candidates if number < late.number)
@@ -59,19 +59,19 @@ def _shadowed(reaches: Sequence[_Reach], kind: TriggerKind) -> Iterator[tuple[_R
 
 
 class _Reach(Struct, frozen=True, dict=True):
-    """What a rule matches, but for paths."""
+    """What a rule matches, apart from paths."""
 
     rule: WrittenRule
     number: int
 
     @cached_property
     def phases(self) -> frozenset[int]:
-        """The phases that it is for."""
+        """The phases that the rule is for."""
         return frozenset(self.rule.phases or PHASES)
 
     @cached_property
     def gates(self) -> dict[Matched, ApprovalGate | None]:
-        """What is matched, and which approval that needs."""
+        """What the rule matches, and the approval that this needs."""
         if self.rule.kind is TriggerKind.FS_EVENT:
             return dict.fromkeys(self.rule.event_types or tuple(Change))
         return {
@@ -82,7 +82,7 @@ class _Reach(Struct, frozen=True, dict=True):
         }
 
     def takes_all_of(self, late: _Reach) -> bool:
-        """Whether it matches whatever the later one matches."""
+        """Return whether the rule matches everything that the later one matches."""
         return (
             late.gates.keys() <= self.gates.keys()
             and late.phases <= self.phases
@@ -92,7 +92,7 @@ class _Reach(Struct, frozen=True, dict=True):
 
 @cache
 def _asks_no_more(early: ApprovalGate | None, late: ApprovalGate | None) -> bool:
-    """Whether every approval that opens the later gate opens the earlier one, for any message."""
+    """Return whether approvals that satisfy the later gate always satisfy the earlier one."""
     return all(
         _opens(early, message, granted)
         for message in _MESSAGES

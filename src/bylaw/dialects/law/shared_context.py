@@ -1,8 +1,10 @@
-"""The text of `SHARED_CONTEXT.md` → the phase and the approvals in it; and what a token says.
+"""The text of `SHARED_CONTEXT.md` → its phase and approvals; and the text of a token file.
 
-Everything here errs on the side of less: a phase that is not said exactly once is unknown, a line
-that is not exactly an approval is none, and a token that is not exactly one takes away what its
-authority granted elsewhere: it may be meant to (LD-A01, LD-A13).
+In doubt, nothing is approved (LD-A01, LD-A13):
+
+- a phase that is not given exactly once is unknown
+- a line that is not exactly an approval is ignored
+- an unclear token revokes what its authority approved elsewhere, because it may be meant to
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from bylaw.model.vocabulary import ApprovalState, Authority
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A longer text says nothing: half of it could lack the line that revokes.
+# A longer text is ignored: a part of it could lack the line that revokes an approval.
 MAX_CHARS = 4_000_000
 
 _LIST_MARK = r"(?:[-+*][ \t]+|[0-9]{1,9}[.)][ \t]+)?"
@@ -61,7 +63,7 @@ class FoundPhase(Struct, frozen=True):
 
 
 class FoundApproval(Struct, frozen=True, kw_only=True):
-    """What one line says."""
+    """An approval, or the opposite of one, as one line states it."""
 
     msg_id: str
     authority: str
@@ -72,14 +74,14 @@ class FoundApproval(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True):
-    """What a token file says, and the digest that it binds itself to."""
+    """The state that a token file gives, and the digest that it is limited to."""
 
     state: ApprovalState
     digest: str = ""
 
 
 def read_phase(text: str) -> FoundPhase:
-    """The phase, if exactly one line says it (LD-016, LD-017)."""
+    """Return the phase, if exactly one line gives it (LD-016, LD-017)."""
     if len(text) > MAX_CHARS:
         return FoundPhase(None, _too_long())
     said = [
@@ -100,7 +102,7 @@ def read_phase(text: str) -> FoundPhase:
 
 
 def read_approvals(text: str) -> tuple[FoundApproval, ...]:
-    """All approvals for all messages, in the order of the text."""
+    """Return all approvals for all messages, in the order of the text."""
     if len(text) > MAX_CHARS:
         return ()
     found: list[FoundApproval] = []
@@ -114,10 +116,10 @@ def read_approvals(text: str) -> tuple[FoundApproval, ...]:
 
 
 def read_token(text: str) -> Token:
-    """What a token file says: an approval to the letter, else a rejection, else nothing clear."""
+    """Read a token file: a rejection, an exact approval, or unclear."""
     first, *others = text.removeprefix("\ufeff").split("\n") if len(text) <= MAX_CHARS else ("",)
     if _REFUSES.match(first.strip()):
-        return Token(ApprovalState.REVOKED)  # whatever it was for
+        return Token(ApprovalState.REVOKED)  # for every digest
     digests = [found[1].strip().lower() for one in others if (found := _DIGEST.fullmatch(one))]
     if first.strip() != _GRANTS or len(digests) > 1:
         return Token(ApprovalState.UNCLEAR)
@@ -131,9 +133,9 @@ def _too_long() -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that count: nobody means what stands in a comment or is shown as an example."""
+    """Yield the lines outside comments and code fences, with their numbers."""
     fence, in_comment = "", False
-    # Not `splitlines`: it also parts at characters that look like nothing to a person.
+    # Not `splitlines`: it also splits at characters that a person cannot see.
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.removesuffix("\r")
         if fence:
@@ -150,7 +152,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_comments(line: str, *, in_comment: bool) -> tuple[str, bool]:
-    """What of a line stands outside of comments, and whether one goes on behind it."""
+    """Return the part of a line outside comments, and whether a comment continues after it."""
     kept = ""
     while line:
         before, mark, line = line.partition("-->" if in_comment else "<!--")
@@ -170,7 +172,7 @@ def _listed(line: str, number: int) -> FoundApproval | None:
     mark, msg_id, authority, category = found.groups()[:4]
     state = _STATES[mark.lower()]
     if state is ApprovalState.GRANTED and "revoked" in found[11].lower():
-        state = ApprovalState.REVOKED  # its mark was forgotten
+        state = ApprovalState.REVOKED  # the text says so, although the mark was not changed
     return _known(msg_id, authority, state, line, number, category)
 
 
@@ -197,7 +199,7 @@ def _known(
 
 
 def _settled(found: list[FoundApproval]) -> tuple[FoundApproval, ...]:
-    """A rejection cancels wherever it stands, a revoked line what stands before it."""
+    """Apply revocations: a rejection cancels all approvals, a revoked line only earlier ones."""
     revoked = {_whose(one) for one in found if _is_rejection(one)}
     settled: list[FoundApproval] = []
     for one in reversed(found):

@@ -1,4 +1,4 @@
-"""What the rules of a book can start, for the person who must trust it."""
+"""The commands that the rules of a book can start, for the person who must trust them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def starts(book: Book) -> Sequence[Start]:
-    """The command lines of all rules; once for the rules that one was lowered to."""
+    """Return the command lines of all rules, once for each written rule."""
     found = [
         Start(Startable.PROGRAM, _command(maker), rule.uid)
         for group in book.groups
@@ -29,5 +29,5 @@ def starts(book: Book) -> Sequence[Start]:
 
 def _command(maker: Runs) -> str:
     if maker.action.of_message:
-        return f"whatever an approved message brings in `run` ({', '.join(WHITELIST)})"
+        return f"any command in `run` of an approved message ({', '.join(WHITELIST)})"
     return join(maker.action.argv)

@@ -1,4 +1,4 @@
-"""The templates and lock keys of an action → templates, and findings about the fields in them."""
+"""The templates and lock names of an action → templates, and findings about their fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GRAMMAR = f"write letters, digits, `_`, `.` and `-`, at most {MAX_LOCK_KEY}, an
 
 
 def read_template(fields: Fields, key: str, kind: TriggerKind | None) -> Template | None:
-    """The template of a key."""
+    """Read the template of a key."""
     node = fields.scalar(key)
     if node is None:
         return None
@@ -41,15 +41,15 @@ def read_template(fields: Fields, key: str, kind: TriggerKind | None) -> Templat
 
 
 def read_lock_key(fields: Fields, kind: TriggerKind | None) -> Template | None:
-    """A template that makes the name of a lock (LD-094, LD-A40)."""
+    """Read the template of a lock name (LD-094, LD-A40)."""
     node, findings = fields.scalar("lock_key"), fields.findings
     if node is None:
         return None
     made = read_template(fields, "lock_key", kind)
-    assert made is not None, "it is a text"
+    assert made is not None, "`lock_key` is a text"
     literal = "".join(piece for piece in made.pieces if isinstance(piece, str))
     if not str(node.value) or not _PLAIN_NAME.fullmatch(literal) or len(literal) > MAX_LOCK_KEY:
-        headline = f"`{brief(str(node.value))}` cannot be the name of a lock"
+        headline = f"invalid lock name `{brief(str(node.value))}`"
         findings.refuse(codes.LAW_LOCK_KEY, headline, node.span, _GRAMMAR)
         return None
     return made
@@ -59,7 +59,7 @@ def _check_fields(fields: Fields, node: Scalar, kind: TriggerKind | None) -> Non
     for found in FIELD.finditer(str(node.value)):
         name, span = found[1], fields.findings.place(node, Span(*found.span()))
         if name not in _NAMES:
-            headline = f"`{brief(name)}` is no field: the action fails when it runs"
+            headline = f"unknown template field `{brief(name)}`: the action fails when it runs"
             help_ = did_you_mean(name, _NAMES)
             fields.findings.doubt(codes.LAW_UNKNOWN_FIELD, headline, span, help_)
         else:
@@ -71,7 +71,7 @@ _NAMES = frozenset(field.value for field in Field)
 
 def _check_value(fields: Fields, field: Field, span: Span, kind: TriggerKind | None) -> None:
     if field in OF_OUTCOMES and fields.has("lock_key"):
-        headline = f"`{field}` is not known when a lock is taken or given back"
+        headline = f"`{field}` is not known when a lock is taken or released"
         help_ = "use `{{msg_id}}`, or a plain name"
         fields.findings.refuse(codes.LAW_LOCK_KEY, headline, span, help_)
         return

@@ -11,7 +11,7 @@ FIELD = re.compile(r"\{\{[ \t]*([^{}]*?)[ \t]*\}\}")
 
 
 class Field(StrEnum):
-    """Everything that a template may name."""
+    """All fields that a template can use."""
 
     MSG_ID = "msg_id"
     MSG_TYPE = "msg_type"
@@ -31,18 +31,18 @@ class Field(StrEnum):
     ERROR = "error"
 
 
-# Known only when the steps before have been performed.
+# Known only after the previous steps have run.
 OF_OUTCOMES = frozenset({Field.EXIT_CODE, Field.ERROR})
 
 
 class Named(Struct, frozen=True):
-    """A field as it was written; one that does not exist fails its action (LD-105)."""
+    """A field as written. An unknown field fails its action (LD-105)."""
 
     name: str
 
     @property
     def field(self) -> Field | None:
-        """The field that is meant."""
+        """The field; None if it is unknown."""
         return next((one for one in Field if one.value == self.name), None)
 
 
@@ -58,7 +58,7 @@ class Template(Struct, frozen=True):
 
 
 def parse_template(text: str) -> Template:
-    """Every text is a template: what is no `{{field}}` stands for itself."""
+    """Parse a template. Every text is one: all but `{{field}}` is literal."""
     pieces: list[str | Named] = []
     end = 0
     for found in FIELD.finditer(text):

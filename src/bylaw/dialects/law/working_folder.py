@@ -1,6 +1,6 @@
-"""The `cwd` of a command → the folder from the root, if it lies within an allowed one (LD-099).
+"""The `cwd` of a command → the folder from the root, if it is inside an allowed folder (LD-099).
 
-This is by the letters of the paths; where they really lead is looked at before the command starts.
+Only the text of the paths is compared. Links are resolved before the command starts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_SHOWN = 5
 
 
 def allowed_folder(cwd: str, view: View) -> str:
-    """The folder in its normal form; RenderError if nothing may run there."""
+    """Return the normal form of the folder; raise RenderError if it is not allowed."""
     facts = view.event.facts
     given = facts.allowed_roots if isinstance(facts, LawFacts) else UNSET
     roots = [root for one in given or () if (root := _folder(one))]
@@ -37,7 +37,7 @@ def allowed_folder(cwd: str, view: View) -> str:
 
 
 def _folder(path: str) -> str | None:
-    """Without `..`: behind a link it would lead elsewhere than it seems."""
+    """Return the normal form of a path; None with `..`, which may lead elsewhere after a link."""
     names = set(path.split("/"))
     if ".." in names:
         return None

@@ -1,4 +1,4 @@
-"""A rule as its file says it, checked: what the reader makes and the lowering takes."""
+"""A checked rule as written: made by the reader, used by the lowering."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CommandType(StrEnum):
 
 
 class Category(StrEnum):
-    """How far a message reaches: from A, which is free, to D, an emergency."""
+    """The category of a message: from A, which runs freely, to D, an emergency."""
 
     A = "A"
     B = "B"
@@ -58,7 +58,7 @@ class ReleaseLock(Struct, frozen=True):
 
 
 class RunCommand(Struct, frozen=True):
-    """`run_cmd`; without words it runs what the message brings (LD-A18)."""
+    """`run_cmd`. With an empty `argv` it runs the commands of the message (LD-A18)."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -66,7 +66,7 @@ class RunCommand(Struct, frozen=True):
 
     @property
     def of_message(self) -> bool:
-        """Whether `cmd` is `{{run}}`."""
+        """Return whether `cmd` is `{{run}}`."""
         return not self.argv
 
 
@@ -88,9 +88,9 @@ Action: TypeAlias = TakeLock | ReleaseLock | RunCommand | WriteBus | RequestAppr
 
 
 class WrittenRule(Struct, frozen=True, kw_only=True):
-    """One rule; a list that is empty was not written, and means any.
+    """One rule. An empty list was not written, and means any value.
 
-    `id_span` is where its `rule_id` stands.
+    `id_span` is the place of its `rule_id`.
     """
 
     rule_id: str
@@ -114,5 +114,5 @@ class WrittenRule(Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> bool:
-        """Whether it runs a command: asking and telling is not executing (LD-A10)."""
+        """Return whether the rule runs a command. Requests and evidence do not count (LD-A10)."""
         return any(isinstance(action, RunCommand) for action in self.actions)
