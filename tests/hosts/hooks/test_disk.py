@@ -214,7 +214,7 @@ def test_without_git_it_is_said_once_and_tools_are_judged_by_what_they_name(tmp_
     session.write("src/a.py", "1")
     found = session.new(lambda: session.after("Write", file_path="src/a.py"))
 
-    assert "lies in no git repository" in said.stdout
+    assert "is not in a git repository" in said.stdout
     assert found == ["created src/a.py"]
     assert "git" not in session.after().stdout
 
@@ -383,7 +383,7 @@ def test_a_stop_is_objected_to_when_there_was_too_much_from_the_beginning(sessio
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "more than 2 files are not as in HEAD: nobody can tell" in stopped.stderr
+    assert "more than 2 files differ from HEAD: cannot determine" in stopped.stderr
 
 
 def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session, monkeypatch):
@@ -395,7 +395,7 @@ def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "more than 2 files are not as in HEAD: nobody can tell" in stopped.stderr
+    assert "more than 2 files differ from HEAD: cannot determine" in stopped.stderr
     for number in (1, 2, 3):
         (session.root / f"{number}.txt").unlink()
     assert session.new(session.stop_here) == ["modified src/a.py"]

@@ -100,7 +100,7 @@ def _transient(root: str, opened: ExitStack) -> int:
     with beneath(root, TRANSIENT, new=True) as place:
         folder = place.folder
         for part in place.missing:
-            folder = enter(folder, part, opened, make=FOR_ALL)  # it also has the policies
+            folder = enter(folder, part, opened, make=FOR_ALL)  # like the policies in it
         return enter(folder, place.name, opened, make=FOLDER_MODE)
 
 

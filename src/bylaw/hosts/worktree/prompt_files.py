@@ -94,7 +94,7 @@ class PromptFiles:
         self._files, self._whose = files, whose
 
     def next(self, owner: str, now: int) -> PromptFile:
-        """Return the name of a new file. It is the latest of its owner even if the clock ran back."""
+        """Return a new name. It is the latest of its owner, even if the clock was set back."""
         ahead = (file for file in self._files if file.second > now)
         second = next((file.second for file in ahead if self._whose(file) == owner), now)
         numbers = [file.number for file in self._files if file.second == second]
@@ -132,7 +132,7 @@ class PromptFiles:
         )
 
     def _owners_that_count(self, owner: str) -> Iterator[str]:
-        """Yield the owner whose files apply if there is no session. Else the owner is known."""
+        """Without a session, yield the owner whose files apply."""
         if owner == SHARED:
             counting = (self._whose(file) for file in self.those_that_count(owner))
             yield next((one for one in counting if one != UNREADABLE), SHARED)

@@ -67,6 +67,6 @@ def _keeps_promise(current: QueueEntry | None, step: EntryWrite) -> bool:
 
 
 def _other_content(current: QueueEntry, step: EntryWrite) -> bool:
-    """Whether the step has another content than the one with which the entry was closed (DW-A19)."""
+    """Whether the entry was closed with another content than that of the step (DW-A19)."""
     closed = current.status is not EntryStatus.QUEUED
     return closed and bool(step.digest) and step.digest != current.content_digest

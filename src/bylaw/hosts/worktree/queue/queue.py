@@ -136,7 +136,7 @@ class Queue:
         self._if_there(change, None)
 
     def remove(self, hash_: str) -> None:
-        """Remove an entry, whatever its status."""
+        """Remove the entry of a hash, with any status."""
         names = (
             [file_name(hash_, status) for status in EntryStatus] if HASH.fullmatch(hash_) else []
         )
@@ -200,9 +200,7 @@ class Queue:
             raise BylawError(f"`{QUEUE}/{name}` belongs to another user")
         if S_IMODE(found.st_mode) != FILE_MODE:
             os.fchmod(file, FILE_MODE)
-            self._note(
-                f"`{QUEUE}/{name}` had mode {S_IMODE(found.st_mode):o}; this was corrected"
-            )
+            self._note(f"`{QUEUE}/{name}` had mode {S_IMODE(found.st_mode):o}; this was corrected")
 
     def _discard(self, folder: int, name: str, why: str) -> None:
         """Remove a corrupt file and report it. The next check finds the policy again (DW-128)."""
