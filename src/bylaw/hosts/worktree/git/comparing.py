@@ -1,7 +1,7 @@
 """Find the files that differ between a baseline and the work tree, by way of HEAD.
 
 A file of the baseline equals HEAD unless git reports a difference between them. A file of the work
-tree equals HEAD unless it is dirty. If both differ from HEAD, or the index has a third version, the
+tree equals HEAD unless the status lists it. If both differ, or the index has a third version, the
 contents are compared: a commit that is reverted in the work tree changes nothing.
 
 The next commit takes its files from the index. So a file is also changed if only its index version
