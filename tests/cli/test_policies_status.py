@@ -147,7 +147,7 @@ class TestStatus:
         queued.write_bytes(left)
         done = repository.bylaw("status")
         assert (done.returncode, done.stdout) == (0, "0 failed, 0 queued, 0 passed, 0 skipped\n")
-        assert done.stderr.count("there is another state of the same entry") == 2
+        assert done.stderr.count("the same entry has another state") == 2
 
     def test_it_fits_on_a_screen_and_moves_no_cursor(self, repository):
         evil = "src/\x1b[2J" + "x" * 200 + ".py"
@@ -163,7 +163,7 @@ class TestStatus:
         done = repository.bylaw("status", "tests")
         assert done.returncode == 0
         assert "1 queued" in done.stdout
-        assert "lies in no git repository" in done.stderr
+        assert "is not in a git repository" in done.stderr
 
 
 class TestClear:
@@ -235,7 +235,7 @@ class TestBaseline:
         (tmp_path / ".git").rename(tmp_path / "away")
         done = repository.bylaw("baseline")
         assert (done.returncode, done.stdout) == (1, "")
-        assert "lies in no git repository" in done.stderr
+        assert "is not in a git repository" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_without_git_it_is_said_once_and_tools_are_judged_by_what_they_name(tmp_
     session.write("src/a.py", "1")
     found = session.new(lambda: session.after("Write", file_path="src/a.py"))
 
-    assert "lies in no git repository" in said.stdout
+    assert "is not in a git repository" in said.stdout
     assert found == ["created src/a.py"]
     assert "git" not in session.after().stdout
 

@@ -363,7 +363,7 @@ def test_why_a_policy_cannot_be_judged_is_told_with_a_way_out(repository):
     reason = repository.stop().answer["reason"]
 
     assert ".deepwork/tmp/policy" in reason
-    assert "`bylaw doctor --release 10` opens gates" in reason
+    assert "`bylaw doctor --release 10` releases failed gates" in reason
 
 
 def test_words_that_were_judged_are_not_judged_again_while_new_ones_are_not_written(tmp_path):

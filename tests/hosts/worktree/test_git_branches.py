@@ -107,7 +107,7 @@ def test_a_branch_that_ends_like_a_default_one_is_none(upstream):
 
     assert refs(clone) == (first, first)
     assert clone.changed() == {"mine": "added"}
-    assert clone.seen.notes == ("there is no default branch: compared with the first commit",)
+    assert clone.seen.notes == ("default branch not found: compared with the first commit",)
 
 
 @pytest.mark.parametrize("name", ["main", "master"])
@@ -203,7 +203,7 @@ def test_a_branch_without_a_commit_is_compared_with_the_default_branch(upstream,
     assert refs(repository) == (tip, tip)
     assert repository.seen.processes == 4
     how = f"`base` is compared with the tip of `{default}`"
-    note = f"HEAD has no commit in common with it: {how}"
+    note = f"HEAD and the default branch share no commit: {how}"
     assert note in repository.seen.notes
     assert not [one for one in repository.seen.notes if "new" in one]
     for baseline in (BASE, TIP):
@@ -237,7 +237,7 @@ def test_histories_without_a_common_commit(upstream):
 
     assert refs(upstream) == (tip, tip)
     assert upstream.changed() == {"b": "added"}
-    assert "HEAD has no commit in common with it" in upstream.seen.notes[-1]
+    assert "HEAD and the default branch share no commit" in upstream.seen.notes[-1]
 
 
 def test_a_shallow_clone_that_does_not_know_where_the_branch_left(upstream):
@@ -251,7 +251,7 @@ def test_a_shallow_clone_that_does_not_know_where_the_branch_left(upstream):
 
     assert refs(clone) == (upstream.head, upstream.head)
     assert clone.changed() == {"b": "added", "c": "added", "theirs": "deleted"}
-    assert "that this shallow clone knows" in clone.seen.notes[-1]
+    assert "in this shallow clone" in clone.seen.notes[-1]
 
 
 def test_a_shallow_clone_of_one_branch(upstream):
@@ -262,7 +262,7 @@ def test_a_shallow_clone_of_one_branch(upstream):
     clone.write("new", "x")
 
     assert clone.changed() == {"new": "added"}
-    assert clone.seen.notes == ("there is no default branch: compared with the first commit",)
+    assert clone.seen.notes == ("default branch not found: compared with the first commit",)
 
 
 def test_a_partial_clone(upstream):
@@ -384,19 +384,19 @@ def test_a_submodule_that_is_not_there_is_no_change(outer):
 
 
 def test_no_repository_is_an_error(tmp_path):
-    with pytest.raises(BylawError, match=r"lies in no git repository$"):
+    with pytest.raises(BylawError, match=r"is not in a git repository$"):
         WorkTree(str(tmp_path)).changes(ALL)
 
 
 def test_a_bare_repository_is_an_error(tmp_path):
     git(tmp_path, "init", "-q", "--bare", "bare")
 
-    with pytest.raises(BylawError, match="lies in a bare repository: there are no files"):
+    with pytest.raises(BylawError, match="is in a bare repository: there is no work tree"):
         _ = WorkTree(str(tmp_path / "bare")).root
 
 
 def test_so_is_the_folder_of_git_itself(upstream):
-    with pytest.raises(BylawError, match="is a folder of git itself"):
+    with pytest.raises(BylawError, match="is inside the folder of git"):
         _ = WorkTree(str(upstream.path / ".git")).root
 
 
@@ -415,7 +415,9 @@ def test_so_is_a_repository_of_another_user(upstream):
     for path in (upstream.path, upstream.path / ".git"):
         os.chown(path, 12345, 12345)
 
-    with pytest.raises(BylawError, match=r"belongs to somebody else; if you trust it: `git config"):
+    with pytest.raises(
+        BylawError, match=r"belongs to another user; if you trust it, run `git config"
+    ):
         upstream.changes()
 
 
@@ -431,7 +433,7 @@ def test_settings_do_not_lead_to_the_files_of_others(upstream, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     upstream.git("config", "core.worktree", str(tmp_path / "elsewhere"))
 
-    with pytest.raises(BylawError, match="which is elsewhere"):
+    with pytest.raises(BylawError, match="git reports another work tree"):
         upstream.changes()
 
 

@@ -65,7 +65,7 @@ def test_wrong_permissions_are_corrected_and_noted(tmp_path):
     with policy_folder(str(tmp_path), PolicyFolder.QUEUE) as folder:
         notes = folder.notes
 
-    assert notes == (f"`{POLICY}/queue` was open to others (mode 755) and is not any more",)
+    assert notes == (f"`{POLICY}/queue` was open to other users (mode 755); this was corrected",)
     assert mode(queue) == 0o700
     with policy_folder(str(tmp_path), PolicyFolder.QUEUE) as folder:
         assert folder.notes == ()
@@ -109,7 +109,7 @@ def test_in_our_own_folders_every_link_is(tmp_path, part):
     link.symlink_to(outside)
 
     with (
-        pytest.raises(BylawError, match="a file or a link is in the place of a folder"),
+        pytest.raises(BylawError, match="a file or a link is where a folder is expected"),
         policy_folder(str(tmp_path), PolicyFolder.QUEUE),
     ):
         pass

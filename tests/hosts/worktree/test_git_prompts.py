@@ -227,7 +227,7 @@ def test_of_one_that_cannot_be_read_the_older_one_takes_the_place(repository, te
     (repository.path / repository.capture(NOON + 1)).write_text(text)
 
     assert since(repository) == {"a": "modified"}
-    note = f"the baseline `prompt_{NOON + 1}.json` cannot be read: an older one counts"
+    note = f"the baseline `prompt_{NOON + 1}.json` cannot be read: an older one is used"
     assert repository.seen.notes == (note,)
 
 
@@ -247,7 +247,7 @@ def test_a_commit_that_is_gone_is_noted(repository, commit):
     repository.write("a", "2")
 
     assert since(repository) == {"a": "modified"}
-    note = "the commit of the last prompt is gone: HEAD counts in its place"
+    note = "the commit of the last prompt is gone: HEAD is used instead"
     assert repository.seen.notes == (note,)
 
 

@@ -297,7 +297,7 @@ def test_bug_10_two_states_of_one_entry(project):
 
     code, _, errors = project.run()
 
-    assert (code, errors.count("there is another state of the same entry")) == (1, 2)
+    assert (code, errors.count("the same entry has another state")) == (1, 2)
     assert project.queue.names == [queued]
     assert project.entries()[0]["shown"] == 1
     assert project.run(said="<promise>look</promise>")[:2] == (0, NOTHING)
@@ -326,7 +326,7 @@ def test_bug_11_a_corrupt_entry_blocks_nobody_for_ever(project, text):
     code, output, errors = project.run()
 
     assert (code, "Look at src/new.py." in output) == (1, True)
-    assert f"{name}` was corrupt and is removed" in errors
+    assert f"{name}` was corrupt and was removed" in errors
     assert project.run(said="<promise>look</promise>")[:2] == (0, NOTHING)
 
 

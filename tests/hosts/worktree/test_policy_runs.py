@@ -252,7 +252,7 @@ class TestSeveralFiles:
         for number in range(1_000):
             world.repository.write(f"{number}.py", "b")
         world.command("sh:true").stop()
-        assert "there are more than 1,000 files; use `run_for: all_" in result(world)["reason"]
+        assert "more than 1,000 files; use `run_for: all_" in result(world)["reason"]
         assert world.ran == []
 
     def test_as_many_as_can_be_run(self, world):
@@ -708,7 +708,7 @@ class TestGathering:
         world.root.mkdir()
         answer = world.stop()
         assert answer.event.facts.unknown == ("changes:base", "entries:open")
-        assert world.notes == [f"`{world.root}` lies in no git repository"]
+        assert world.notes == [f"`{world.root}` is not in a git repository"]
         assert not any(world.root.iterdir())
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

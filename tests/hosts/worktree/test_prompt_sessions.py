@@ -283,7 +283,7 @@ def test_of_its_own_that_cannot_be_read_the_older_one_takes_the_place(repository
         broken.write_text(text)
 
         assert since(repository, "one") == ["a"]
-        note = f"the baseline `{broken.name}` cannot be read: an older one counts"
+        note = f"the baseline `{broken.name}` cannot be read: an older one is used"
         assert repository.seen.notes == (note,)
 
 

@@ -69,7 +69,7 @@ class TestAFile:
         wrong = type(other)(
             hash=HASH, status=QUEUED, policy="other", baseline="x", trigger_files=("a",)
         )
-        with pytest.raises(ValueError, match="its hash is not that of"):
+        with pytest.raises(ValueError, match="its hash does not match"):
             folder.queue.write(wrong, NOTHING, NOON)
         with pytest.raises(ValueError, match="no hash"):
             folder.queue.write(
@@ -244,8 +244,8 @@ class TestRights:
         assert file.stat().st_mode & 0o777 == 0o600
         where = ".deepwork/tmp/policy/queue"
         assert folder.notes == [
-            f"`{where}` was open to others (mode {mode | 0o111:o}) and is not any more",
-            f"`{where}/{file.name}` was open to others ({mode:o}); not any more",
+            f"`{where}` was open to other users (mode {mode | 0o111:o}); this was corrected",
+            f"`{where}/{file.name}` had mode {mode:o}; this was corrected",
         ]
 
     def test_one_that_is_not_looked_at_is_corrected_when_it_is_replaced(self, folder):
@@ -309,7 +309,7 @@ class TestCorruption:
         assert folder.queue.find(HASH) is None
         assert folder.names == []
         [note] = folder.notes
-        assert note.startswith(f"`.deepwork/tmp/policy/queue/{name}` was corrupt and is removed: ")
+        assert note.startswith(f"`.deepwork/tmp/policy/queue/{name}` was corrupt and was removed: ")
         assert folder.write().status is QUEUED
 
     def test_bytes_that_are_no_text(self, folder):

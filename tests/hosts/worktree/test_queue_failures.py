@@ -142,7 +142,7 @@ class TestTakingBack:
             host.take_back(answer, {answer.deciding.reasons[0].uid})
 
         assert world.notes[-1] == (
-            "`readme` counts as shown, which it was not: "
+            "`readme` is recorded as shown, but was not: "
             f"cannot use `{QUEUE}`: No space left on device"
         )
 

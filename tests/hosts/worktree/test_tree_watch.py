@@ -80,9 +80,9 @@ def test_a_state_whose_status_was_worked_out_is_refused_at_once(repository):
     found = find_repository(git, str(repository.path))
     state = TreeState(git, found, lists_ignored=True)
     for one in (state.taken_anew(state.status), TreeState(git, found)):
-        with pytest.raises(ValueError, match="look anew"):
+        with pytest.raises(ValueError, match="no status of git"):
             TreeWatch(git, found, one)
-    with pytest.raises(ValueError, match="worked out"):
+    with pytest.raises(ValueError, match="computed"):
         state.taken_anew(state.status).status_answer()
 
 

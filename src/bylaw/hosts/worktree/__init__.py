@@ -1,1 +1,1 @@
-"""A git work tree → what changed in it, the queue of its policies, and their commands."""
+"""Changes of a git work tree, and the queue and commands of its file policies."""

@@ -1,4 +1,4 @@
-"""What became of the commands of a policy → the result in its entry, the outcome of each step."""
+"""Convert runs of commands to the result in the entry and to the outcome of each step."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from bylaw.model.values import JSON
     from bylaw.runtime.watched.result import CommandResult
 
-MAX_NAMED = 100  # files, and runs, in a result; no run that failed is left out
-MAX_STREAM = 64 << 10  # characters of several runs in one stream
-LEAST_STREAM = 512  # of each of them
+MAX_NAMED = 100  # files, and runs, in a result; all failed runs are included
+MAX_STREAM = 64 << 10  # characters of all runs together in one stream
+LEAST_STREAM = 512  # characters of each run at least
 STREAMS = ("result", "stderr")
 BY_ANOTHER = "another process has just run it"
 
 
 def action_result(command: str, ran: Ran, redacted: Callable[[str], str]) -> ActionResult:
-    """The first run that failed, else the first; the streams of all that failed, and every run."""
+    """Return the result of the first failed command, else the first, with the runs of all."""
     failed = ran.failed
     step = failed[0] if failed else next(iter(ran.runs))
     results = ran.runs[step]
@@ -49,14 +49,14 @@ def action_result(command: str, ran: Ran, redacted: Callable[[str], str]) -> Act
 
 
 def interrupted_result(command: str) -> ActionResult:
-    """Of commands whose process died: nothing is known of them."""
+    """Return the result of commands whose process died."""
     return ActionResult(
         type="command", output=INTERRUPTED, exit_code=None, command=command, reason=INTERRUPTED
     )
 
 
 def _listed_runs(ran: Ran, failed: list[CommandRun]) -> Iterable[CommandRun]:
-    """All runs in their order; of too many, those that failed and then others."""
+    """Return all runs in order; if there are too many, failed runs first, then some others."""
     if len(ran.runs) <= MAX_NAMED:
         return ran.runs
     named = {*failed}
@@ -65,7 +65,7 @@ def _listed_runs(ran: Ran, failed: list[CommandRun]) -> Iterable[CommandRun]:
 
 
 def _streams(ran: Ran, steps: list[CommandRun], key: str) -> str:
-    """What runs wrote: of one all that is kept, of several the ends, each behind its words."""
+    """Return the output: all of a single run, or the end of each of several after its command."""
     said = {step: ran.runs[step][-1].as_json() for step in steps if ran.runs[step]}
     if len(steps) == 1:
         return "".join(str(one[key]) for one in said.values())
@@ -77,7 +77,7 @@ def _streams(ran: Ran, steps: list[CommandRun], key: str) -> str:
 
 
 def _room(runs: int) -> int:
-    """How many characters there are for each of several runs."""
+    """Return the number of characters for each of several runs."""
     return max(MAX_STREAM // runs, LEAST_STREAM)
 
 
@@ -93,7 +93,7 @@ def _limits(said: dict[str, JSON]) -> dict[str, JSON]:
 
 
 def outcome_of(ran: Ran, step: CommandRun) -> StepOutcome:
-    """How one of the steps ended."""
+    """Return the outcome of one step."""
     results, failure = ran.runs.get(step, ()), ran.failure(step)
     result: dict[str, JSON] = {
         **(results[-1].as_json() if results else {}),
@@ -110,7 +110,7 @@ def outcome_of(ran: Ran, step: CommandRun) -> StepOutcome:
 
 
 def outcome_by_another(entry: QueueEntry) -> StepOutcome:
-    """How a step ended that was not carried out, since another process had done so."""
+    """Return the outcome of a step whose command another process has run."""
     said = entry.action_result
     result: dict[str, JSON] = {"note": BY_ANOTHER, "exit_code": said.exit_code}
     if entry.status is not EntryStatus.FAILED:
@@ -135,7 +135,7 @@ def _in_short(ran: Ran, step: CommandRun, redacted: Callable[[str], str]) -> dic
 def _own_streams(
     ran: Ran, result: CommandResult, redacted: Callable[[str], str]
 ) -> dict[str, JSON]:
-    """What one of several runs wrote; what the only one did stands in the result itself."""
+    """Return the output of one of several runs. That of a single run is in the result itself."""
     if len(ran.runs) == 1:
         return {}
     written = {"stdout": result.stdout.text, "stderr": result.stderr.text}

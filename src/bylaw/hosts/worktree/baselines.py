@@ -1,9 +1,9 @@
-"""A prompt is submitted → what the work tree is then, as a file; and back (DW-123…DW-127).
+"""Write and read baselines: the state of the work tree when a prompt was submitted (DW-123…DW-127).
 
     .deepwork/tmp/policy/baselines/prompt_1705406400.json
 
-Each prompt has a file of its own; of those that count for a session (see `prompt_files`) the latest
-does. Nobody writes to a file that exists, so sessions that capture at once do not meet.
+Each prompt has its own file. A session uses the latest of the files that apply to it, see
+`prompt_files`. An existing file is never written again, so sessions can capture at the same time.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.prompt_files import PromptFile
 
 MAX_BASELINE_BYTES = 64 << 20
-MAX_NOTED = 4  # of those that cannot be read
-MAX_REMOVED = 100  # with one capture
+MAX_NOTED = 4  # unreadable files named in notes
+MAX_REMOVED = 100  # old files removed with one capture
 _FOLDER = f"{POLICY}/{PolicyFolder.BASELINES}"
-# How a file of ours begins: whose it is comes first, so that nobody has to read on to find out.
+# The beginning of each file names its session, so that the rest need not be read for that.
 _BEGINNING_BYTES = 1_024
 _OF_SESSION = re.compile(rb'\{"session":("(?:[^"\\]|\\.)+"),"timestamp":"')
 _OF_NONE = b'{"timestamp":"'
@@ -54,9 +54,9 @@ _OF_NONE = b'{"timestamp":"'
 class Baseline(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The work tree when a prompt was submitted.
 
-    `session` is whose prompt it was, if anybody's. `commit` is empty if there was none. `digests`
-    are those of all files that were not as in the commit, the empty text for one that was gone
-    (DW-A39); `staged` those of what the index had and the work tree had not.
+    `session` is the session of the prompt, empty if none. `commit` is empty if there was none.
+    `digests` are those of all files that differed from the commit, empty for a file that was gone
+    (DW-A39). `staged` are the digests of staged versions that the work tree did not have.
     """
 
     session: str = SHARED
@@ -69,7 +69,7 @@ class Baseline(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Captured(NamedTuple):
-    """A baseline, and the ref that entries have of it."""
+    """A baseline, and the ref by which entries name it."""
 
     ref: str
     baseline: Baseline
@@ -86,10 +86,13 @@ def write_baseline(
     now: float | None = None,
     session: str = "",
 ) -> str:
-    """Keep what the work tree is now; gives the path of the file from the root. BylawError."""
+    """Write a baseline. Return its path below the root. Raise BylawError if it cannot be written.
+
+    `now` is in seconds.
+    """
     with policy_folder(root, PolicyFolder.BASELINES) as folder:
         try:
-            wait_for_lock(folder.descriptor, _FOLDER)  # it goes with the descriptor
+            wait_for_lock(folder.descriptor, _FOLDER)  # closing the descriptor unlocks it
             moment = now_ms() // 1_000 if now is None else int(now)
             new = _files(folder.descriptor).next(owner_of(session), moment)
             baseline = Baseline(
@@ -104,12 +107,12 @@ def write_baseline(
             write_new(folder.descriptor, new.name, json.encode(baseline))
             _tidy(folder.descriptor, new.second)
         except OSError as wrong:
-            raise BylawError(f"cannot keep a baseline: {in_plain_words(wrong)}") from None
+            raise BylawError(f"cannot write a baseline: {in_plain_words(wrong)}") from None
     return f"{_FOLDER}/{new.name}"
 
 
 def latest_baseline(root: str, notes: list[str], session: str = "") -> Captured | None:
-    """That of the last prompt; None if there is none. What cannot be read is noted."""
+    """Return the baseline of the last prompt, or None. Add unreadable files to `notes`."""
     unreadable = []
     found = None
     with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
@@ -122,12 +125,12 @@ def latest_baseline(root: str, notes: list[str], session: str = "") -> Captured 
                 break
             unreadable.append(file.name)
     told = unreadable[:MAX_NOTED]
-    notes += [f"the baseline `{name}` cannot be read: an older one counts" for name in told]
+    notes += [f"the baseline `{name}` cannot be read: an older one is used" for name in told]
     return found
 
 
 def prompts_of_others(root: str, session: str, refs: Iterable[str]) -> frozenset[str]:
-    """Those of some refs that are prompts with which only other sessions compare."""
+    """Return those refs that are prompts of other sessions and do not apply to this one."""
     with existing_policy_folder(root, PolicyFolder.BASELINES) as folder:
         if folder is None:
             return frozenset()
@@ -135,7 +138,7 @@ def prompts_of_others(root: str, session: str, refs: Iterable[str]) -> frozenset
 
 
 def read_baseline(root: str, path: str) -> Baseline:
-    """The baseline that `write_baseline` has put there; BylawError if it is gone."""
+    """Read a baseline that `write_baseline` wrote. Raise BylawError if it is gone."""
     with policy_folder(root, PolicyFolder.BASELINES) as folder:
         found = _read(folder.descriptor, path.rpartition("/")[2])
     if found is None:
@@ -165,7 +168,7 @@ def _files(folder: int) -> PromptFiles:
 
 
 def _whose(folder: int, name: str) -> str:
-    """The owner that a file names, by its beginning if it is in our own hand."""
+    """Return the owner that a file names. The beginning of a file that Bylaw wrote is enough."""
     try:
         beginning = regular_bytes(name, _BEGINNING_BYTES, links=False, folder=folder)
         if named := _OF_SESSION.match(beginning):

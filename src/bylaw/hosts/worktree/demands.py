@@ -1,4 +1,4 @@
-"""A stop that was blocked → what the model is told to do before it may hand back."""
+"""The messages to the model when a stop is blocked: what it must do before it may stop."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bylaw.hosts.worktree.policy_host import FilePolicies
     from bylaw.model.decision import Decision, Reason
 
-# Of a policy that cannot be judged: nothing that an agent says helps.
+# For a policy that cannot be evaluated: the agent cannot solve this.
 WAY_OUT = (
-    "a person has to mend that; what lies in `.deepwork/tmp` and `.bylaw/state` may be moved away, "
-    "and `bylaw doctor --release 10` opens gates for ten minutes"
+    "a person must fix this; files in `.deepwork/tmp` and `.bylaw/state` may be moved away, "
+    "and `bylaw doctor --release 10` releases failed gates for ten minutes"
 )
 
 
 class Demand(NamedTuple):
-    """What is demanded, and the rules that demand it: as a person reads them, and their uids."""
+    """A text for the model, and the rules that require it: their names for people, their uids."""
 
     text: str
     rule: str
@@ -36,10 +36,10 @@ class Demand(NamedTuple):
 def demands(
     decision: Decision, shown: Sequence[PromptShow], policies: FilePolicies, rules: RuleSet
 ) -> Iterator[Demand]:
-    """Each text with the rules that it comes from; policies are told in their own words.
+    """Yield each text with its rules. File policies have their own form of message.
 
-    What is shown of a policy that does not object any more is left out. How they are told is asked
-    only if they say something: elsewhere there may be no repository.
+    Policies that no longer block are left out. The output mode is read only if a policy has a
+    message, because without one there may be no repository.
     """
     standing, others = unanswered(decision, shown, rules)
     for reason in others:
@@ -56,7 +56,11 @@ def demands(
 def unanswered(
     decision: Decision, shown: Sequence[PromptShow], rules: RuleSet
 ) -> tuple[list[PromptShow], list[Reason]]:
-    """What policies say that object by now, and the objections of others, or for other reasons."""
+    """Return the messages of policies that still block, and all other reasons that block.
+
+    A policy whose command failed has no message yet, so one is made. A policy that could not be
+    evaluated stays among the other reasons.
+    """
     objecting = [one for one in decision.reasons if one.verdict >= Verdict.ASK]
     of_policies = [one for one in objecting if is_policy(one.uid)]
     policies = {one.rule for one in of_policies}
@@ -73,7 +77,7 @@ def unanswered(
 
 
 def _failed(reason: Reason, about: Mapping[str, str]) -> PromptShow:
-    """A denial that shows nothing by itself: of a command that failed."""
+    """Make the message of a policy whose command failed."""
     title, mode = about.get("title", reason.rule), about.get("mode", "")
     return PromptShow(policy=reason.rule, title=title, mode=mode, text=reason.text)
 
@@ -81,7 +85,7 @@ def _failed(reason: Reason, about: Mapping[str, str]) -> PromptShow:
 def policy_texts(
     shown: Sequence[PromptShow], mode: OutputMode
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each text that tells of policies, and of which."""
+    """Yield each message about policies, with the names of its policies."""
     policies = tuple(one.policy for one in in_order(shown))
     if mode is OutputMode.INDIVIDUAL:
         yield from zip(individual(shown), ((one,) for one in policies), strict=True)

@@ -1,4 +1,4 @@
-"""`entry.write` → an entry of the queue, unless another process was faster."""
+"""Perform `entry.write`: write an entry of the queue, unless another process was faster."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ UNCHANGED = "it stays as it is"
 
 
 def write_entry(queue: Queue, root: str, due: Due, event: Event, *, ran: bool) -> StepOutcome:
-    """Write what the step says, if the entry is still what the step was decided on.
+    """Write an entry if it still has the state on which the decision is based.
 
-    `ran` tells that the commands of its plan were run here.
+    `ran`: this process has run the commands of the plan.
     """
     step = due.step
     assert isinstance(step, EntryWrite)
     closes = _closes_command(due, step)
     if closes and ran:
-        return _as_it_is(queue, step)  # it was written when the commands had run
-    # Where commands were interrupted, others may run them just now.
+        return _as_it_is(queue, step)  # the entry was already written after the commands
+    # If the commands were interrupted, another process may be running them now.
     with alone(root) if closes else nullcontext():
         current = queue.find(step.hash)
-        # One that was interrupted is seen to at the next stop, which knows what it holds by then.
+        # Leave an interrupted entry to the next stop, which reads the files again.
         interrupted = closes and current is not None and bool(current.begun_by)
         if interrupted or _is_stale(root, event, step, current):
             return _as_it_is(queue, step)
@@ -51,13 +51,13 @@ def write_entry(queue: Queue, root: str, due: Due, event: Event, *, ran: bool) -
 
 
 def was_written(outcome: StepOutcome) -> bool:
-    """Whether a step that ended so has changed its entry."""
+    """Whether the step with this outcome changed its entry."""
     said = outcome.result if isinstance(outcome.result, dict) else {}
     return outcome.status is EffectStatus.OK and said.get("note") != UNCHANGED
 
 
 def _as_it_is(queue: Queue, step: EntryWrite) -> StepOutcome:
-    """Nothing is to be written; what there is, is told."""
+    """Write nothing, and return the present file name."""
     current = queue.find(step.hash)
     there = current.file_name if current else ""
     return StepOutcome(EffectStatus.OK, {"result": there, "note": UNCHANGED})
@@ -70,7 +70,7 @@ def _closes_command(due: Due, step: EntryWrite) -> bool:
 
 
 def _is_stale(root: str, event: Event, step: EntryWrite, current: QueueEntry | None) -> bool:
-    """Whether a new life would begin with what the entry was closed on, see `present_digest`."""
+    """Whether the step would reopen an entry whose files are again as when it was closed."""
     if current is None or current.status is EntryStatus.QUEUED:
         return False
     is_new_life = bool(step.digest) and step.digest != current.content_digest
@@ -80,7 +80,7 @@ def _is_stale(root: str, event: Event, step: EntryWrite, current: QueueEntry | N
 def _result(step: EntryWrite, current: QueueEntry | None) -> ActionResult:
     said = None if step.result is None else str(step.result)
     if current is not None and said == ACKNOWLEDGED:
-        # What was run stays beside the word that it may be skipped.
+        # Keep the result of the command, and add the reason why the entry is skipped.
         return replace(current.action_result, output=said)
     former = current.action_result.command if current else UNSET
     command = step.command or former or UNSET
@@ -95,7 +95,7 @@ def _result(step: EntryWrite, current: QueueEntry | None) -> ActionResult:
 
 
 def _known(due: Due, event: Event, step: EntryWrite) -> set[EntryState | None] | None:
-    """The states that the step may find: what was decided on, and what its plan made of that."""
+    """Return the states that the step may find: the one decided on, and those its plan writes."""
     facts = event.facts
     if not isinstance(facts, WorkFacts) or facts.entries is UNSET or step.hash not in facts.entries:
         return None

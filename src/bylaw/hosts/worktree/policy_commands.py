@@ -1,10 +1,10 @@
-"""`command.run` of file policies → all commands of the plan, run once for all processes.
+"""Perform `command.run` for file policies: run all commands of a plan, in one process only.
 
-The first step of a plan runs every command of it; each step is then answered from what was found.
-Only one process at a time runs commands in a work tree: two would take the changes of the other for
-their own. Whoever had to wait finds the entry closed, and runs nothing. So the entry is written
-while nobody else can begin, before the step that asks for it. Until then it says who runs its
-commands: if it still says so when we may begin, that process died over them.
+The first step of a plan runs all its commands. The other steps return their part of the result.
+Only one process at a time runs commands in a work tree, because two could not tell their changes
+apart. A process that had to wait finds the entry closed and runs nothing. So the entry is closed
+while the lock is held, before the step that closes it. Until then the entry names the process that
+runs its commands. If it still does so when another process gets the lock, that process died.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ if TYPE_CHECKING:
 PATIENCE_S = 600.0  # for commands of another process
 _LOCK = "policy-commands"
 _TURN = f"{_LOCK}.turn"
-# A person who trusts a policy trusts the script that it names, as it is then.
+# Trust in a policy includes the script that it names, with its content at that time.
 BOUNDS = {NAME: Bounds(scripts=True, tidy=True)}
 
 PlanKey: TypeAlias = tuple[str, int, int, str]
-# What became of a plan: what was run, whose entry another process closed, or why neither.
+# The result of a plan: the runs, the entry that another process closed, or why there is neither.
 Found: TypeAlias = Ran | QueueEntry | str
 
 
 @contextmanager
 def alone(root: str) -> Iterator[StateFolder]:
-    """While this lasts, no other process runs commands in the work tree; BylawError if not."""
+    """Hold the lock for commands in the work tree. Raise BylawError if it is not available."""
     with ExitStack() as held:
         try:
             state = held.enter_context(state_folder(root))
@@ -82,12 +82,12 @@ def _unusable(wrong: OSError) -> BylawError:
 
 
 def plan_key(due: Due, event: Event) -> PlanKey:
-    """Which plan this is."""
+    """Return a key that identifies the plan."""
     return event.session, event.seq, event.round, due.plan.uid
 
 
 def own_entry(plan: Plan) -> EntryWrite | None:
-    """The step that closes the entry for which a plan runs its commands."""
+    """Return the step that closes the entry of the commands of a plan; None without commands."""
     if not any(isinstance(step, CommandRun) for step in plan.steps):
         return None
     closing = (step for step in plan.steps if isinstance(step, EntryWrite))
@@ -95,9 +95,9 @@ def own_entry(plan: Plan) -> EntryWrite | None:
 
 
 class PolicyCommands(Struct):
-    """Runs commands in the work tree; `redacted` takes secrets out of what they say.
+    """Runs commands in the work tree.
 
-    `show` is told how far they are.
+    `redacted` removes secrets from their output. `show` receives their progress.
     """
 
     tree: WorkTree
@@ -110,7 +110,7 @@ class PolicyCommands(Struct):
     _turn: bytes = field(default_factory=lambda: secrets.token_hex(16).encode())
 
     def perform(self, due: Due, event: Event) -> StepOutcome:
-        """Answer one of the steps of a plan."""
+        """Perform one step of a plan. The first one runs all commands."""
         step = due.step
         assert isinstance(step, CommandRun)
         if not self.knows(due, event):
@@ -124,16 +124,16 @@ class PolicyCommands(Struct):
 
     @property
     def unable(self) -> str:
-        """Why the last commands could not be seen to; empty if it is known what became of them."""
+        """Why the result of the last commands is missing; empty if it is known."""
         return self._found if isinstance(self._found, str) and self._found != INTERRUPTED else ""
 
     @property
     def may_have_run(self) -> bool:
-        """Whether the last commands, or those of another process, may have changed anything."""
+        """Whether the last commands, here or in another process, may have changed files."""
         return not isinstance(self._found, Ran) or self._found.started
 
     def knows(self, due: Due, event: Event) -> bool:
-        """Whether the commands of this plan were seen to here, and its entry with them."""
+        """Whether this process has handled the commands of this plan and its entry."""
         return self._key == plan_key(due, event)
 
     def _run_all(self, plan: Plan, event: Event) -> Found:
@@ -141,24 +141,24 @@ class PolicyCommands(Struct):
         steps = [step for step in plan.steps if isinstance(step, CommandRun)]
         refused = nothing_run(steps, plan.uid, self.runner)
         if refused is not None and refused.untrusted:
-            return refused  # nobody has to wait for a lock for that
+            return refused  # nothing runs, so the lock is not needed
         self.show(f"{policy_words(plan.uid)}: waiting for other processes")
         try:
             with alone(self.tree.root) as state:
                 entry = None if wanted is None else self.queue.find(wanted.hash)
                 if entry is not None and entry.status is not EntryStatus.QUEUED:
-                    self.tree.forget()  # what another process has done, nobody here has seen
+                    self.tree.forget()  # the changes by the other process are not known here
                     return entry
                 if wanted is not None and entry is not None and entry.begun_by:
                     self.tree.forget()
                     return self._interrupted(wanted, event)
                 ran = refused or self._begin(steps, plan, state, event)
-                # Nobody has evaluated what nobody trusts: it waits.
+                # An entry without trust was not evaluated, so it stays open.
                 if wanted is not None and not ran.untrusted:
                     self._close(wanted, ran, event)
                 return ran
         except BylawError as problem:
-            self.tree.forget()  # commands may have run, and nobody has seen what they did
+            self.tree.forget()  # commands may have run, and their changes are not known
             return str(problem)
 
     def _begin(
@@ -172,21 +172,24 @@ class PolicyCommands(Struct):
         )
 
     def _interrupted(self, wanted: EntryWrite, event: Event) -> str:
-        """Write that nobody knows what became of it; that is the error, too."""
+        """Mark the entry as failed because its command was interrupted. Return the reason."""
         digest = present_digest(self.tree.root, event, wanted)
         step = replace(wanted, status=EntryStatus.FAILED, digest=digest)
         self.queue.write(step, interrupted_result(wanted.command), event.at)
         return INTERRUPTED
 
     def _drift_still_true(self, state: StateFolder, event: Event) -> Mapping[str, str] | None:
-        """What had drifted after the commands before, if that is still so: at this stop, by us."""
+        """Return the last drift if it is still valid, else None.
+
+        It is valid if it is from this stop, and the last commands in the work tree were ours.
+        """
         was_other_stop = self._key is not None and self._key[:2] != (event.session, event.seq)
         if was_other_stop and self.tree.last_drift is not None:
             self.tree.forget()
         return self.tree.last_drift if self._take_turn(state) else None
 
     def _take_turn(self, state: StateFolder) -> bool:
-        """From now on the last commands in the work tree are ours; True if they were already."""
+        """Record that this process runs the latest commands. Return True if it already did."""
         try:
             if state.read(_TURN, len(self._turn)) == self._turn:
                 return True

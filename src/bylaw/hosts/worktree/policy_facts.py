@@ -1,7 +1,7 @@
-"""What rules need to know of a work tree → found out: what changed, and how its entries stand.
+"""Gather the facts that file policies need: changes of the work tree, and queue entries.
 
-Git is asked once for all policies, and the queue is looked at once. Between the rounds of one stop
-nothing happens but commands: what they did is known here, so rules are told of that, too.
+Git is asked once for all policies, and the queue is read once. Between the rounds of one stop only
+commands run. What they did is known here and is part of the facts.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class PolicyFacts:
-    """The work tree and the queue of a folder, looked at for the policies in force.
+    """Reads the work tree and the queue of a folder for the active policies.
 
-    `note` is told what a person should know. `unknown` is why facts could not be had, if so;
-    `titles` are those of all policies in force, by identifier.
+    `note` receives texts for a person. `unknown` says why facts are not available, if so. `titles`
+    has the titles of all active policies, by identifier.
     """
 
     def __init__(self, start: str, note: Callable[[str], None]) -> None:
@@ -49,16 +49,16 @@ class PolicyFacts:
         self._policies: dict[str, str] = {}
         self._wants_abandoned = False
         self._may_run = False
-        # Of the stop that is judged: whether commands may have changed anything since git was
-        # asked, the hashes for which they ran, with why that could not be done, if so; and what was
-        # changed first.
+        # About the present stop: whether commands may have changed files since git was asked; the
+        # hashes of the entries whose commands were tried, each with the reason if they could not
+        # run; and the changes of the first round.
         self._has_run = False
         self._tried: dict[str, str] = {}
         self._first: Changes | None = None
         self._tree: WorkTree | None = None
 
     def put_in_force(self, rules: RuleSet) -> None:
-        """From now on these rules ask, in place of earlier ones."""
+        """Replace the active rules."""
         policies = [rule for rule in rules.rules() if any(map(_is_about_changes, rule.needs))]
         keys = {need.key for rule in policies for need in rule.needs}
         self._wanted = frozenset(one for one in CompareTo if one in keys)
@@ -69,29 +69,29 @@ class PolicyFacts:
 
     @property
     def gatherers(self) -> Gatherers:
-        """Who finds out changes and entries."""
+        """The functions that gather changes and entries."""
         return {NeedName.CHANGES: self._gather_changes, NeedName.ENTRIES: self._gather_entries}
 
     def was_tried(self, hash_: str, unable: str) -> None:
-        """The command of an entry was run in this stop, or nobody was able to."""
+        """Record that the command of an entry ran in this stop. `unable`: why it could not."""
         self._tried[hash_] = unable
 
     def may_have_changed(self) -> None:
-        """Commands ran: files may be others by now."""
+        """Record that commands ran, so files may have changed."""
         self._has_run = True
 
     def tell_once(self, what: str) -> None:
-        """Tell the person what is so at every event."""
+        """Pass a text to `note`, unless it was passed before."""
         if what not in self._already_told:
             self._already_told.add(what)
             self._note(what)
 
     def hang_up(self) -> None:
-        """An event is over: nothing more is asked of git."""
+        """Stop the processes of git at the end of an event."""
         if self._tree is not None:
             self._tree.hang_up()
 
-    # Every hook of a coding agent has policies at hand, and few come to need what follows.
+    # Every hook of a coding agent creates this object, but few use what follows.
 
     @property
     def tree(self) -> WorkTree:
@@ -124,7 +124,7 @@ class PolicyFacts:
             return None
 
     def _changes(self, event: Event, need: Need, *, is_first: bool) -> Changes:
-        """Against all baselines that any policy has: git is asked once for them together."""
+        """Compare with the baselines of all policies at once, so that git is asked only once."""
         if is_first and event.round <= 1:
             self._begin_stop()
         elif is_first and self._has_run:
@@ -164,7 +164,7 @@ class PolicyFacts:
         return {hash_: None if found is None else self._fact(event, found)}
 
     def _fact(self, event: Event, entry: QueueEntry) -> Entry:
-        """What rules may know of an entry, also what became of it in the first round of a stop."""
+        """Return an entry as rules see it, with the results of the first round of the stop."""
         if event.round <= 1 or self._first is None:
             return entry.fact
         from bylaw.hosts.worktree.present_digest import was_closed_on  # noqa: PLC0415 - see above
@@ -177,10 +177,10 @@ class PolicyFacts:
         )
 
     def _open_entries(self, event: Event, facts: WorkFacts) -> dict[str, Entry]:
-        """Of all policies that are in force and not switched off, in one look at the queue.
+        """Return the open entries of all policies that are active and enabled.
 
-        Of the others, too, where a rule asks for these. What another session was shown since its
-        prompt is for that session to answer.
+        If a rule asks for entries of other policies, these are included. Entries that compare with
+        a prompt of another session are left out, because that session must answer them.
         """
         off = frozenset(facts.disabled or ())
         asking = {name for name, uid in self._policies.items() if uid not in off}

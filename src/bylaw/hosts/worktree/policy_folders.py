@@ -1,12 +1,12 @@
-"""A root → the open folders in which file policies keep their state, for this user alone.
+"""Open the folders in which file policies keep their state. Only this user can access them.
 
-    .deepwork/tmp/.gitignore                          `*`: nothing in it is for git (DW-A36)
+    .deepwork/tmp/.gitignore                          `*`: git ignores the folder (DW-A36)
     .deepwork/tmp/policy/queue, baselines             mode 700 (DW-120, DW-133)
 
-The `cache` of DW-120 stays empty, so there is none: every check asks git anew, which takes few
-processes, see `work_tree`.
+The folder `cache` of DW-120 would stay empty, so it is not created: every check asks git again,
+which takes few processes, see `work_tree`.
 
-They are opened part by part, and no link leads out of the root.
+Folders are opened one level at a time, so that no link can lead out of the root.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _IGNORE = ".gitignore"
 
 
 class PolicyFolder(StrEnum):
-    """What a folder of the state is for; its name."""
+    """The state folders, by name."""
 
     QUEUE = "queue"
     BASELINES = "baselines"
 
 
 class OpenFolder(Struct, frozen=True):
-    """An open folder; `notes` say what had to be set right."""
+    """An open folder. `notes` report what was corrected."""
 
     descriptor: int
     notes: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class OpenFolder(Struct, frozen=True):
 
 @contextmanager
 def policy_folder(root: str, which: PolicyFolder) -> Iterator[OpenFolder]:
-    """A folder of the state, made if need be; BylawError if it cannot be used."""
+    """Open a state folder; create it if it is missing. Raise BylawError if it cannot be used."""
     with ExitStack() as opened:
         try:
             folder = _opened_at_last(root, which, opened)
@@ -65,7 +65,7 @@ def policy_folder(root: str, which: PolicyFolder) -> Iterator[OpenFolder]:
 
 @contextmanager
 def existing_policy_folder(root: str, which: PolicyFolder) -> Iterator[OpenFolder | None]:
-    """A folder of the state, None if there is none; BylawError if it cannot be used."""
+    """Open a state folder, None if it is missing. Raise BylawError if it cannot be used."""
     try:
         with beneath(root, f"{POLICY}/{which}") as place:
             os.stat(as_bytes(place.name), dir_fd=place.folder, follow_symlinks=False)
@@ -79,7 +79,7 @@ def existing_policy_folder(root: str, which: PolicyFolder) -> Iterator[OpenFolde
 
 
 def _opened_at_last(root: str, which: PolicyFolder, opened: ExitStack) -> OpenFolder:
-    """They may be removed at any time, also while they are made (DW-072)."""
+    """Try again if a folder is removed while it is opened or created (DW-072)."""
     for _ in range(MAX_TRIES - 1):
         with suppress(FileNotFoundError):
             return _opened(root, which, opened)
@@ -100,7 +100,7 @@ def _transient(root: str, opened: ExitStack) -> int:
     with beneath(root, TRANSIENT, new=True) as place:
         folder = place.folder
         for part in place.missing:
-            folder = enter(folder, part, opened, make=FOR_ALL)  # as the policies in it are
+            folder = enter(folder, part, opened, make=FOR_ALL)  # like the policies in it
         return enter(folder, place.name, opened, make=FOLDER_MODE)
 
 
@@ -112,16 +112,16 @@ def _keep_from_git(folder: int) -> None:
 
 
 def _to_ourselves(folder: int, path: str) -> Iterator[str]:
-    """DW-A45: wrong permissions are corrected and told, another owner is refused."""
+    """Correct wrong permissions and report them; reject a folder of another user (DW-A45)."""
     found = os.fstat(folder)
     if found.st_uid != os.geteuid():
         raise _unusable(path, "it belongs to another user")
     mode = S_IMODE(found.st_mode)
     if mode != FOLDER_MODE:
         os.fchmod(folder, FOLDER_MODE)
-        # An umask that took rights from ourselves is nothing to tell.
+        # Missing rights of the user, for example from a umask, are not reported.
         if mode & ~FOLDER_MODE:
-            yield f"`{path}` was open to others (mode {mode:o}) and is not any more"
+            yield f"`{path}` was open to other users (mode {mode:o}); this was corrected"
 
 
 def _unusable(path: str, why: str) -> BylawError:
@@ -130,5 +130,5 @@ def _unusable(path: str, why: str) -> BylawError:
 
 def _why(wrong: OSError | ValueError) -> str:
     if isinstance(wrong, NotADirectoryError):
-        return "a file or a link is in the place of a folder"
+        return "a file or a link is where a folder is expected"
     return in_plain_words(wrong)

@@ -1,7 +1,7 @@
-"""What file policies need of any world: their facts found out, their effects carried out.
+"""The part of a host that serves file policies: it gathers their facts and performs their effects.
 
-Every host in which an agent stops can offer this beside its own, see `Loop`. The repository is
-looked for when somebody first asks: where no policy is in force, git is not started.
+Any host in which an agent stops can add this, see `Loop`. The repository is found when it is first
+needed. Without an active policy, git is not started.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 class FilePolicies:
-    """Policies at work in the repository of a folder.
+    """File policies for the repository of a folder.
 
-    `note` is told what a person should know, `show` how far commands are. `shown` is what was to
-    be shown since somebody last took it away. What rules ask for is found out by `PolicyFacts`.
+    `note` receives texts for a person, `show` the progress of commands. `shown` collects the
+    messages to show until `take_shown`. `PolicyFacts` gathers the facts.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class FilePolicies:
         trust: Callable[[], Trust],
         redacted: Callable[[str], str] = str,
     ) -> None:
-        """From now on these rules and settings count, in place of earlier ones.
+        """Replace the active rules and settings.
 
-        `redacted` takes secrets out of what is kept of the output of commands (DW-135).
+        `redacted` removes secrets from the stored output of commands (DW-135).
         """
         self._facts.put_in_force(rules)
         self._settings = settings
@@ -68,12 +68,12 @@ class FilePolicies:
 
     @property
     def gatherers(self) -> Gatherers:
-        """Who finds out changes and entries."""
+        """The functions that gather changes and entries."""
         return self._facts.gatherers
 
     @property
     def performers(self) -> Performers:
-        """One method an effect."""
+        """One method for each effect."""
         return {
             Op.ENTRY_WRITE: self._write,
             Op.COMMAND_RUN: self._run,
@@ -82,19 +82,19 @@ class FilePolicies:
         }
 
     def output_mode(self) -> OutputMode:
-        """How an agent is told of policies here."""
+        """Return the form of messages about policies: batched or individual."""
         return read_policy_settings(self.tree.root).output_mode
 
     def take_shown(self) -> list[PromptShow]:
-        """What was to be shown since this was last asked; with that an event is over."""
+        """Return and clear the messages to show. Call it at the end of an event."""
         self._facts.hang_up()
         taken, self.shown = self.shown, []
         return taken
 
     def take_back(self, answer: Answer, rules: Container[str]) -> None:
-        """These rules, by uid, were let through at a stop: what they were to show was not shown.
+        """Decrease `shown` of these rules, by uid: the stop was released without their messages.
 
-        The stop goes through whatever becomes of the queue.
+        The stop is released even if the queue cannot be written.
         """
         from bylaw.hosts.worktree.entry_writes import was_written  # noqa: PLC0415 - see below
 
@@ -104,7 +104,7 @@ class FilePolicies:
                     self.queue.take_back(due.step)
                 except BylawError as problem:
                     self._facts.tell_once(
-                        f"`{due.plan.rule}` counts as shown, which it was not: {problem}"
+                        f"`{due.plan.rule}` is recorded as shown, but was not: {problem}"
                     )
 
     @property
@@ -119,15 +119,15 @@ class FilePolicies:
 
     @property
     def titles(self) -> dict[str, str]:
-        """Those of all policies in force, by identifier."""
+        """The titles of all active policies, by identifier."""
         return self._facts.titles
 
     @property
     def unknown(self) -> str:
-        """Why facts could not be had, if so."""
+        """Why facts are not available, empty if they are."""
         return self._facts.unknown
 
-    # Every hook of a coding agent has policies at hand, and few come to need what follows.
+    # Every hook of a coding agent creates this object, but few use what follows.
 
     def _ready_commands(self) -> PolicyCommands:
         from bylaw.hosts.worktree.policy_commands import BOUNDS, PolicyCommands  # noqa: PLC0415 - see above

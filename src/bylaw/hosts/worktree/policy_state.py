@@ -1,6 +1,6 @@
-"""The queue and the policies in force → `.deepwork/policy_state.json`, a summary for people.
+"""Write `.deepwork/policy_state.json`, a summary of the queue and the active policies for people.
 
-It is never read, and may be deleted (DW-122, DW-A37).
+Bylaw never reads it, and it may be deleted (DW-122, DW-A37).
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def summarise(
     now: int,
     note: Callable[[str], None],
 ) -> None:
-    """Write the summary, whole at every moment; `now` is in milliseconds.
+    """Write the summary atomically. `now` is in milliseconds.
 
-    `policies` finds out their names. If it cannot be written, `note` is told: nobody needs it.
+    `policies` returns the names of the policies. An error is only passed to `note`, because the
+    summary is not essential.
     """
     try:
         _write(root, queue, policies(), now)
@@ -54,7 +55,7 @@ def _write(root: str, queue: Queue, policies: Iterable[str], now: int) -> None:
     }
     data = json.format(json.encode(said), indent=2) + b"\n"
     with beneath(root, PATH, new=True) as place:
-        if place.missing:  # policies may lie elsewhere
+        if place.missing:  # the policies may be in another folder
             os.mkdir(FOLDER, dir_fd=place.folder)
     with beneath(root, PATH) as place:
         write_whole(place.folder, place.name, data, lasting=False)

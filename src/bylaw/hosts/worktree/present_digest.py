@@ -1,9 +1,9 @@
-"""A step that writes an entry × its event → the digest that its files have by now.
+"""Compute the present content digest of an entry.
 
-Also: an entry × what was changed at a time → whether it was closed on that.
+The digest in a step is as old as the facts of its decision. Since then a command (DW-A25) or
+another process may have changed files.
 
-The digest in a step is as old as the facts that it was decided on. A command has changed files
-since (DW-A25), or another process has.
+Also: check whether an entry was closed with the contents that its files had at some time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 def present_digest(root: str, event: Event, step: EntryWrite, touched: Collection[str] = ()) -> str:
-    """As the language would make it now; `touched` are files that changed since the facts."""
+    """Return the digest that the language would compute now.
+
+    `touched` are files that changed since the facts of the event.
+    """
     changes = _recorded(event, step.baseline)
     if changes is None or not step.trigger_files:
         return step.digest
@@ -42,7 +45,7 @@ def present_digest(root: str, event: Event, step: EntryWrite, touched: Collectio
 
 
 def was_closed_on(entry: QueueEntry, changes: Changes) -> bool:
-    """Whether the files of an entry were then what they were when it was closed."""
+    """Whether the entry was closed with the contents that its files have in `changes`."""
     then = _change_set(changes, entry.baseline_ref)
     if then is None:
         return False

@@ -1,5 +1,5 @@
-"""Whoever runs policies may be told how far they are."""
+"""Progress callbacks for policy runs."""
 
 
 def no_words(_: str) -> None:
-    """For somebody who does not want to know."""
+    """Ignore progress."""

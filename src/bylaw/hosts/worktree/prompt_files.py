@@ -1,12 +1,12 @@
-"""Baselines of prompts as files → which of them count for a session, and which nobody needs.
+"""Select the baseline files that apply to a session, and those that can be removed.
 
-    prompt_1705406400.json                     what was captured in that second (DW-125)
-    prompt_1705406400-2.json                   the second one within it, of any session (DW-A40)
-    prompt_1705406400.3f9a0c12b4d5e6f7.json    by an earlier version, for one session
+    prompt_1705406400.json                     captured in that second (DW-125)
+    prompt_1705406400-2.json                   the second file of that second, any session (DW-A40)
+    prompt_1705406400.3f9a0c12b4d5e6f7.json    from an earlier version, for one session
 
-Whose a baseline is, stands in it; where an earlier version wrote it, in its name, as a digest. A
-session looks at its own ones, so that prompts of others are no beginning of its work. A file has to
-be read to know whose it is, so as few as can be are asked about.
+A file names its session in its content; files of earlier versions have a digest of it in their
+name. A session uses its own baselines, so that a prompt of another session is not the start of its
+work. A file must be read to learn its session, so as few files as possible are checked.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 SHARED = ""
-UNREADABLE = "?"  # nobody can tell whose it is
+UNREADABLE = "?"  # the owner is not known
 KEPT_SECONDS = 30 * 24 * 3600
 KEPT_SESSIONS = 1_000
-KEPT_EACH = 8  # if the latest cannot be read, an older one counts
-# The year 9999 begins: no later time can be written, and the next prompts must have room.
+KEPT_EACH = 8  # for each session: if the latest cannot be read, an older one is used
+# The start of the year 9999. Later times cannot be written, and the next prompts need room.
 END_OF_TIME = 253_370_764_800
 
 _OWNER_DIGITS = 16
@@ -39,7 +39,7 @@ _NAME = re.compile(
 
 
 class PromptFile(NamedTuple):
-    """The name of a baseline; a later one is greater. `owner` is set by earlier versions alone."""
+    """The parts of a file name; they sort by time. Only earlier versions set `owner`."""
 
     second: int
     number: int = 1
@@ -47,63 +47,64 @@ class PromptFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As the file is called."""
+        """The file name."""
         number = "" if self.number == 1 else f"-{self.number}"
         owner = f".{self.owner}" if self.owner else ""
         return f"prompt_{self.second}{number}{owner}.json"
 
     @property
     def timestamp(self) -> str:
-        """The time of the prompt."""
+        """The time of the prompt, in ISO 8601."""
         return f"{datetime.fromtimestamp(self.second, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
     @property
     def ref(self) -> str:
-        """What entries have as their baseline: the time, and which one within that second.
+        """The baseline ref of entries: the time, and the number within that second.
 
-        So no two prompts have entries in common (DW-052, DW-A41); in earlier versions they had.
+        So no two prompts share entries (DW-052, DW-A41). In earlier versions they could.
         """
         is_alone = self.number == 1 or self.owner
         return self.timestamp if is_alone else f"{self.timestamp}-{self.number}"
 
 
 def session_text(session: str) -> str:
-    """The name of a session as it stands in a baseline; the empty text if it belongs to none."""
+    """Return a session name as written in a baseline, empty for an event without a session."""
     if session in _NO_SESSIONS:
         return SHARED
     return session.encode("utf-8", "backslashreplace").decode()
 
 
 def owner_of(session: str) -> str:
-    """Whose baselines those of a session are: a name may hold anything, a digest does not."""
+    """Return the owner key of a session: a digest, because a name may contain any character."""
     text = session_text(session)
     return sha256(text.encode()).hexdigest()[:_OWNER_DIGITS] if text else SHARED
 
 
 def prompt_files(names: Iterable[str]) -> list[PromptFile]:
-    """Those names that are baselines, the latest first; one of no time that there is, is none."""
+    """Return the names that are baselines, the latest first. Skip times after the year 9998."""
     matches = filter(None, map(_NAME.fullmatch, names))
     found = (PromptFile(int(one[1]), int(one[2] or 1), one[3] or "") for one in matches)
     return sorted((file for file in found if file.second < END_OF_TIME), reverse=True)
 
 
 class PromptFiles:
-    """The baselines of a work tree, the latest first; `whose` says whose one is."""
+    """The baselines of a work tree, the latest first. `whose` returns the owner of a file."""
 
     def __init__(self, files: Sequence[PromptFile], whose: Callable[[PromptFile], str]) -> None:
         self._files, self._whose = files, whose
 
     def next(self, owner: str, now: int) -> PromptFile:
-        """The name of a new one, which is the latest of its owner also if clocks were set back."""
+        """Return a new name. It is the latest of its owner, even if the clock was set back."""
         ahead = (file for file in self._files if file.second > now)
         second = next((file.second for file in ahead if self._whose(file) == owner), now)
         numbers = [file.number for file in self._files if file.second == second]
         return PromptFile(second, max(numbers, default=0) + 1)
 
     def those_that_count(self, owner: str) -> Iterator[PromptFile]:
-        """Its own ones, else the shared ones, the latest first; with them what cannot be read.
+        """Yield the files that apply to an owner, the latest first.
 
-        Who belongs to no session and finds no shared one looks at the session prompted last.
+        These are its own files, else the shared ones, always with those that cannot be read.
+        Without a session and without shared files, the session with the last prompt applies.
         """
         others: dict[str, list[PromptFile]] = {}
         has_own = False
@@ -119,7 +120,7 @@ class PromptFiles:
             yield from others.get(instead, [])
 
     def refs_of_others(self, owner: str, refs: Iterable[str]) -> frozenset[str]:
-        """Those refs that are prompts with which only other sessions compare."""
+        """Return those refs that apply only to other sessions."""
         wanted = frozenset(refs)
         found = [file for file in self._files if file.ref in wanted]
         if not found:
@@ -131,19 +132,19 @@ class PromptFiles:
         )
 
     def _owners_that_count(self, owner: str) -> Iterator[str]:
-        """Only of who belongs to no session it is not known beforehand."""
+        """Without a session, yield the owner whose files apply."""
         if owner == SHARED:
             counting = (self._whose(file) for file in self.those_that_count(owner))
             yield next((one for one in counting if one != UNREADABLE), SHARED)
 
     def outdated(self, now: int) -> Iterator[PromptFile]:
-        """Those of sessions that are long gone, and old ones of the others; never a shared one.
+        """Yield files that can be removed: files of old sessions, and surplus files of the others.
 
-        What cannot be read may be one.
+        Shared files are kept. So are unreadable files, because they may be shared.
         """
         oldest = self._files[-1].second if self._files else now
         if len(self._files) <= KEPT_EACH and oldest >= now - KEPT_SECONDS:
-            return  # nobody has to find out whose they are
+            return  # no need to read the owners
         sessions: Counter[str] = Counter()
         for file in self._files:
             owner = self._whose(file)

@@ -1,4 +1,4 @@
-"""A repository, and what its agent said last → what its policies say now, acted on and recorded."""
+"""Check the file policies of a repository as at a stop, run their commands, and record it."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 
 class PolicyRun(Struct, frozen=True):
-    """What came of one look at a repository.
+    """The result of one check of a repository.
 
-    `entries` are those that it was about; `shown` is what an agent has to be told, failed
-    commands included; `diagnostics` what is wrong with policies that do not load. `refused` are
-    policies whose commands were not run. `policies` are the names of all that are in force.
+    `entries` are those that the check read or wrote. `shown` are the messages for an agent, failed
+    commands included. `diagnostics` are about policies that do not load. `refused` are policies
+    whose commands were not run. `policies` are the names of all active policies.
     """
 
     root: str
@@ -65,7 +65,7 @@ class PolicyRun(Struct, frozen=True):
 
     @property
     def needs_attention(self) -> bool:
-        """Whether somebody has to do something."""
+        """Whether a person or an agent must do something."""
         return bool(self.shown or self.refused) or has_errors(self.diagnostics)
 
 
@@ -77,7 +77,10 @@ def run_policies(
     *,
     trust: bool,
 ) -> PolicyRun:
-    """Check a work tree as if its agent stopped, having `said` this; BylawError if nobody can."""
+    """Check a work tree as if its agent stopped with the last message `said`.
+
+    Raise BylawError if the check is not possible.
+    """
     host = WorkTreeHost(start, note, show)
     root = host.tree.root
     library = load_root(root)
@@ -96,7 +99,7 @@ def run_policies(
 
 
 def _books(root: str, library: Library, off: Collection[str], queue: Queue) -> list[LoadedBook]:
-    """The policies; where entries wait for one that is gone or off, with a rule that says so."""
+    """Return the policies. If a policy with open entries is gone or disabled, add a rule for it."""
     books = [one for one in library.governing if one.dialect.name == NAME]
     files = [file for one in books for file in one.files]
     known = {(name := policy_id(file.path)): uid_of(NAME, file.path, name) for file in files}
@@ -106,20 +109,20 @@ def _books(root: str, library: Library, off: Collection[str], queue: Queue) -> l
     if not read_policy_settings(root).enabled:
         return books
     texts = [RuleText(file, one.texts[file.path].source) for one in books for file in one.files]
-    # Loaded with the others, so that it is stored and can be decided by once more.
+    # Load it with the others, so that it is stored and decisions can be replayed.
     found = Found(BUILT_IN, "", NAME, Why.GIVEN, BUILT_IN, "")
     texts.append(RuleText(found, SourceFile(BUILT_IN, "")))
     return [*load_read(Search(root, (*files, found)), texts).books]
 
 
 def _events(said: str | None) -> list[Event]:
-    """What one stop of an agent means here: its last message, then that it wants to stop."""
+    """Return the events of one stop: the last message of the agent, then the stop."""
     heard = [] if said is None else [Message(session=SESSION, role=Role.ASSISTANT, text=said)]
     return [*heard, AgentStop(session=SESSION, text=said or "")]
 
 
 class _Desk:
-    """The policies of a root in force; other languages have no say about a work tree."""
+    """The active policies of a root. Rules of other languages are not used."""
 
     def __init__(
         self, root: str, library: Library, host: WorkTreeHost, stack: ExitStack, *, trust: bool
@@ -149,7 +152,7 @@ class _Desk:
 
 
 def _refuse_unjudged(answer: Answer, unknown: str) -> None:
-    """BylawError if a policy could not be looked at: then nobody knows that all is well."""
+    """Raise BylawError if a policy could not be evaluated, so that this is not taken as success."""
     for line in (answer.again or answer).decision.trace:
         if line.result is TraceResult.GUARD_ERROR:
             policy = id_of(line.uid)
@@ -157,7 +160,7 @@ def _refuse_unjudged(answer: Answer, unknown: str) -> None:
 
 
 def _hashes(answer: Answer) -> Iterator[str]:
-    """The entries that a decision read or wrote."""
+    """Yield the hashes of entries that a decision read or wrote."""
     rounds = [answer] if answer.again is None else [answer, answer.again]
     for one in rounds:
         yield from getattr(one.event.facts, "entries", None) or ()

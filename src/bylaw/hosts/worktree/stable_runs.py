@@ -1,8 +1,8 @@
-"""The commands of one policy → run side by side, and a second time if they changed anything.
+"""Run the commands of one policy in parallel, and a second time if they changed files.
 
-What they changed is found by looking at the whole work tree before and after. The second run is
-there only to change nothing again (DW-A22, DW-A24): there is none if a command of the first failed,
-and never a third.
+Changes are found by comparing the complete work tree before and after. The second run must not
+change any file again (DW-A22, DW-A24). There is no second run if a command of the first failed, and
+never a third.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 1_000
 MAX_SIDE_BY_SIDE = 8
-MAX_ARGV = 200  # characters of a command in words about what failed
-MAX_NAME = 40  # characters of a policy in words about the progress: they stand on one line
+MAX_ARGV = 200  # characters of a command in a text about a failure
+MAX_NAME = 40  # characters of the name of a policy in a progress text, which is one line
 
 NOT_STARTED = "not started: another run took too long"
-NOT_THERE = "`{}` is not in the work tree; if it is staged, restore it or take it out of the index"
-TOO_MANY = f"there are more than {MAX_RUNS:,} files; use `run_for: all_matches`"
+NOT_THERE = "`{}` is not in the work tree; if it is staged, restore it or remove it from the index"
+TOO_MANY = f"more than {MAX_RUNS:,} files; use `run_for: all_matches`"
 
 
 class Ran(Struct, frozen=True):
-    """What became of the commands of a policy: of each its runs, none if it was not started.
+    """The result of the commands of a policy: for each its runs, none if it was not started.
 
-    `changed` are the files that the first run changed, `changed_again` those that the second did,
-    by `restless`. `gone` are files that a command was to work on and that are not there any more,
-    or something else is. `refused` says why nothing was run at all.
+    `changed` are the files that the first run changed, `changed_again` those that the second run
+    changed, and `restless` is the command held responsible for it. `gone` are files of the commands
+    that were removed, or replaced by something else. `refused` says why no command was run.
     """
 
     runs: Mapping[CommandRun, tuple[CommandResult, ...]]
@@ -61,7 +61,7 @@ class Ran(Struct, frozen=True):
     refused: str = ""
 
     def failure(self, step: CommandRun) -> str:
-        """What went wrong with one of them, in words; empty if nothing did."""
+        """Return why one command failed, empty if it did not."""
         runs = self.runs.get(step, ())
         if self.refused or not runs:
             return self.refused or NOT_STARTED
@@ -78,12 +78,12 @@ class Ran(Struct, frozen=True):
 
     @property
     def failed(self) -> list[CommandRun]:
-        """Those that failed."""
+        """The commands that failed."""
         return [step for step in self.runs if self.failure(step)]
 
     @property
     def summary(self) -> str:
-        """Which command failed, how, and how many more; empty if none did."""
+        """Which command failed first, why, and how many more; empty if none failed."""
         if self.refused or not self.failed:
             return f"nothing was run: {self.refused}" if self.refused else ""
         first, *others = self.failed
@@ -93,41 +93,41 @@ class Ran(Struct, frozen=True):
         return f"`{clipped(visible(join(self.argv(first))), MAX_ARGV)}`{how}{more}"
 
     def argv(self, step: CommandRun) -> tuple[str, ...]:
-        """What was run of it, or would have been."""
+        """Return the arguments that were run, or would have been."""
         results = self.runs.get(step)
         return results[-1].argv if results else step.argv
 
     def of_one(self, step: CommandRun, changed: Sequence[str]) -> tuple[str, ...]:
-        """Those that it changed: of runs side by side only files of their own are certain."""
+        """Return the files that a command changed. In parallel runs, only its own are certain."""
         own = changed if len(self.runs) == 1 else {*changed}.intersection(step.files)
         return tuple(sorted(own))
 
     @property
     def untrusted(self) -> bool:
-        """Whether nothing was started because nobody trusts it."""
+        """Whether nothing was started because no command is trusted."""
         results = [result for results in self.runs.values() for result in results]
         return bool(results) and all(one.refusal is Refusal.UNTRUSTED for one in results)
 
     @property
     def started(self) -> bool:
-        """Whether anything was started."""
+        """Whether any command was started."""
         results = [result for results in self.runs.values() for result in results]
         return any(one.refusal is None for one in results)
 
     @property
     def touched(self) -> tuple[str, ...]:
-        """What was changed beside the files that the commands were to work on (DW-A23)."""
+        """Changed files that are not files of the commands (DW-A23)."""
         own = {path for step in self.runs for path in step.files}
         return tuple(sorted({*self.changed, *self.changed_again} - own))
 
 
 def policy_words(uid: str) -> str:
-    """Which policy is at work, for a line of words."""
+    """Return the name of a policy for a progress text."""
     return f"policy {clipped(visible(id_of(uid)), MAX_NAME)}"
 
 
 class _Count:
-    """Shows which of the runs begins, from any thread."""
+    """Counts and shows the runs that start. Safe for threads."""
 
     def __init__(self, words: str, total: int, show: Callable[[str], None]) -> None:
         self._words, self._total, self._show = words, total, show
@@ -141,9 +141,9 @@ class _Count:
 
 
 def nothing_run(steps: Sequence[CommandRun], uid: str, runner: CommandRunner) -> Ran | None:
-    """Why none of the commands can be run, if so: nothing can change, so nobody has to look."""
+    """Return the result if no command can be run, else None. Then no comparison is needed."""
     steps = tuple(dict.fromkeys(steps))
-    # Trust comes first: what nobody trusts waits, whatever else is wrong with it.
+    # Check trust first: an entry without trust stays open, even if something else is wrong.
     if refused := runner.refusals(steps, uid):
         return Ran({step: (result,) for step, result in zip(steps, refused, strict=True)})
     if len(steps) > MAX_RUNS:
@@ -162,16 +162,16 @@ def run_and_check_stable(
     show: Callable[[str], None] = no_words,
     before: Mapping[str, str] | None = None,
 ) -> Ran:
-    """Run the commands of the rule with that uid once; if they changed files, a second time.
+    """Run the commands of the rule with that uid; if they changed files, run them a second time.
 
-    `drift` gives digests of files of the work tree by path. `before` is what it gave last, if
+    `drift` returns digests of files of the work tree by path. `before` is its last result, if
     nothing can have changed since.
     """
     steps, words = tuple(dict.fromkeys(steps)), policy_words(uid)
     kinds = _kinds(steps, runner.root)
     before = drift() if before is None else before
     first = _side_by_side(steps, uid, runner, _Count(words, len(steps), show))
-    show(f"{words}: looking at what it changed")
+    show(f"{words}: checking what it changed")
     between = drift()
     ran = Ran(
         {step: (result,) if result else () for step, result in zip(steps, first, strict=True)},
@@ -181,7 +181,7 @@ def run_and_check_stable(
     must_show_it = any(step.check_idempotent for step in steps)
     if ran.failed or not ran.changed or not must_show_it:
         return ran
-    count = _Count(f"{words}, once more", len(steps), show)
+    count = _Count(f"{words}, second run", len(steps), show)
     second = _side_by_side(steps, uid, runner, count)
     runs = {
         step: tuple(result for result in results if result)
@@ -196,12 +196,12 @@ def run_and_check_stable(
 def _side_by_side(
     steps: Sequence[CommandRun], uid: str, runner: CommandRunner, count: _Count
 ) -> list[CommandResult | None]:
-    """Each once; None for what was not started because another one took too long."""
+    """Run each command once. None: it was not started because another one timed out."""
     cancellation = runner.cancellation or Cancellation()
     ours = replace(runner, cancellation=cancellation)
     locks = {path: Lock() for step in steps for path in step.files}
     too_long = Event()
-    # Each begins when the one before it has, so that they begin in their order (DW-091).
+    # Each command waits until the one before it has started, to keep their order (DW-091).
     has_begun = [Event() for _ in steps]
 
     def run(number: int, step: CommandRun) -> CommandResult | None:
@@ -209,7 +209,7 @@ def _side_by_side(
             held.callback(has_begun[number].set)
             if number:
                 has_begun[number - 1].wait()
-            # Always in one order, so that nobody waits in a circle (DW-100).
+            # Always lock in the same order, so that there is no deadlock (DW-100).
             for path in sorted(set(step.files)):
                 held.enter_context(locks[path])
             if too_long.is_set():
@@ -231,7 +231,7 @@ def _side_by_side(
 
 
 def _for_the_system(step: CommandRun, root: str) -> CommandRun:
-    """With the path of the root, and the names of its files as they really are."""
+    """Insert the path of the root and the real names of the files into a command."""
     step = at_root(step, root)
     argv = step.argv
     for path in step.files:
@@ -245,16 +245,13 @@ def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str
 
 
 def _restless(steps: Sequence[CommandRun], changed_again: Sequence[str]) -> CommandRun:
-    """Whose file it was that changed again; nobody knows who changed any other."""
+    """Return the command whose own file changed again, else the first one."""
     changed = frozenset(changed_again)
     return next((step for step in steps if changed.intersection(step.files)), steps[0])
 
 
 def _kinds(steps: Sequence[CommandRun], root: str) -> dict[str, tuple[int, bytes] | None]:
-    """What the files to work on are, a file, a link or a folder, and where they really lie.
-
-    None for those that are not there.
-    """
+    """Return the type of each file of the commands, and its real folder. None if missing."""
     paths = {path for step in steps for path in step.files}
     return {path: _kind(as_bytes(f"{root}/{file_path(path)}")) for path in paths}
 

@@ -1,36 +1,34 @@
-"""A folder → what changed in its work tree since each baseline (DW-041, DW-050…DW-052).
+"""Return what changed in the work tree of a folder since each baseline (DW-041, DW-050…DW-052).
 
-As a rule at most four processes, however many policies ask and have commands, and none if nobody
-does:
+Usually at most four git processes run, for any number of policies and commands. None runs if no
+policy asks:
 
     rev-parse     the top of the work tree, which branch to compare with, its merge base with HEAD
     status        HEAD, the index, the work tree, untracked files
     diff-tree     HEAD against all baselines at once, if any is another commit; all files of HEAD,
                   if commands wrote one that was as committed
-    check-ignore  which of the files that commands made are ignored, if they made any
+    check-ignore  which of the files that commands created are ignored, if they created any
 
-The last two go on running as long as there may be questions. What commands change is found by
-looking at files, see `tree_watch`; the status that counts after them is worked out, see
-`patched_status`.
+The last two keep running while questions may follow. Changes by commands are found from the files,
+see `tree_watch`. The status after commands is computed, see `patched_status`.
 
-Git is asked once more, or twice (`docs/policies.md` tells users how often)
+One or two more processes are needed (`docs/policies.md` has the numbers)
 
-- where another branch than the likely one is the default, or none (`rev-list`: the first commit);
-- where the settings of the repository include other files, before each status;
-- where there is no commit, or was none when a prompt was submitted;
-- where there is nothing to look at: for why;
-- after commands, if files alone do not tell what git makes of them: the index was written, HEAD was
-  moved, a mode or a kind of file was changed, or a tracked file that holds carriage returns or
-  `$Id`;
-- after commands that changed a file that was as committed, or made one, if the index is in another
-  form than git writes by itself: `--skip-worktree`, sparse checkouts, `add -N`,
+- if the default branch is not the likely one, or there is none (`rev-list`: the first commit);
+- if the settings of the repository include other files, before each status;
+- if there is no commit, or was none when a prompt was submitted;
+- if there is no work tree: to get the reason;
+- after commands, if the status cannot be computed from the files alone: the index was written, HEAD
+  moved, a mode or a kind of file changed, or a tracked file changed that contains carriage returns
+  or `$Id`;
+- after commands that changed a file that was as committed, or created one, if the index does not
+  have the default format of git: `--skip-worktree`, sparse checkouts, `add -N`,
   `feature.manyFiles`;
-- after each command that changed a `.gitignore` in a folder that was there before, or
-  `.git/info/exclude`: for what is ignored now, and then perhaps again for what comes;
-- each time that another process of Bylaw ran commands in the meantime, or something went wrong
-  beside our own: nobody here has seen what they did;
-- where somebody asks for the `drift` who has not said so, or does so again after
-  `take_in_commands`.
+- after each command that changed `.git/info/exclude`, or a `.gitignore` in a folder that existed
+  before: for the files that are ignored now, and possibly again for new files;
+- each time that another process of Bylaw ran commands in the meantime, or our own commands failed
+  with an error of Bylaw: what they changed is not known here;
+- if `drift` is called without `may_run`, or again after `take_in_commands`.
 """
 
 from __future__ import annotations
@@ -54,17 +52,17 @@ if TYPE_CHECKING:
 
 
 class WorkTree:
-    """The work tree of a folder, looked at once; after `forget` it is looked at again.
+    """The work tree of a folder. It is read once, and again after `forget`.
 
-    Whoever may ask for the `drift` better says so by `may_run` before: else git is asked twice.
-    Everything here raises BylawError if git cannot tell.
+    Set `may_run` first if `drift` may be called, otherwise git is asked twice. All methods raise
+    BylawError if git fails.
     """
 
     def __init__(self, start: str = ".", program: str = "") -> None:
         self.may_run = False
         self._start = absolute(start)
         self._program = program
-        # Each of them is made when it is first needed.
+        # Each is created when it is first needed.
         self._git: Git | None = None
         self._repository: Repository | None = None
         self._state: TreeState | None = None
@@ -77,34 +75,35 @@ class WorkTree:
 
     @property
     def processes(self) -> int:
-        """How many processes it took so far."""
+        """The number of git processes started so far."""
         return 0 if self._git is None else self._git.count
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was compared where it is not what one would expect."""
+        """Reports of comparisons with another commit than expected."""
         return () if self._state is None else tuple(self._state.notes)
 
     def changes(self, wanted: Collection[CompareTo], session: str = "") -> Changes:
-        """The files that differ from these baselines; `session` says whose prompt counts."""
+        """Return the files that differ from these baselines. `session` selects the prompt."""
         return self._ready_state().changes(wanted, session) if wanted else Changes()
 
     @property
     def last_drift(self) -> Mapping[str, str] | None:
-        """What `drift` gave last; None if nobody has asked since everything was forgotten."""
+        """The last result of `drift`; None if it was not called since `forget`."""
         return None if self._watch is None else self._watch.last_drift
 
     def drift(self) -> Mapping[str, str]:
-        """Digests of all files that are not what they were when this was first asked, by path.
+        """Return digests of all files that differ from the first call, by path.
 
-        The empty text for what is gone. Two of them tell what was done in between (DW-A22).
+        The digest of a removed file is empty. The difference of two results shows what changed in
+        between (DW-A22).
         """
         if self._watch is None:
             self._watch = self._new_watch()
         return self._watch.drift()
 
     def capture(self, now: float | None = None, session: str = "") -> str:
-        """Keep the work tree as it is as the baseline of a prompt; the path of the file."""
+        """Write the present work tree as the baseline of a prompt. Return the path of the file."""
         state = self._ready_state()
         status = state.status
         return write_baseline(
@@ -119,18 +118,18 @@ class WorkTree:
         )
 
     def forget(self) -> None:
-        """Something may have changed: look again, and at all of it."""
+        """Drop everything that was read, because anything may have changed."""
         self.hang_up()
         self._watch = self._state = self._repository = None
 
     def take_in_commands(self) -> None:
-        """See what commands did; if nobody asked for the `drift`, none has done anything."""
+        """Update the state after commands. Without a call of `drift`, no command has run."""
         watch, self._watch = self._watch, None
         if watch is not None:
             self._state = self._ready_state().taken_anew(watch.status())
 
     def hang_up(self) -> None:
-        """Nobody will ask git for a while: what still runs of it ends."""
+        """Stop the git processes that are still running."""
         if self._git is not None:
             self._git.hang_up()
 
@@ -153,7 +152,7 @@ class WorkTree:
         return TreeState(self._ready_git(), self._ready_repository(), lists_ignored=lists_ignored)
 
     def _new_watch(self) -> TreeWatch:
-        # Nobody has said that commands may run, or the status was worked out after some that did.
+        # `may_run` was not set, or the status was computed after commands.
         if not self._ready_state().can_be_watched:
             self._state = self._new_state(lists_ignored=True)
         return TreeWatch(self._ready_git(), self._ready_repository(), self._ready_state())

@@ -1,4 +1,4 @@
-"""The world of a work tree alone: an agent stopped, and what its policies say is collected."""
+"""The host that checks file policies without an agent, for `bylaw policies run`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SESSION = WORKTREE
 
 
 class WorkTreeHost(FilePolicies):
-    """File policies, and nothing beside them."""
+    """File policies alone: no transcript and no other effects."""
 
     name = WORKTREE
     scribe = None

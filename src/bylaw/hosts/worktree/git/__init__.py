@@ -1,1 +1,1 @@
-"""Git → what is in a repository and how it differs, by as few processes as can be."""
+"""Read a git repository and its changes, with as few processes as possible."""

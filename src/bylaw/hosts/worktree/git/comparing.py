@@ -1,12 +1,11 @@
-"""A baseline, HEAD and the work tree → the files that differ between the first and the last.
+"""Find the files that differ between a baseline and the work tree, by way of HEAD.
 
-HEAD stands between them: a file was what HEAD has, unless the two differ, and it is what HEAD has,
-unless it is dirty. Only where both is so, or the index is yet another, the content decides: a
-commit that is reverted changes nothing.
+A file of the baseline equals HEAD unless git reports a difference between them. A file of the work
+tree equals HEAD unless the status lists it. If both differ, or the index has a third version, the
+contents are compared: a commit that is reverted in the work tree changes nothing.
 
-What is in the index is in the next commit, whatever the work tree holds. So where the work tree
-differs from the index and not from the baseline, the index counts: to undo a commit in the work
-tree alone is not to undo it.
+The next commit takes its files from the index. So a file is also changed if only its index version
+differs from the baseline: undoing a commit in the work tree alone does not undo it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """The work tree as it is now; `changed` compares it with a commit."""
+    """Compares the present work tree with commits and captured files."""
 
     def __init__(self, status: GitStatus, contents: Contents) -> None:
         self._dirty = status.files
@@ -36,14 +35,17 @@ class Comparison:
     def changed(
         self, differences: Mapping[bytes, Difference], without: Collection[bytes] = ()
     ) -> list[ChangedFile]:
-        """The files that differ from a commit, given how HEAD does; sorted."""
+        """Return the files that differ from a commit, sorted.
+
+        `differences` are those between the commit and HEAD. Paths in `without` are left out.
+        """
         paths = self._dirty.keys() | differences.keys()
         todo = sorted(paths.difference(without))
         found = (self._compared(path, differences.get(path)) for path in todo)
         return [change for change in found if change is not None]
 
     def changed_since(self, digests: Mapping[bytes, str]) -> list[ChangedFile]:
-        """The files whose content is not the one that was captured."""
+        """Return the files whose content differs from the captured digest."""
         todo = sorted((path, digest) for path, digest in digests.items() if not is_ours(path))
         found = (self._since(path, digest) for path, digest in todo)
         return [change for change in found if change is not None]
@@ -51,9 +53,9 @@ class Comparison:
     def only_in_index(
         self, differences: Mapping[bytes, Difference], known: Mapping[bytes, str]
     ) -> list[ChangedFile]:
-        """The files whose version in the index is neither that of the commit nor in the work tree.
+        """Return the files whose index version is neither in the commit nor in the work tree.
 
-        `known` are digests of what was staged so before, and is no change.
+        `known` are digests of staged versions at the baseline. They are not changes.
         """
         found = []
         for path, dirty in self._dirty.items():
@@ -80,7 +82,7 @@ class Comparison:
         if then is not None and self._is_same(path, dirty, then, difference):
             return None
         digest = self._contents.of(path).digest
-        # It may have gone since git looked.
+        # The file may have been removed since git read the status.
         if not digest:
             return None if then is None else _change(path, is_new=False, digest="")
         return _change(path, is_new=then is None, digest=digest)
@@ -89,7 +91,7 @@ class Comparison:
         now = difference.new
         if now is None:
             return _change(path, is_new=False, digest="")
-        # What is not checked out has a content all the same.
+        # A file that is not checked out still has the content of the commit.
         digest = self._contents.of(path).digest or committed_digest(now)
         return _change(path, is_new=difference.old is None, digest=digest)
 
@@ -99,9 +101,9 @@ class Comparison:
         if dirty.as_in_index:
             return dirty.index == then
         if difference is None and dirty.index == dirty.head:
-            return False  # git has compared them
+            return False  # git has already compared them
         now = self._contents.of(path).version
-        # Git may be told not to look at modes.
+        # Git can be configured to ignore modes.
         return now is not None and Version(dirty.mode or now.mode, now.name) == then
 
 
@@ -113,13 +115,13 @@ def _change(path: bytes, *, is_new: bool, digest: str) -> ChangedFile:
 
 
 def staged_digest(dirty: Dirty) -> str:
-    """The digest of what is staged; the empty text for a removal."""
+    """Return the digest of the staged version, empty for a removal."""
     return "" if dirty.index is None else committed_digest(dirty.index)
 
 
 def in_order(
     files: Iterable[ChangedFile], staged: Iterable[ChangedFile] = ()
 ) -> tuple[ChangedFile, ...]:
-    """By path, as facts have them; of one that is also staged, the work tree counts."""
+    """Sort changes by path. The work tree wins if a file is in both lists."""
     by_path = {file.path: file for file in (*staged, *files)}
     return tuple(by_path[path] for path in sorted(by_path))

@@ -1,4 +1,4 @@
-"""Files of a work tree → what they hold now: each is read once."""
+"""Present contents of the files of a work tree. Each file is read once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from bylaw.runtime.file_digests import Hash
 
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
-# What digests begin with that are not those of a content.
+# Prefixes of digests that do not describe the content of a file in the work tree.
 _REPOSITORY, _BARE_VERSION = "commit ", "blob "
 
 
 class Content(NamedTuple):
-    """What a file is: a digest of its content, what git would call that without filters, its size.
+    """The content of a file: its digest, its version, its size.
 
-    The digest of nothing is the empty text.
+    The digest is empty if there is no file. The version is what git would store without filters.
     """
 
     digest: str
@@ -36,7 +36,7 @@ NOTHING = Content("", None)
 
 
 class Contents:
-    """The files of a work tree as they are when they are first asked for."""
+    """The files of a work tree. Each is read when first requested, and then kept."""
 
     def __init__(self, root: str, hash_name: str) -> None:
         self._files = FileDigests(root)
@@ -44,7 +44,7 @@ class Contents:
         self._known: dict[bytes, Content] = {}
 
     def of(self, path: bytes) -> Content:
-        """What a file is now."""
+        """Return the content of a file."""
         if path not in self._known:
             self._known[path] = self._look(path)
         return self._known[path]
@@ -61,7 +61,7 @@ class Contents:
 
 
 class _BlobHash:
-    """What git would call a file, found out while it is read."""
+    """Computes the object name of git for a file while the file is read."""
 
     def __init__(self, hash_name: str) -> None:
         self.found: os.stat_result | None = None
@@ -69,7 +69,7 @@ class _BlobHash:
 
     def __call__(self, found: os.stat_result) -> Hash:
         self.found = found
-        # Git puts kind and length before what it hashes.
+        # Git hashes the kind and the length before the content.
         self.blob.update(b"blob %d\0" % found.st_size)
         return self.blob
 
@@ -81,7 +81,7 @@ def _mode(found: os.stat_result) -> str:
 
 
 def _nested(location: str) -> Content:
-    """A repository inside of this one is what its HEAD is; any other folder is no file."""
+    """Return the HEAD of a nested repository as its content; any other folder has none."""
     if not is_there(f"{location}/.git"):
         return NOTHING
     try:
@@ -93,15 +93,15 @@ def _nested(location: str) -> Content:
 
 
 def committed_digest(version: Version) -> str:
-    """The digest of what is not checked out, or is a repository of its own."""
+    """Return the digest of a file that is not checked out, or of a nested repository."""
     return f"{_REPOSITORY if version.mode == GITLINK else _BARE_VERSION}{version.name}"
 
 
 def is_repository(digest: str) -> bool:
-    """Whether a digest is that of a repository inside of this one."""
+    """Whether a digest is that of a nested repository."""
     return digest.startswith(_REPOSITORY)
 
 
 def is_not_content(digest: str) -> bool:
-    """Whether it is that of more than one file, or of one that is not checked out."""
+    """Whether a digest is that of a nested repository, or of a file that is not checked out."""
     return digest.startswith((_REPOSITORY, _BARE_VERSION))

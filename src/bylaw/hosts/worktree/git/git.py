@@ -1,10 +1,10 @@
-"""Arguments for git → what it wrote, without anything of the repository being run.
+"""Run git and return its output, without starting any program that the repository names.
 
-Our own git runs also where nobody trusts the repository. So what its settings could start is
-switched off: hooks, the file system monitor, filters, pagers, lazy fetching; what the user's own
-settings say, such as which files to ignore, holds. A question takes no lock and
-writes nothing, not even the index; only the demo, which makes a repository of its own, has git
-change one. The variables `GIT_*` of whoever started us are not seen.
+Bylaw also runs git in repositories that are not trusted. So it disables everything that the
+settings of a repository could start: hooks, the file system monitor, filters, pagers, lazy
+fetching. The user's own settings, such as which files to ignore, stay active. Bylaw only reads: git
+takes no lock and does not write the index. Only the demo lets git write, in a repository that it
+creates. `GIT_*` variables of the environment are not passed on.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MAX_SHOWN = 200
 
 _VARIABLES = {
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # where lazy fetching cannot be switched off, it ends here
+    "GIT_ALLOW_PROTOCOL": "none",  # stops lazy fetching in git versions that cannot disable it
     "GIT_TERMINAL_PROMPT": "0",
 }
-# Of the user: where their own settings lie.
+# Passed on, because git finds the settings of the user by them.
 _KEPT = ("HOME", "XDG_CONFIG_HOME")
 _SETTINGS = (
     "core.fsmonitor=false",
@@ -45,16 +45,16 @@ _SETTINGS = (
 )
 _OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects")
 _LITERALLY = "--literal-pathspecs"
-# It takes paths and no patterns, and refuses to be told so.
+# Takes paths, not patterns, and rejects the option `--literal-pathspecs`.
 _TAKES_PATHS = "check-ignore"
-# What Git LFS runs, the settings of the repository decide.
+# Always disabled: the settings of the repository decide what Git LFS starts.
 _LFS = b"lfs"
 
 
 class Git:
-    """Runs git in a folder, each time for so many `seconds`; `count` says how often that was.
+    """Runs git in a folder, for at most `seconds` each time. `count` is the number of processes.
 
-    What `ask` has started goes on running until somebody hangs up, or nobody holds this any more.
+    A process that `ask` started runs until `hang_up`, or until this object is gone.
     """
 
     def __init__(self, program: str = "", seconds: float = 0.0) -> None:
@@ -65,23 +65,23 @@ class Git:
         self._talks: dict[tuple[str, ...], Talk] = {}
 
     def without_filters(self, names: Iterable[bytes]) -> None:
-        """From now on these filters are not run."""
+        """Disable these filters from now on. Raise BylawError if a name contains `=`."""
         self._filters = tuple(sorted({_LFS, *names}))
         for name in self._filters:
             if b"=" in name:
                 shown = clipped(visible(as_text(name)), MAX_SHOWN)
-                why = "its name holds a `=`, so that it cannot be switched off"
+                why = "Bylaw cannot disable it, because its name contains `=`"
                 raise BylawError(f"the settings of the repository name a filter `{shown}`: {why}")
 
     def output(self, folder: str, *arguments: str) -> bytes:
-        """What git writes when all goes well; BylawError if it does not."""
+        """Return the output of git. Raise BylawError if it fails."""
         written = self.run(folder, *arguments)
         if written.exit_code:
             raise failure(folder, arguments[0], written)
         return written.output
 
     def run(self, folder: str, *arguments: str) -> Written:
-        """What git writes, also when it fails; BylawError if it cannot be run to its end."""
+        """Return the output of git even if git fails. Raise BylawError if it does not finish."""
         self.count += 1
         argv = self._argv(folder, arguments)
         with _in_words(arguments[0], self._seconds):
@@ -93,9 +93,10 @@ class Git:
             )
 
     def ask(self, folder: str, *arguments: str, question: bytes, end: bytes) -> bytes:
-        """What a git answers that is kept for further questions; BylawError if it does not.
+        """Send a question to a git process that keeps running, and return its answer.
 
-        The answer ends with `end`, which is left out.
+        The process is started by the first question with these `arguments`. The answer is
+        everything before `end`. Raise BylawError if there is no answer.
         """
         talk = self._talks.pop(arguments, None)
         with _in_words(arguments[0], self._seconds):
@@ -106,11 +107,11 @@ class Git:
                 answer = talk.ask(question, end, seconds=self._seconds, at_most=MAX_GIT_OUTPUT)
             except TalkEndedError as ended:
                 raise failure(folder, arguments[0], ended.written) from None
-        self._talks[arguments] = talk  # one that failed is not asked again
+        self._talks[arguments] = talk  # only here: a process that failed is not asked again
         return answer
 
     def hang_up(self, name: str = "") -> None:
-        """End what `ask` has started, of that name or all of it."""
+        """Stop the processes that `ask` started: those of one git command, or all."""
         for arguments in [one for one in self._talks if name in ("", one[0])]:
             self._talks.pop(arguments).end()
 
@@ -129,12 +130,12 @@ class Git:
 
 @contextmanager
 def _in_words(what: str, seconds: float) -> Iterator[None]:
-    """BylawError for whatever keeps git from running to its end."""
+    """Raise BylawError in place of the errors that keep git from finishing."""
     try:
         yield
     except TooMuchOutputError:
         limit = f"{MAX_GIT_OUTPUT >> 20} MiB"
-        raise BylawError(f"`git {what}` has more to say than {limit}") from None
+        raise BylawError(f"the output of `git {what}` is larger than {limit}") from None
     except TimeoutError:
         raise BylawError(f"`git {what}` took longer than {seconds:.0f} s") from None
     except OSError as wrong:
@@ -142,17 +143,17 @@ def _in_words(what: str, seconds: float) -> Iterator[None]:
 
 
 def failure(folder: str, what: str, written: Written) -> BylawError:
-    """Why git failed, for people."""
+    """Return the error that tells a person why git failed."""
     said = as_text(written.complaint)
     shown = clipped(visible(folder), MAX_SHOWN)
     if "dubious ownership" in said or "unsafe repository" in said:
         how = f"`git config --global --add safe.directory {shown}`"
         return BylawError(
-            f"the repository of `{shown}` belongs to somebody else; if you trust it: {how}"
+            f"the repository of `{shown}` belongs to another user; if you trust it, run {how}"
         )
     if "not a git repository" in said:
-        return BylawError(f"`{shown}` lies in no git repository")
-    lines = [line for line in said.splitlines() if line.strip()] or ["it says nothing"]
+        return BylawError(f"`{shown}` is not in a git repository")
+    lines = [line for line in said.splitlines() if line.strip()] or ["no error message"]
     why = next((line for line in lines if line.startswith("fatal:")), lines[-1])
     return BylawError(f"`git {what}` failed: {brief(visible(why.removeprefix('fatal: ')))}")
 
@@ -163,7 +164,7 @@ _ESCAPE = re.compile(rb"\\(.)")
 
 
 def filters_in(settings: bytes) -> set[bytes]:
-    """The filters that settings of git name, and perhaps more."""
+    """Return the names of all filters in a git settings file, possibly with others."""
     sections = {_ESCAPE.sub(rb"\1", name) for name in _SECTION.findall(settings)}
     dotted = set(_DOTTED.findall(settings))
     return sections | dotted | {name.lower() for name in dotted}
@@ -172,7 +173,7 @@ def filters_in(settings: bytes) -> set[bytes]:
 def _found() -> str:
     found = which("git", path=PATH)
     if found is None:
-        raise BylawError(f"there is no program `git` in {PATH}")
+        raise BylawError(f"program `git` not found in {PATH}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What git writes between NULs → files that differ, by their paths as git has them."""
+"""NUL-separated output of git → files that differ, by their paths as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bylaw.runtime.state_folder import STATE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Ours, so no change of theirs: it would be one of every check.
+# Bylaw writes these files at every check, so they are not changes of the agent.
 _OUR_FOLDERS = tuple(f"{folder}/".encode() for folder in (TRANSIENT, STATE))
 _OUR_FILES = frozenset({POLICY_STATE.encode()})
 OURS = _OUR_FILES.union(_OUR_FOLDERS)
@@ -24,18 +24,18 @@ _NOTHING = "000000"
 
 
 class Version(NamedTuple):
-    """A file in a commit or in the index: what kind of file, and the name of its content."""
+    """A file in a commit or in the index: its git mode, and the object name of its content."""
 
     mode: str
     name: str
 
 
 class Dirty(Struct, frozen=True):
-    """A file of the work tree that is not as in HEAD, or is in a way that git does not tell.
+    """A file of the work tree that git reports, usually because it differs from HEAD.
 
-    `head` and `index` are None where there is no such file. `mode` is that of the file now, the
-    empty text if there is none, or if git does not say. `as_in_index` tells that the file is what
-    the index has.
+    `head` and `index` are None if HEAD or the index does not have the file. `mode` is the present
+    git mode of the file, empty if the file is gone or git does not report it. `as_in_index` is true
+    if the work tree and the index have the same content.
     """
 
     head: Version | None
@@ -48,19 +48,20 @@ class Dirty(Struct, frozen=True):
 
     @property
     def is_not_as_in_index(self) -> bool:
-        """Whether the next commit has the file as the work tree does not."""
+        """Whether the next commit would have another version than the work tree."""
         return not (self.as_in_index or self.is_unmerged)
 
     @property
     def is_staged_alone(self) -> bool:
-        """Whether the next commit changes the file to what the work tree does not have."""
+        """Whether the next commit would change the file, but not to the work tree's version."""
         return self.index != self.head and self.is_not_as_in_index
 
 
 class GitStatus(Struct, frozen=True):
-    """The work tree and the index against HEAD; `commit` is empty if there is none yet.
+    """The work tree and the index, compared with HEAD. `commit` is empty without a commit.
 
-    `ignored` is what git leaves out, if it was asked for; a folder as a whole, with a `/`.
+    `ignored` has the ignored paths, if they were requested. A path that ends with `/` is a folder
+    that is ignored completely.
     """
 
     commit: str = ""
@@ -68,29 +69,29 @@ class GitStatus(Struct, frozen=True):
     ignored: frozenset[bytes] = frozenset()
 
     def staged(self) -> Iterator[bytes]:
-        """The files whose next version is in the index."""
+        """Yield the files whose index version differs from HEAD."""
         return (path for path, dirty in self.files.items() if dirty.head != dirty.index)
 
     def repositories(self) -> Iterator[bytes]:
-        """Repositories inside of this one that are not as in HEAD."""
+        """Yield nested repositories that differ from HEAD."""
         for path, dirty in self.files.items():
             if GITLINK in (dirty.mode, dirty.index.mode if dirty.index else ""):
                 yield path
 
     def untracked(self) -> Iterator[bytes]:
-        """The files that are not in the index, and not ignored."""
+        """Yield the files that are neither in the index nor ignored."""
         return (path for path, dirty in self.files.items() if dirty.is_untracked)
 
 
 class Difference(NamedTuple):
-    """A file in one commit and in another; None where there is none."""
+    """A file in two commits; None in the commit that does not have it."""
 
     old: Version | None
     new: Version | None
 
 
 def read_status(output: bytes) -> GitStatus:
-    """What `git status --porcelain=v2 --branch -z --no-renames` says."""
+    """Read the output of `git status --porcelain=v2 --branch -z --no-renames`."""
     commit = ""
     files: dict[bytes, Dirty] = {}
     ignored = []
@@ -109,7 +110,7 @@ def read_status(output: bytes) -> GitStatus:
 
 
 def read_gitlinks(output: bytes) -> list[bytes]:
-    """Of what `git ls-files --stage -z` says, the repositories that are recorded inside."""
+    """Return the nested repositories in the output of `git ls-files --stage -z`."""
     records = (record.partition(b"\t") for record in output.split(b"\0"))
     return [path for about, _, path in records if about.startswith(GITLINK.encode())]
 
@@ -131,20 +132,20 @@ def _unmerged(record: bytes) -> tuple[bytes, Dirty]:
     _, _, _, ours, _, now, _, name, _, path = record.split(b" ", 9)
     there = now.decode() != _NOTHING
     head = _version(ours, name)
-    # All of its versions together are what is staged.
+    # The index has several versions of an unmerged file, so no single one can be named.
     staged, mode = Version("", ""), now.decode() if there else ""
     return path, Dirty(head, staged, mode, is_there=there, is_unmerged=True)
 
 
 def _untracked(path: bytes) -> tuple[bytes, Dirty]:
-    # Only a repository inside of this one is told as a folder.
+    # Git reports only nested repositories as folders.
     mode = GITLINK if path.endswith(b"/") else ""
     found = Dirty(None, None, mode, is_there=True, is_untracked=True)
     return path.removesuffix(b"/"), found
 
 
 def _both(one: Dirty, other: Dirty) -> Dirty:
-    """A file that is removed from the index and lies there still."""
+    """Merge the two records of a file that is removed from the index, but still exists."""
     tracked, untracked = (other, one) if one.is_untracked else (one, other)
     return replace(untracked, head=tracked.head)
 
@@ -153,12 +154,12 @@ _READERS = {b"1": _ordinary, b"u": _unmerged, b"?": _untracked}
 
 
 def read_differences(output: bytes) -> dict[str, dict[bytes, Difference]]:
-    """What `git diff-tree --stdin --raw -z --always` says, by the commit that each part is for."""
+    """Read the output of `git diff-tree --stdin --raw -z --always`, by the commit of each part."""
     commits: dict[str, dict[bytes, Difference]] = {}
     current: dict[bytes, Difference] = {}
     records = iter(output.removesuffix(b"\0").split(b"\0") if output else ())
     for record in records:
-        # Behind the names of two trees there is a line end, behind that of a commit a NUL.
+        # A line end follows the names of two trees; a NUL follows the name of a commit.
         *names, last = record.split(b"\n")
         is_file = last.startswith(b":")
         for name in filter(None, names if is_file else (*names, last)):
@@ -173,19 +174,19 @@ def read_differences(output: bytes) -> dict[str, dict[bytes, Difference]]:
 
 
 class Committed:
-    """The files of a commit, from what `git diff-tree --raw -z` says of it and of nothing.
+    """All files of a commit, from `git diff-tree --raw -z` of the commit and the empty tree.
 
-    There are many of them, and few that somebody asks for.
+    A record is parsed when its file is requested, since few of many files are.
     """
 
     def __init__(self, output: bytes) -> None:
-        # Before the first of them stands what was asked, behind the last one a NUL.
+        # The output starts with the request and ends with a NUL.
         _, _, found = output.partition(b":")
         records = found.split(b"\0")[:-1]
         self._records = dict(zip(records[1::2], records[::2], strict=True))
 
     def version(self, path: bytes) -> Version | None:
-        """A file as it was committed; None if there is none."""
+        """Return the version of a file in the commit, or None."""
         record = self._records.get(path)
         if record is None:
             return None
@@ -193,7 +194,7 @@ class Committed:
         return _version(mode, name)
 
     def has_below(self, folder: bytes) -> bool:
-        """Whether there are files in a folder, which ends with a `/`."""
+        """Whether the commit has files in a folder. `folder` must end with `/`."""
         return any(path.startswith(folder) for path in self._records)
 
 
@@ -202,5 +203,5 @@ def _version(mode: bytes, name: bytes) -> Version | None:
 
 
 def is_ours(path: bytes) -> bool:
-    """Whether Bylaw itself writes it: no work of anybody."""
+    """Whether Bylaw writes this file or folder itself."""
     return path in _OUR_FILES or path.startswith(_OUR_FOLDERS)

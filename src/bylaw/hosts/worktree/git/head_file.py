@@ -1,4 +1,4 @@
-"""The folder of a repository → the commits of HEAD and of branches, read from its files."""
+"""Read the commits of HEAD and of branches from the files of a git folder."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from bylaw.runtime.reading import regular_bytes
 
 MAX_REF_BYTES = 4096
 MAX_PACKED_BYTES = 16 << 20
-MAX_STEPS = 5  # from one name to another
+MAX_STEPS = 5  # symbolic refs to follow
 
 _LEADS_TO = "ref: "
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_folder(top: str) -> str:
-    """Where the repository of a work tree lies; OSError or ValueError if there is none."""
+    """Return the git folder of a work tree. Raise OSError or ValueError if there is none."""
     folder = f"{top}/.git"
     return folder if is_folder(folder) else joined(top, _line(folder).removeprefix("gitdir: "))
 
 
 def shared_folder(folder: str) -> str:
-    """Where a repository keeps what all of its work trees share."""
+    """Return the git folder that all work trees of a repository share."""
     elsewhere = f"{folder}/commondir"
     return joined(folder, _line(elsewhere)) if is_there(elsewhere) else folder
 
 
 def head_commit(folder: str) -> str:
-    """What HEAD is; OSError or ValueError if the files do not say."""
+    """Return the commit of HEAD. Raise OSError or ValueError if the files do not name it."""
     head = _line(f"{folder}/HEAD")
     return _followed(shared_folder(folder), head)
 
 
 def ref_commit(shared: str, ref: str) -> str:
-    """What a branch is, in the folder that work trees share; OSError or ValueError, see above."""
+    """Return the commit of a branch. Raise OSError or ValueError if the files do not name it."""
     return _followed(shared, f"{_LEADS_TO}{ref}")
 
 
 def has_ref(shared: str, ref: str) -> bool:
-    """Whether the files name a branch; of some repositories only git can tell."""
+    """Whether the files name a branch. Some repositories store branches in another form."""
     try:
         return bool(ref_commit(shared, ref))
     except (OSError, ValueError):
@@ -48,7 +48,7 @@ def has_ref(shared: str, ref: str) -> bool:
 
 
 def joined(folder: str, path: str) -> str:
-    """A path that may begin at a folder."""
+    """Return an absolute path as it is, and a relative one below a folder."""
     return as_text(os.path.join(as_bytes(folder), as_bytes(path)))  # noqa: PTH118 - bytes
 
 

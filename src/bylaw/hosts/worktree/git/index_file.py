@@ -1,7 +1,7 @@
-"""The index of a repository → how large files were when git last saw that they are as staged.
+"""Read file sizes from the git index: the size that a file had when git last saw it as staged.
 
-Git may keep a file in another form than it lies there, such as with other line ends. Then the name
-of its content does not tell whether it is what it was, but its size does; git goes by it as well.
+Git may store a file in another form than the work tree has, such as with other line ends. Then the
+hash of its content does not show whether it changed, but its size does. Git does the same.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ MAX_INDEX_BYTES = 1 << 30
 
 _HEADER = 12  # bytes: a mark, the version of the format, the number of entries
 _PLAIN = b"DIRC\0\0\0\2"
-_SIZE_AT = 36  # in an entry; behind it the name of the content, two bytes, the path
+_SIZE_AT = 36  # in an entry; after the size: the hash of the content, two bytes, the path
 _NAME_LENGTHS = {"sha1": 20, "sha256": 32}
 
 
 class IndexFile:
-    """The index in a folder of git, read when somebody first asks; `hash` names what is staged."""
+    """The index in a git folder, read when first needed. `hash_name` is its hash algorithm."""
 
     def __init__(self, folder: str, hash_name: str) -> None:
         self._path = f"{folder}/index"
@@ -27,11 +27,11 @@ class IndexFile:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is in the form that git writes if it was not told to leave out files."""
+        """Whether the index has version 2, the form that git writes by default."""
         return self._data.startswith(_PLAIN)
 
     def size(self, path: bytes) -> int:
-        """How large a file was; zero if that is not known."""
+        """Return the size of a file, zero if it is not known."""
         return self._sizes.get(path, 0)
 
     @cached_property
@@ -49,8 +49,8 @@ class IndexFile:
         for _ in range(count):
             end = data.find(b"\0", at + self._to_path)
             if end < 0:
-                break  # it says that there are more than it holds
+                break  # the header claims more entries than the file has
             size = data[at + _SIZE_AT : at + _SIZE_AT + 4]
             sizes[data[at + self._to_path : end]] = int.from_bytes(size, "big")
-            at += (end - at + 8) & ~7  # filled up with one to eight NULs
+            at += (end - at + 8) & ~7  # padded with one to eight NULs
         return sizes

@@ -1,7 +1,7 @@
-"""The status that git told, and the files that changed since → the status that git would tell now.
+"""Compute the present status of git from an earlier one and the files that changed since.
 
-Only while index and HEAD are what they were. Where git may see a file in another way than it lies
-there, such as with other line ends, only git can tell.
+This is valid only while the index and HEAD are the same. If git may store a file in another form
+than the work tree has, such as with other line ends, only git can tell the status.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 MAX_READ = 16 << 20
 _FILE_MODES = ("100644", "100755")
-_CONVERTED = (b"\r", b"$Id")  # where they stand in a file, git may keep it in another form
+_CONVERTED = (b"\r", b"$Id")  # git may store a file that contains these in another form
 
 
 class OnlyGitCanTellError(Exception):
-    """The files alone do not say what git would."""
+    """The status cannot be computed without git."""
 
 
 class Patch:
-    """What the status of one repository becomes.
+    """Updates the status of one repository.
 
-    `index` is that of the status, `committed` gives a file as HEAD has it, `there` are the files
-    that were there when git looked.
+    `index` is the index at the earlier status, `committed` returns the version of a file in HEAD,
+    and `there` has the files that existed at the earlier status.
     """
 
     def __init__(
@@ -48,7 +48,10 @@ class Patch:
         self._committed, self._there = committed, there
 
     def of(self, status: GitStatus, now: Mapping[bytes, Content]) -> GitStatus:
-        """The status by now, given what changed is by now; OnlyGitCanTellError."""
+        """Return the present status, given the present contents of changed files.
+
+        Raise OnlyGitCanTellError if it cannot be computed.
+        """
         files = dict(status.files)
         for path, content in now.items():
             known = files.pop(path, None)
@@ -64,7 +67,7 @@ class Patch:
         if known.is_untracked:
             if content.digest:
                 return _untracked(content, known.head)
-            # It was taken out of the index and is now gone as well.
+            # The file was removed from the index and is now gone as well.
             return known.head and replace(_gone(known.head, None), as_in_index=True)
         if not content.digest:
             return replace(known, mode="", is_there=False, as_in_index=known.index is None)
@@ -86,7 +89,7 @@ class Patch:
         self, path: bytes, content: Content, head: Version | None, index: Version, mode: str
     ) -> Dirty | None:
         now = content.version
-        # Git may have been told not to look at modes.
+        # Git can be configured to ignore modes.
         if now is None or now.mode not in (mode or now.mode, index.mode):
             raise OnlyGitCanTellError
         if now.name == index.name:

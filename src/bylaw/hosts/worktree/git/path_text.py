@@ -1,4 +1,4 @@
-"""Paths as git has them, bytes ↔ paths as facts have them, text."""
+"""Paths of git (bytes) ↔ paths of facts (text)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from bylaw.runtime.paths import as_bytes, as_text
 
 
 def fact_path_of(path: bytes) -> str:
-    """A path for facts and records."""
+    """Convert a path of git to a path for facts and records."""
     return fact_path(as_text(path))
 
 
 def file_bytes(path: str) -> bytes:
-    """The path of a file as git has it; the reverse of `fact_path_of`."""
+    """Convert a path of a fact to a path of git. The reverse of `fact_path_of`."""
     return as_bytes(file_path(path))

@@ -1,8 +1,8 @@
-"""A folder → the git repository that it lies in: its top, and the branches to compare with.
+"""Find the git repository of a folder: its top folder, and the branches to compare with.
 
-Git is asked once for all of it. The merge base of HEAD can be asked only with a branch that is
-there, else git says nothing at all: so the likely default branch is asked for, and where that was
-wrong, git is asked again.
+One git process answers everything. It can return the merge base of HEAD only with an existing
+branch; with any other it fails completely. So Bylaw guesses the default branch from the files of
+the repository, and asks git again if the guess was wrong.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REMOTE = "refs/remotes/"
 _FIRST_REMOTES = ("origin", "upstream")
 _DEFAULTS = ("HEAD", "main", "master")
 _LOCAL = ("refs/heads/main", "refs/heads/master")
-# A pattern without a wildcard would stand for all that lies below.
+# Without a wildcard, git would match everything below that name.
 _PATTERNS = (
     *(f"--glob={_REMOTE}*/{name}" for name in _DEFAULTS),
     "--glob=refs/heads/mai[n]",
@@ -57,9 +57,9 @@ FileStamp: TypeAlias = tuple[int, int, int, int]
 
 
 class HeadAndBranch(NamedTuple):
-    """HEAD, its tree, the tip of a branch and their merge bases, by the names of the commits.
+    """HEAD, its tree, the tip of a branch, and their merge bases, all as object names.
 
-    `branch` is empty if none is likely to be the default one: then HEAD stands in its place.
+    `branch` is empty if no branch is likely to be the default; then HEAD is used instead.
     """
 
     head: str
@@ -72,10 +72,10 @@ class HeadAndBranch(NamedTuple):
 class Repository(Struct, frozen=True):
     """A repository with a work tree.
 
-    `default` is the full name of the branch to compare with, the empty text if there is none.
-    `hash` is how it names what it holds. `folder` and `shared` are where git keeps it: what is of
-    this work tree alone, and the rest. `compared` is how HEAD stands with the branch that
-    was likely to be the default one; None if nobody asked, or git could not tell.
+    `default` is the full name of the branch to compare with, or empty. `hash` is the hash
+    algorithm of its objects. `folder` is the git folder of this work tree alone, `shared` the one
+    of all its work trees. `compared` relates HEAD to the branch that was likely to be the default;
+    None if that was not requested, or git could not tell.
     """
 
     root: str
@@ -87,15 +87,15 @@ class Repository(Struct, frozen=True):
     compared: HeadAndBranch | None = None
 
     def index_stamp(self) -> FileStamp | None:
-        """By which one sees that somebody has written the index."""
+        """Return a value that changes when the index is written."""
         return _stamp(f"{self.folder}/index")
 
     def exclude_stamp(self) -> FileStamp | None:
-        """By which one sees that somebody has changed what is ignored in all work trees."""
+        """Return a value that changes when `info/exclude` is written."""
         return _stamp(f"{self.shared}/info/exclude")
 
     def compared_with(self, branch: str, head: str) -> HeadAndBranch | None:
-        """How HEAD stands with a branch, if that is known and neither has moved since."""
+        """Return how HEAD relates to a branch, if known and neither has moved since."""
         known = self.compared
         if known is None or (known.branch, known.head) != (branch, head):
             return None
@@ -106,15 +106,15 @@ class Repository(Struct, frozen=True):
 
     @property
     def empty_tree(self) -> str:
-        """What stands for no commit at all."""
+        """The empty tree, used in place of a missing commit."""
         return _EMPTY_TREES[self.hash]
 
 
 def find_repository(git: Git, start: str, *, compares: bool = False) -> Repository:
-    """The repository of a folder, by git's own answer (DW-A42); BylawError if there is none.
+    """Ask git for the repository of a folder (DW-A42). Raise BylawError if there is none.
 
-    With `compares`, git is asked in the same process for HEAD and its merge base with the likely
-    default branch; where it cannot tell, it is asked again without that.
+    With `compares`, the same process also returns HEAD and its merge base with the likely default
+    branch. If that fails, git is asked again without them.
     """
     likely = _likely_default(start) if compares else None
     found = None if likely is None else _asked(git, start, likely)
@@ -122,11 +122,11 @@ def find_repository(git: Git, start: str, *, compares: bool = False) -> Reposito
 
 
 def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None:
-    """None if git had no answer to one of the questions; `likely` may be no branch at all."""
+    """Return None if git could not answer one of the questions. `likely` may be empty."""
     mark = f"--{secrets.token_hex(8)}"
     questions = ("--is-shallow-repository", "--show-object-format")
     about_head = () if likely is None else ("HEAD^{tree}", f"{likely or 'HEAD'}...HEAD")
-    # Paths may hold anything, so nobody can know what parts them.
+    # A path may contain any character, so a random mark separates the answers.
     parts = (*questions, mark, "--absolute-git-dir", mark, "--git-common-dir", mark,
              "--show-toplevel", mark, *about_head, mark, "--symbolic", *_PATTERNS)  # fmt: skip
     written = git.run(start, "rev-parse", *parts)
@@ -135,11 +135,11 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
     facts, folder, common, top, compared, refs = written.output.split(mark.encode() + b"\n")
     is_shallow, hash_name = facts.decode().split()
     if hash_name not in _EMPTY_TREES:
-        raise BylawError(f"the repository names its objects by {hash_name}, which is unknown here")
+        raise BylawError(f"the repository uses the unknown object format {hash_name}")
     own, root = (as_text(path.removesuffix(b"\n")) for path in (folder, top))
     shared = joined(start, as_text(common.removesuffix(b"\n")))
     if not lies_in(real_path(start), root):
-        raise BylawError(f"git names `{clipped(visible(root), MAX_SHOWN)}`, which is elsewhere")
+        raise BylawError(f"git reports another work tree: `{clipped(visible(root), MAX_SHOWN)}`")
     return Repository(
         root=root,
         default=_default(refs.decode(errors="replace").split()),
@@ -152,18 +152,21 @@ def _asked(git: Git, start: str, likely: str | None = None) -> Repository | None
 
 
 def _refuse(git: Git, start: str) -> NoReturn:
-    """BylawError says why there is nothing to look at."""
+    """Raise the BylawError that says why the folder has no work tree."""
     written = git.run(start, "rev-parse", "--is-bare-repository", "--show-toplevel")
     if not written.output:
         raise failure(start, "rev-parse", written)
     is_bare = written.output.startswith(b"true")
-    what = "lies in a bare repository" if is_bare else "is a folder of git itself"
+    what = "is in a bare repository" if is_bare else "is inside the folder of git"
     shown = clipped(visible(start), MAX_SHOWN)
-    raise BylawError(f"`{shown}` {what}: there are no files to look at")
+    raise BylawError(f"`{shown}` {what}: there is no work tree to check")
 
 
 def tip_and_merge_bases(names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The tip of a branch and its merge bases with HEAD, by what `rev-parse BRANCH...HEAD` says."""
+    """Return the tip of a branch and its merge bases with HEAD.
+
+    `names` is the output of `rev-parse BRANCH...HEAD`.
+    """
     _, tip, *bases = names
     return tip, tuple(one.removeprefix("^") for one in bases)
 
@@ -173,7 +176,7 @@ def _head_and_branch(branch: str, tree: str, *names: str) -> HeadAndBranch:
 
 
 def _likely_default(start: str) -> str | None:
-    """The branch that git will most likely name, by the files; None if there may be no commit."""
+    """Guess the default branch from the files of git; None if there may be no commit."""
     try:
         folder = git_folder(work_tree(start))
         head_commit(folder)
@@ -184,14 +187,14 @@ def _likely_default(start: str) -> str | None:
 
 
 def _default(refs: Iterable[str]) -> str:
-    """DW-A12: what the remote says, its main, its master; without a remote the local ones."""
+    """Return HEAD of the remote, its main or its master, else local main or master (DW-A12)."""
     found = set(refs)
     return next((ref for ref in _candidates(found) if ref in found), "")
 
 
 def _candidates(found: set[str]) -> Iterator[str]:
     remotes = {ref[len(_REMOTE) :].rpartition("/")[0] for ref in found if ref.startswith(_REMOTE)}
-    # A branch such as `feature/main` of a remote looks like a remote.
+    # A remote branch such as `origin/feature/main` looks like a remote `origin/feature`.
     plain = {name for name in remotes if "/" not in name or f"{_REMOTE}{name}/HEAD" in found}
     for remote in (*_FIRST_REMOTES, *sorted(plain)):
         yield from (f"{_REMOTE}{remote}/{name}" for name in _DEFAULTS)
@@ -207,16 +210,17 @@ def _stamp(path: str) -> FileStamp | None:
 
 
 def switch_filters_off(git: Git, repository: Repository) -> None:
-    """From now on git runs no filter that the settings of a repository name; BylawError.
+    """Disable the filters that the settings of a repository name. Raise BylawError if impossible.
 
-    They may change at any time: before every question that makes git look into files.
+    The settings may change at any time, so call this before each question that makes git read
+    files.
     """
     files = f"{repository.shared}/config", f"{repository.folder}/config.worktree"
     settings = b"\n".join(map(_read, files))
     filters = filters_in(settings)
     git.without_filters(filters)
     if _INCLUDE in settings.lower():
-        # They lead to other files, and only git knows to which.
+        # The settings include other files, and only git knows which.
         listed = git.output(repository.root, "config", "--includes", "--list", "--name-only", "-z")
         names = (name for name in listed.split(b"\0") if name.startswith(b"filter."))
         git.without_filters(filters | {name[7:].rpartition(b".")[0] for name in names})

@@ -1,6 +1,6 @@
-"""A git that goes on running → one answer after the other, by the same process.
+"""A git process that stays open and answers one question after another.
 
-Some of its commands read questions from their input, and answer each at once.
+Some git commands read questions from standard input and answer each at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MS = 1000
 
 
 class TalkEndedError(Exception):
-    """The process has ended; `written` is how, and what it had to say."""
+    """The process has exited; `written` has its exit code and its errors."""
 
     def __init__(self, written: Written) -> None:
         super().__init__(written.exit_code)
@@ -29,19 +29,20 @@ class TalkEndedError(Exception):
 
 
 class Talk:
-    """A running git; it ends with `end`, or when nobody holds it any more."""
+    """A running git process. It stops with `end`, or when this object is gone."""
 
     def __init__(self, argv: Sequence[str | bytes], variables: Mapping[str, str]) -> None:
         self._process = Process(argv, errors=ERRORS_ARE_READ, variables=variables)
         self._complaint = b""
 
     def ask(self, question: bytes, end: bytes, *, seconds: float, at_most: int) -> bytes:
-        """The answer up to the bytes that end it; TalkEndedError, OSError, TooMuchOutputError.
+        """Return the answer before the bytes `end`.
 
-        A question must be short: nothing is read before all of it is sent.
+        A question must fit into the pipe, because nothing is read before all of it is sent.
+        Raise TalkEndedError if the process exits, TooMuchOutputError or OSError.
         """
         deadline = time.monotonic() + seconds
-        with suppress(BrokenPipeError):  # that it has ended, its output tells
+        with suppress(BrokenPipeError):  # reading its output shows that the process has exited
             self._process.send(question, deadline)
         answer = bytearray()
         while not answer.endswith(end):
@@ -51,7 +52,7 @@ class Talk:
         return bytes(answer[: -len(end)])
 
     def end(self) -> None:
-        """Nobody has more to ask."""
+        """Stop the process."""
         self._process.kill()
 
     def _received(self, deadline: float) -> bytes:
@@ -62,7 +63,7 @@ class Talk:
         if not ready:
             raise TimeoutError
         pieces = {one: os.read(one, AT_ONCE) for one, _ in ready}
-        # Complaints are taken from it, so that it never waits for somebody who reads them.
+        # Read its errors as well, so that git never blocks on a full pipe.
         complaint = self._complaint + pieces.get(self._process.errors, b"")
         self._complaint = complaint[:MAX_COMPLAINT]
         if not any(pieces.values()):

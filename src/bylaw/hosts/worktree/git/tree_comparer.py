@@ -1,10 +1,10 @@
-"""A work tree as it was seen → the files that are not what they were then, moved ones as such.
+"""Compare a work tree with an earlier state: changed, new, removed and moved files.
 
 HEAD may have moved in between: a commit changes no file of the work tree, a checkout does.
 
-Git does not tell of files in repositories inside of this one, nor of those that are ignored. The
-first we look at ourselves. Of the second, what was ignored when the first look was made stays so;
-what an ignore file hides that changed since, and what git told of before, we look at, too.
+Git reports neither files in nested repositories nor ignored files. Bylaw reads nested repositories
+itself. Files that were ignored at the first check stay ignored. Bylaw reads files that a changed
+ignore file hides now, and ignored files that were reported before.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MAX_DIRTY = 5_000
-# Of what is ignored; the others count as new where an ignore file changes.
+# Ignored paths to keep. All others count as new if an ignore file changes.
 MAX_IGNORED = 50_000
 IGNORE_FILE = ".gitignore"
-# Files that hold nothing are all the same: none of them is another one that was moved.
+# All empty files have the same digest, so an empty file never counts as moved.
 _EMPTY = sha256().hexdigest()
 
 
 class TooDirtyError(BylawError):
-    """There is a repository, and more has changed in it than anybody looks at."""
+    """The work tree has more changed files than Bylaw compares."""
 
 
 class TreeMemory(Struct, frozen=True, omit_defaults=True):
-    """HEAD, and the digests of all files that were not as in it; the empty text if one was gone.
+    """HEAD, and the digests of all files that differed from it, empty for a file that was gone.
 
-    `ignored` is what git passed over at the first look, and `hiding` are the folders of ignore
-    files that changed since. `repositories` are those inside, None if nobody has looked for them.
-    `untold` are files that git does not tell of, `skipped` places that hold too many of them.
+    `ignored` are the paths that git ignored at the first check. `hiding` are the folders of ignore
+    files that changed since. `repositories` are nested repositories, None if not read yet.
+    `untold` are files that git does not report, `skipped` are places with too many of them.
     """
 
     commit: str
@@ -62,16 +62,16 @@ class TreeMemory(Struct, frozen=True, omit_defaults=True):
 
 
 class SinceThen(NamedTuple):
-    """What a later look is compared with, and what differs from an earlier one, by path."""
+    """The state for the next comparison, and the changes since the earlier state, by path."""
 
     tree: TreeMemory
     changes: tuple[ChangedFile, ...]
 
 
 class TreeComparer:
-    """The work tree of a folder now; BylawError if git cannot tell, or it is too much to keep.
+    """The present work tree of a folder. Raises BylawError if git fails or too much has changed.
 
-    `matters` says of a path from that folder whether anybody wants to know of files there.
+    `matters` returns for a path below that folder whether any rule applies to files there.
     """
 
     def __init__(self, start: str, matters: Callable[[str], bool] = lambda _: True) -> None:
@@ -80,12 +80,12 @@ class TreeComparer:
         self._start, self._matters_to_rules = real_path(start), matters
         self._state = TreeState(git, self.repository, lists_ignored=True)
         if len(self._state.status.files) > MAX_DIRTY:
-            raise TooDirtyError(f"more than {MAX_DIRTY:,} files are not as in HEAD")
+            raise TooDirtyError(f"more than {MAX_DIRTY:,} files differ from HEAD")
         ignored = sorted(one for one in self._state.status.ignored if not is_ours(one))
         self._ignored = [fact_path_of(path.removesuffix(b"/")) for path in ignored]
 
     def since(self, earlier: TreeMemory | None) -> SinceThen:
-        """What is there, and what differs from an earlier look; None if this is the first one."""
+        """Return the present state, and the changes since an earlier one if there is one."""
         then = earlier or TreeMemory(self.commit)
         by_git = [] if earlier is None else self._by_git(earlier)
         files = UntoldFiles(self.repository.root, self._state.digest_now, then.untold)
@@ -117,11 +117,11 @@ class TreeComparer:
 
     @property
     def commit(self) -> str:
-        """HEAD; empty if there is none yet."""
+        """The commit of HEAD, empty if there is none yet."""
         return self._state.status.commit
 
     def _by_git(self, earlier: TreeMemory) -> list[ChangedFile]:
-        """What git tells; if the commit of then is gone, HEAD counts."""
+        """Return the changes that git reports. If the old commit is gone, HEAD is used instead."""
         then = {file_bytes(path): digest for path, digest in earlier.digests.items()}
         return self._state.since(earlier.commit, then)
 
@@ -133,20 +133,20 @@ class TreeComparer:
         return found.union(earlier.repositories or ())
 
     def _known_before(self, earlier: TreeMemory, by_git: Iterable[ChangedFile]) -> list[str]:
-        """Files of which git told before, or we did, and which it passes over now."""
+        """Return files that were reported before and are ignored now."""
         ignored = frozenset(self._ignored)
         gone = [one.path for one in by_git if one.status is FileStatus.DELETED]
         told = [path for path, digest in earlier.digests.items() if digest]
         return sorted(path for path in {*gone, *told, *earlier.untold} if is_in(path, ignored))
 
     def _ignore_files(self) -> list[str]:
-        """Those that are ignored themselves: nobody else would tell that they changed."""
+        """Return ignore files that are ignored themselves, since git does not report them."""
         return [path for path in self._ignored if _name(path) == IGNORE_FILE]
 
     def _hiding(
         self, earlier: TreeMemory, by_git: Iterable[ChangedFile], found: Mapping[str, UntoldFile]
     ) -> set[str]:
-        """The folders of ignore files that changed since the first look."""
+        """Return the folders of ignore files that changed since the first check."""
         changed = [one.path for one in by_git if _name(one.path) == IGNORE_FILE]
         changed += [
             path
@@ -156,7 +156,7 @@ class TreeComparer:
         return {_folder(path) for path in changed}.union(earlier.hiding)
 
     def _newly_ignored(self, folder: str, known: Iterable[str]) -> list[str]:
-        """What is passed over in a folder, and was not at the first look."""
+        """Return the paths of a folder that are ignored now, but not at the first check."""
         before, here = frozenset(known), frozenset({folder})
         new = [path for path in self._ignored if is_in(path, here) and not is_in(path, before)]
         return [path for path in new if self._matters(path)]
@@ -164,7 +164,7 @@ class TreeComparer:
     def _merged(
         self, by_git: Iterable[ChangedFile], earlier: TreeMemory, now: TreeMemory
     ) -> list[ChangedFile]:
-        """What git tells and what we saw ourselves, each file once, by path."""
+        """Merge changes from git with those of files that Bylaw read itself; sort them by path."""
         found = {one.path: one for one in by_git}
         for path in {**earlier.untold, **now.untold}:
             then = _was(path, earlier)
@@ -180,7 +180,7 @@ class TreeComparer:
         return self._state.digest_now(file_bytes(path))
 
     def _with_moves(self, changes: list[ChangedFile], earlier: TreeMemory) -> Iterator[ChangedFile]:
-        """A file that came and holds what one that went held is that one."""
+        """Turn a new file and a removed file with the same content into one moved file."""
         gone = defaultdict(list)
         for one in changes:
             if one.status is FileStatus.DELETED:
@@ -193,7 +193,7 @@ class TreeComparer:
                 yield one
 
     def _held(self, path: str, earlier: TreeMemory) -> str:
-        """What a file that is gone held: its digest, or what git calls its content."""
+        """Return the old digest of a removed file, or the object name of its content."""
         known = _was(path, earlier)
         if known:
             return known
@@ -211,7 +211,7 @@ class TreeComparer:
 
 
 def _was(path: str, earlier: TreeMemory) -> str:
-    """The digest that a file had; empty if it was not there, or nobody had looked."""
+    """Return the earlier digest of a file, empty if it was missing or not read."""
     if path in earlier.untold:
         return earlier.untold[path].digest
     return earlier.digests.get(path, "")

@@ -1,8 +1,8 @@
-"""A repository → its work tree against its baselines, as it is at one moment.
+"""The work tree of a repository at one moment, compared with its baselines.
 
-One status, and one process for the differences of all baselines (DW-130). How HEAD stands with the
-default branch is known from finding the repository, as a rule; for when git is asked once more, see
-`work_tree`. What is known of commits holds for the next state, too, if HEAD is the same.
+One process returns the status, and one the differences of all baselines (DW-130). How HEAD relates
+to the default branch is usually known since the repository was found. `work_tree` lists the cases
+that need more processes. The next state reuses what is known of commits if HEAD is the same.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ if TYPE_CHECKING:
 
 _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
            "--untracked-files=all", "--ignore-submodules=dirty")  # fmt: skip
-# A folder that is ignored as a whole is named alone, and not looked into.
+# Git lists a folder that is ignored completely as one path, and does not enter it.
 _WITH_IGNORED = (*_STATUS, "--ignored=matching")
-# For each line `BASELINE HEAD` it tells, behind the name of the baseline, how HEAD differs.
+# For each input line `BASELINE HEAD`, git writes the name of the baseline and its differences.
 _DIFFERENCES = ("diff-tree", "--stdin", "--always", "-R", "-r", "-z", "--raw", "--no-abbrev",
                 "--no-renames", "--no-ext-diff", "--no-textconv",
                 "--ignore-submodules=none")  # fmt: skip
 
 
 class _Anchors(NamedTuple):
-    """The commits that `base` and `default_tip` stand for."""
+    """The commits of the baselines `base` and `default_tip`."""
 
     base: str
     tip: str
 
 
 class StatusAnswer(NamedTuple):
-    """A status that git told, with what tells whether anything has changed since.
+    """A status from git, with what is needed to see whether anything has changed since.
 
-    `began` is a moment before git was asked. The stamps are what the index and `.git/info/exclude`
-    looked like then, None for one that was not there.
+    `began` is a time before git was started. The stamps are those of the index and of
+    `.git/info/exclude` at that time, None for a missing file.
     """
 
     status: GitStatus
@@ -68,10 +68,10 @@ class StatusAnswer(NamedTuple):
 
 
 class TreeState:
-    """At one moment; `notes` say what was compared where it is not what one would expect.
+    """The state of a work tree. `notes` report comparisons with another commit than expected.
 
-    Git tells the status when it is first needed, unless one was worked out: such a state cannot be
-    watched from, since nobody knows when that status was true.
+    Git is asked for the status when it is first needed, unless a computed one is given. A state
+    with a computed status cannot be watched, because it is not known when that status was true.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class TreeState:
         self.lists_ignored = lists_ignored
         self._contents = Contents(repository.root, repository.hash)
         self._known: dict[str, dict[bytes, Difference]] = {}
-        self._trees = {"": repository.empty_tree}  # that of no commit at all
+        self._trees = {"": repository.empty_tree}  # the tree used if there is no commit
         if repository.compared is not None:
             self._trees[repository.compared.head] = repository.compared.tree
         self._prompts: dict[str, Captured | None] = {}
@@ -103,13 +103,13 @@ class TreeState:
 
     @property
     def can_be_watched(self) -> bool:
-        """Whether git tells the status here, and what it ignores with it."""
+        """Whether the status comes from git and includes ignored files."""
         return self.lists_ignored and self._worked_out is None
 
     def status_answer(self) -> StatusAnswer:
-        """What git says, asked once; ValueError if the status was worked out in place of that."""
+        """Return the status from git, asked once. Raise ValueError if a computed one was given."""
         if self._worked_out is not None:
-            raise ValueError("the status of this state was worked out: git did not tell it")
+            raise ValueError("the status of this state was computed, not read from git")
         if self._answer is None:
             began = ClockReading()
             index, exclude = self._repository.index_stamp(), self._repository.exclude_stamp()
@@ -120,11 +120,11 @@ class TreeState:
         return self._answer
 
     def recorded_repositories(self) -> list[bytes]:
-        """Repositories inside of this one that its index has."""
+        """Return the nested repositories in the index."""
         return read_gitlinks(self._git.output(self._repository.root, "ls-files", "--stage", "-z"))
 
     def taken_anew(self, status: GitStatus | None = None) -> TreeState:
-        """The files as they are now; git is asked for their status if none is given."""
+        """Return a new state of the present files. Without `status`, git is asked for it."""
         ignored = self.lists_ignored
         state = TreeState(self._git, self._repository, lists_ignored=ignored, status=status)
         has_status = self._worked_out is not None or self._answer is not None
@@ -140,7 +140,7 @@ class TreeState:
         return Committed(self._differences([request]) if self.status.commit else b"")
 
     def changes(self, wanted: Collection[CompareTo], session: str) -> Changes:
-        """The work tree against baselines; BylawError if git cannot tell."""
+        """Compare the work tree with baselines. Raise BylawError if git fails."""
         prompt = self._prompt(session) if CompareTo.PROMPT in wanted else None
         commits = {name: self._commit(name, prompt) for name in CompareTo if name in wanted}
         self._load(set(commits.values()))
@@ -152,36 +152,37 @@ class TreeState:
         )
 
     def since(self, commit: str, captured: Mapping[bytes, str]) -> list[ChangedFile]:
-        """What differs from a commit and from files that were not as in it, by their digests.
+        """Return the changes since a commit and captured files.
 
-        If that commit is gone, HEAD counts.
+        `captured` has the digests of files that differed from the commit at that time. If the
+        commit is gone, HEAD is used instead.
         """
         self._load({commit})
         return self._since(commit, captured)
 
     def version_in(self, commit: str, path: bytes) -> Version | None:
-        """A file as a commit has it that is known here; None if that has none."""
+        """Return the version of a file in a commit that was compared before, or None."""
         difference = self._known.get(commit, {}).get(path)
         dirty = self.status.files.get(path)
         return difference.old if difference else dirty.head if dirty else None
 
     def version_now(self, path: bytes) -> Version | None:
-        """A file as it is in the work tree; None if there is none."""
+        """Return the version of a file in the work tree, or None."""
         return self._contents.of(path).version
 
     def digest_now(self, path: bytes) -> str:
-        """What a file of the work tree holds; the empty text if there is none."""
+        """Return the digest of a file in the work tree, empty if it is gone."""
         return self._contents.of(path).digest
 
     def digests(self) -> dict[str, str]:
-        """The content of all files that are not as in HEAD; the empty text for what is gone."""
+        """Return the digests of all files that differ from HEAD, empty for a file that is gone."""
         return {
             fact_path_of(path): self._contents.of(path).digest if dirty.is_there else ""
             for path, dirty in self.status.files.items()
         }
 
     def staged(self) -> dict[str, str]:
-        """What the next commit has and the work tree has not; the empty text for a removal."""
+        """Return digests of staged versions that the work tree does not have, empty if removed."""
         return {
             fact_path_of(path): staged_digest(dirty)
             for path, dirty in self.status.files.items()
@@ -201,7 +202,7 @@ class TreeState:
         return Comparison(self.status, self._contents)
 
     def _commit(self, name: CompareTo, prompt: Captured | None) -> str:
-        """What a baseline stands for; the empty text for no commit at all."""
+        """Return the commit of a baseline, empty if there is none."""
         if name is CompareTo.PROMPT:
             return self.status.commit if prompt is None else prompt.baseline.commit
         return self._anchors.base if name is CompareTo.BASE else self._anchors.tip
@@ -218,15 +219,15 @@ class TreeState:
             self.notes.append("HEAD has no commit yet: every file is new")
             return _Anchors("", "")
         if not default:
-            self.notes.append("there is no default branch: compared with the first commit")
+            self.notes.append("default branch not found: compared with the first commit")
             return self._first_commit(head)
         if not default.startswith("refs/remotes/"):
             self.notes.append(f"no remote has a default branch: compared with `{default}`")
         tip, bases = self._tip_and_merge_bases(default, head)
         if not bases:
-            where = " that this shallow clone knows" if self._repository.is_shallow else ""
+            where = " in this shallow clone" if self._repository.is_shallow else ""
             how = f"`base` is compared with the tip of `{default}`"
-            self.notes.append(f"HEAD has no commit in common with it{where}: {how}")
+            self.notes.append(f"HEAD and the default branch share no commit{where}: {how}")
         return _Anchors(bases[0] if bases else tip, tip)
 
     def _tip_and_merge_bases(self, default: str, head: str) -> tuple[str, tuple[str, ...]]:
@@ -239,7 +240,7 @@ class TreeState:
         return tip_and_merge_bases(output.decode().split())
 
     def _tip(self, branch: str) -> str:
-        """Its commit; the tree is asked for, too, since HEAD is none to compare commits with."""
+        """Return the commit of a branch if there is no HEAD; its tree is needed to compare it."""
         output = self._git.output(self._repository.root, "rev-parse", branch, f"{branch}^{{tree}}")
         tip, tree = output.decode().split()
         self._trees[tip] = tree
@@ -260,7 +261,7 @@ class TreeState:
             )
         then, staged = _by_file(prompt.baseline.digests), _by_file(prompt.baseline.staged)
         if commit not in self._known:
-            self.notes.append("the commit of the last prompt is gone: HEAD counts in its place")
+            self.notes.append("the commit of the last prompt is gone: HEAD is used instead")
         known = self._known.get(commit, {})
         files = in_order(self._since(commit, then), compare.only_in_index(known, staged))
         return ChangeSet(ref=prompt.ref, files=files)
@@ -271,26 +272,26 @@ class TreeState:
         return [*changed, *self._comparison.changed_since(captured)]
 
     def _load(self, commits: set[str]) -> None:
-        """How HEAD differs from all of these, in one process."""
+        """Read how HEAD differs from these commits, in one process."""
         self._known.setdefault(self.status.commit, {})
         requests = {one: self._request(one) for one in sorted(commits - self._known.keys())}
         if requests:
             found = read_differences(self._differences(requests.values()))
-            # Of a commit that is not there, git says nothing.
+            # Git writes nothing for a commit that does not exist.
             for commit, request in requests.items():
                 heading = next((one for one in (commit, request) if one in found), None)
                 if heading is not None:
                     self._known[commit] = found[heading]
 
     def _differences(self, requests: Iterable[str]) -> bytes:
-        """What git says of pairs of commits or trees; a line that names none, it gives back."""
+        """Return the differences of pairs of commits or trees. Git echoes any other line."""
         end = f"{secrets.token_hex(8)}.\n"
         question = "".join(f"{one}\n" for one in (*requests,)) + end
         root = self._repository.root
         return self._git.ask(root, *_DIFFERENCES, question=question.encode(), end=end.encode())
 
     def _request(self, commit: str) -> str:
-        """What `diff-tree` is asked; two commits if there are two, else their trees."""
+        """Return the request for `diff-tree`: two commits if both exist, else two trees."""
         head = self.status.commit
         if commit and head:
             return f"{commit} {head}"

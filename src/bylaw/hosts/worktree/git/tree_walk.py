@@ -1,7 +1,7 @@
-"""A work tree → all files that git does not ignore, with what the system says of each.
+"""List all files of a work tree that git does not ignore, with the metadata of each.
 
-That is what they look like from outside: no file is read, and a folder that looks as before has the
-files that it had. The path of a folder ends with a `/`, that of the top is empty.
+No file is read, and a folder whose metadata is the same is not listed again. The path of a folder
+ends with `/`; the path of the top folder is empty.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from bylaw.runtime.paths import as_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# The inode, and in the bits below it when anything of the file changed: a time that nobody can set.
-# One number and no pair, which would be three objects: there is one for each file of a work tree.
+# The inode, and in the lower bits the change time (ctime), which no program can set.
+# One number instead of a pair saves two objects for each file of a work tree.
 Stamp: TypeAlias = int
 _TIME_BITS = 64
 _TIME = (1 << _TIME_BITS) - 1
 
-# The clock by which files are stamped goes in steps, on some disks in steps of seconds.
+# File times advance in steps, on some file systems in steps of seconds.
 _TICK_NS = 20_000_000
 _COARSE_NS = 2_100_000_000
 _SECOND_NS = 1_000_000_000
 
 _TOP = b""
 _GIT = b".git"
-# Bylaw writes in them at every stop, which is no news.
+# Bylaw writes into these folders at every stop, so their change times mean nothing.
 _AROUND_OURS = frozenset(path.partition(b"/")[0] + b"/" for path in OURS)
 
 
 class ClockReading:
-    """When files were looked at, by the clock that stamps them.
+    """The time of a check, compared with the change times of files.
 
-    What changed up to `surely_ns` has changed before it.
+    A file with a change time up to `surely_ns` surely changed before the check.
     """
 
     def __init__(self) -> None:
@@ -46,13 +46,13 @@ class ClockReading:
         self.surely_ns = self._now_ns - _COARSE_NS
 
     def may_precede(self, changed_ns: int) -> bool:
-        """Whether something with that time may have changed since."""
+        """Whether a file with this change time may have changed after the check."""
         is_whole = changed_ns % _SECOND_NS == 0 and changed_ns > self.surely_ns
         return is_whole or changed_ns > self._now_ns - _TICK_NS
 
 
 class _Folder(NamedTuple):
-    """What was found in a folder, as long as it looks so."""
+    """The content of a folder. It is valid while the folder has this stamp."""
 
     stamp: Stamp
     files: list[bytes]
@@ -60,9 +60,9 @@ class _Folder(NamedTuple):
 
 
 class Ground:
-    """What is known of a work tree: what is ignored in it, what is not, and which folders to enter.
+    """The known paths of a work tree: ignored, not ignored, and folders to enter.
 
-    `is_repository` says whether a folder is a repository of its own: for git that is one file.
+    `is_repository` returns whether a folder is a nested repository. Git treats it as one file.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class Ground:
         self._is_repository = is_repository
 
     def knows(self, path: bytes) -> bool:
-        """Whether it was found out that a file or folder is not ignored; it may be gone by now."""
+        """Whether a path is known as not ignored. It may be gone now."""
         return path in self.files or path in self.entered or path in self._repositories
 
     def admit(self, path: bytes) -> None:
-        """A file or folder is not ignored."""
+        """Record a file or folder as not ignored."""
         if self.knows(path):
             return
         if not path.endswith(b"/"):
@@ -92,18 +92,18 @@ class Ground:
             self.entered.add(path)
 
     def reject(self, path: bytes) -> None:
-        """A file that was admitted is ignored after all."""
+        """Record a file as ignored that was admitted before."""
         self.ignored.add(path)
         self.files.discard(path)
         self.found.pop(path[: path.rfind(b"/") + 1], None)
 
     def ignore(self, ignored: Iterable[bytes]) -> None:
-        """From now on this is ignored and nothing else."""
+        """Replace the ignored paths."""
         self.ignored = {*ignored, *OURS}
         self.found.clear()
 
     def new_since(self, moment: ClockReading) -> list[bytes]:
-        """The files that may have come after a moment, alone or with their folder."""
+        """Return the files that may be newer than a moment, alone or with their folder."""
         folders = tuple(
             path
             for path in self.entered - {_TOP} - _AROUND_OURS
@@ -114,16 +114,17 @@ class Ground:
         return [*(path for path in at_top if self._is_newer(path, moment)), *below]
 
     def _is_newer(self, path: bytes, moment: ClockReading) -> bool:
-        with suppress(OSError):  # else it is gone
+        with suppress(OSError):  # the file is gone
             return moment.may_precede(os.lstat(self.top + path).st_ctime_ns)
         return False
 
 
 class Walk:
-    """One walk over the ground; `files` are those that it came by.
+    """One walk over a work tree. `files` are the files that it found.
 
-    `repositories` are one file each, for git. Of files in folders into which it had to look, it has
-    `stamps` without a time. With `takes_new`, nothing is ignored but what is known to be.
+    `repositories` are nested repositories, one file each for git. `stamps`, without times, exist
+    only for files in folders that had to be listed. `takes_new` adds all paths that are not ignored
+    so far, without asking git.
     """
 
     def __init__(self, ground: Ground, *, takes_new: bool = False) -> None:
@@ -137,7 +138,7 @@ class Walk:
         self._enter([_TOP])
 
     def ask(self, which_are_ignored: Callable[[list[bytes]], set[bytes]]) -> None:
-        """Find out of what is new what is ignored, folder by folder, and take the rest."""
+        """Ask which new paths are ignored, folder by folder, and add the others."""
         while self._unknown:
             asked, self._unknown = self._unknown, []
             ignored = which_are_ignored(asked)
@@ -181,7 +182,7 @@ class Walk:
                 found.folders.append(path)
         ground.files.update(found.files)
         ground.found.pop(folder, None)
-        # Else there may be more in it, or may soon be without one seeing it.
+        # Keep the list only if it is complete and a later change would change the stamp.
         if not unknown and not self.moment.may_precede(stamp & _TIME):
             ground.found[folder] = found
         self._unknown += unknown
@@ -191,16 +192,17 @@ class Walk:
 def possibly_changed(
     top: bytes, paths: Iterable[bytes], known: dict[bytes, Stamp], last: ClockReading
 ) -> set[bytes]:
-    """The files that look other than is `known`, or may have changed since a moment without that.
+    """Return files whose metadata differs from `known`, or that may have changed without that.
 
-    What they look like is known then. This is where the time goes, if there are many files.
+    `last` is the time of the last check. `known` is updated. In large work trees this function
+    takes most of the time.
     """
     changed = set()
     lstat, surely_ns = os.lstat, last.surely_ns
     for path in paths:
         try:
             found = lstat(top + path)
-        except OSError:  # it has just gone
+        except OSError:  # it was just removed
             changed.add(path)
             continue
         changed_ns = found.st_ctime_ns
@@ -208,7 +210,7 @@ def possibly_changed(
         was = known.get(path)
         if was != stamp:
             known[path] = stamp
-            if was != found.st_ino << _TIME_BITS:  # else no time is known
+            if was != found.st_ino << _TIME_BITS:  # else the known stamp has no time
                 changed.add(path)
         if changed_ns > surely_ns and last.may_precede(changed_ns):
             changed.add(path)
@@ -216,9 +218,9 @@ def possibly_changed(
 
 
 def _folder_stamp(path: bytes) -> Stamp:
-    """What a folder looks like; zero if there is none."""
+    """Return the stamp of a folder, zero if there is none."""
     try:
-        # Without the last `/`, behind which a link would be followed.
+        # Without the last `/`, because with it a link would be followed.
         found = os.lstat(path[:-1] or b"/")
     except OSError:
         return 0
@@ -226,7 +228,10 @@ def _folder_stamp(path: bytes) -> Stamp:
 
 
 def _entries(folder: bytes) -> Iterator[tuple[bytes, int]]:
-    """What may be a file for git, with its inode, and folders; nothing if one cannot look."""
+    """Yield names that may be files for git with their inodes, and folders with 0.
+
+    Yield nothing if the folder cannot be read.
+    """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name == _GIT:

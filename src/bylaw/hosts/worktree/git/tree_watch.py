@@ -1,14 +1,14 @@
-"""A work tree, looked at again and again → the files that are not what they were at first (DW-A22).
+"""Check a work tree repeatedly for files that differ from the first check (DW-A22).
 
-Git tells its status once. After that, files are told apart by what the system says of them, and
-only those that look different are read; of one that was as committed, the commit tells what it was.
-Git is asked again
+Git returns the status once. Later checks compare the metadata of files and read only files whose
+metadata changed. The original content of a file that was as committed is taken from the commit. Git
+is asked again only
 
-- which new files it ignores: one process answers that at all looks, see `ignoring`;
-- what HEAD holds, once, where a file looks different that was as committed, see
+- which new files it ignores: one process answers this for all checks, see `ignoring`;
+- for the files of HEAD, once, if the metadata of a file changed that was as committed, see
   `TreeState.committed`;
-- for its status, where a `.gitignore` changed that may be about files that were there before, or
-  `.git/info/exclude` did.
+- for the status, if `.git/info/exclude` changed, or a `.gitignore` that may apply to files that
+  existed before.
 """
 
 from __future__ import annotations
@@ -36,36 +36,37 @@ _PATTERNS = b".gitignore"
 
 
 class TreeWatch:
-    """Looks at the files of a repository; `state` is how git saw them before.
+    """Watches the files of a repository. `state` has the status that git returned before.
 
-    ValueError if that is none to watch from, see `TreeState.can_be_watched`.
-    `last_drift` is what `drift` gave last, None before the first.
+    Raises ValueError if the state cannot be watched, see `TreeState.can_be_watched`.
+    `last_drift` is the last result of `drift`, None before the first.
     """
 
     def __init__(self, git: Git, repository: Repository, state: TreeState) -> None:
         if not state.can_be_watched:
-            raise ValueError("this look has no status of git with what is ignored: look anew")
+            raise ValueError("this state has no status of git with ignored files")
         self.last_drift: dict[str, str] | None = None
         self._repository = repository
         self._state = state
         self._index = IndexFile(repository.folder, repository.hash)
         self._ignoring = Ignoring(git, repository.root)
         self._ground = Ground(repository.root, state.status.ignored, self._is_repository)
-        # At the first look: all files, and what those held that may not have been as committed.
+        # At the first check: all files, and the contents of those that may differ from HEAD.
         self._then: set[bytes] = set()
         self._held: dict[bytes, Content] = {}
-        # When git last told its status: all files, and the paths that were not as at first.
+        # At the last status of git: all files, and those that differed from the first check.
         self._there: set[bytes] = set()
         self._changed_by_then: set[bytes] = set()
-        # At the last look: when it was, all files, and what those held that were not as at first.
+        # At the last check: its time, all files, and the contents of those that differed from the
+        # first check.
         self._moment: ClockReading
         self._stamps: dict[bytes, Stamp] = {}
         self._now: dict[bytes, Content] = {}
 
     def drift(self) -> dict[str, str]:
-        """Digests of all files that are not what they were at the first look; "" for what is gone.
+        """Return digests of all files that differ from the first check, "" for a removed file.
 
-        BylawError if git cannot tell.
+        Raise BylawError if git fails.
         """
         if self.last_drift is None:
             self._begin()
@@ -75,7 +76,7 @@ class TreeWatch:
         return self.last_drift
 
     def status(self) -> GitStatus | None:
-        """What git would say at the last look; None if only git can tell."""
+        """Return the status that git would report at the last check; None if only git can tell."""
         is_same_index = self._state.status_answer().index_stamp == self._repository.index_stamp()
         if not is_same_index or not self._is_same_head():
             return None
@@ -86,13 +87,13 @@ class TreeWatch:
             return None
 
     def _since_status(self) -> dict[bytes, Content]:
-        """What may not be as git saw it: also what was changed when it looked, and is undone."""
+        """Return files that may differ from the last status of git, including undone changes."""
         contents = self._contents()
         undone = self._changed_by_then - self._now.keys()
         return self._now | {path: contents.of(path) for path in undone}
 
     def _begin(self) -> None:
-        """What there is; nobody has to know yet what it looks like, if it does not change."""
+        """List all files. Their metadata is not read yet, since most of them never change."""
         dirty = self._state.status.files
         self._ground.files.update(dirty)
         walk = Walk(self._ground, takes_new=True)
@@ -118,13 +119,13 @@ class TreeWatch:
         walk = Walk(self._ground)
         walk.ask(self._ignoring.of)
         changed = self._compare(walk)
-        # One in a folder that is new is only about what is new as well.
+        # A `.gitignore` in a new folder applies only to new files.
         patterns = (path.removesuffix(_PATTERNS) for path in changed if path.endswith(_PATTERNS))
         if entered.intersection(patterns) or exclude != self._state.status_answer().exclude_stamp:
             self._ask_anew()
 
     def _ask_anew(self) -> None:
-        """What is ignored is not what it was."""
+        """Ask git for the status again, because other files are ignored now."""
         self._ignoring.forget()
         self._state = self._state.taken_anew()
         self._index = IndexFile(self._repository.folder, self._repository.hash)
@@ -133,7 +134,7 @@ class TreeWatch:
         self._there, self._changed_by_then = {*self._stamps}, {*self._now}
 
     def _compare(self, walk: Walk) -> set[bytes]:
-        """The files that changed since the last look."""
+        """Update the changed files, and return those that changed since the last check."""
         contents, before, known = self._contents(), dict(self._now), self._stamps
         known |= dict.fromkeys(walk.repositories, 0)
         gone = known.keys() - walk.files - walk.repositories
@@ -169,7 +170,7 @@ class TreeWatch:
         path = f"{self._repository.root}/{as_text(folder)}.git"
         if not is_there(path):
             return False
-        # Somebody may have made one around files that are committed in ours.
+        # A `.git` may have been created in a folder whose files are committed in our repository.
         is_certain = not is_folder(path) or folder.removesuffix(b"/") in self._state.status.files
         return is_certain or not self._state.committed.has_below(folder)
 

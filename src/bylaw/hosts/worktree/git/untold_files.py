@@ -1,8 +1,8 @@
-"""Places of a work tree of which git does not tell → the files there, and what they hold.
+"""Read the files of a work tree that git does not report.
 
-Such a place is a repository inside of this one, or what an ignore file hides. Nothing in it decides
-how it is walked: no link is followed, no settings are read, and only `.git` is passed over. What
-holds too many files is not walked to its end, and said to be so.
+They are in nested repositories, or an ignore file hides them. Such a place cannot influence how it
+is read: no link is followed, no settings are read, and only `.git` is skipped. A place with too
+many files is not read completely, and is listed in `skipped`.
 """
 
 from __future__ import annotations
@@ -19,30 +19,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 MAX_UNTOLD = 5_000  # files and folders of all places together
-MAX_DEPTH = 100  # folders, each of which is held open
+MAX_DEPTH = 100  # nested folders; each is kept open
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GIT = b".git"
-# What was written so short a time ago may be written again with the same time.
+# A file that changed this recently may change again with the same time.
 _YOUNG_NS = 2_000_000_000
 
 
 class UntoldFile(NamedTuple):
-    """A file that we look at ourselves: `stamp` changes when it may have, empty if it is young."""
+    """A file that Bylaw reads itself.
+
+    `stamp` changes if the file may have changed. It is empty if the file changed very recently.
+    """
 
     digest: str
     stamp: str = ""
 
 
 class _PlaceTooLargeError(Exception):
-    """A place holds more than can be looked at."""
+    """A place has too many files or is too deep."""
 
 
 class UntoldFiles:
-    """Looks at places below the top of a work tree; `digest` says what a file holds.
+    """Reads places below the top of a work tree. `digest` returns the digest of a file.
 
-    `known` are files as they were seen before. `skipped` are names of places that hold too many
-    files, or did once: nobody looks at them again.
+    `known` are files from an earlier check. `skipped` are names of places that have, or once had,
+    too many files. They are not read again.
     """
 
     def __init__(
@@ -56,7 +59,10 @@ class UntoldFiles:
         self.skipped: list[str] = []
 
     def look(self, name: str, places: Iterable[str], without: Collection[str] = ()) -> None:
-        """Take in all files at some places that have a name, but for those in `without`."""
+        """Add all files at some places, except those in `without`.
+
+        `name` identifies the places in `skipped` if they have too many files.
+        """
         before = self._left
         if name in self.skipped:
             return
@@ -78,7 +84,7 @@ class UntoldFiles:
         return UntoldFile(self._digest(path), stamp)
 
     def _walked(self, place: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
-        """Every file there, or the file that it is; nothing if it is gone."""
+        """Yield every file in a folder, or the place itself if it is a file. Nothing if gone."""
         above, _, name = place.rpartition(b"/")
         try:
             folder = os.open(self._top + b"/" + above, _FOLDER)
@@ -99,12 +105,12 @@ class UntoldFiles:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             inner = os.open(name, _FOLDER, dir_fd=folder) if S_ISDIR(found.st_mode) else None
         except OSError:
-            return  # it has just gone, or nobody may look
+            return  # it was just removed, or must not be read
         if inner is None:
             yield path, found
             return
         try:
-            for one in sorted(map(os.fsencode, os.listdir(inner))):  # noqa: PTH208 - of a descriptor
+            for one in sorted(map(os.fsencode, os.listdir(inner))):  # noqa: PTH208 - a descriptor
                 if one != _GIT:
                     yield from self._at(inner, one, path + b"/" + one, depth - 1)
         finally:
@@ -112,7 +118,7 @@ class UntoldFiles:
 
 
 def is_in(path: str, places: Collection[str]) -> bool:
-    """Whether a path is one of some places, or lies in one of them."""
+    """Whether a path is one of the places, or is below one of them."""
     while path:
         if path in places:
             return True

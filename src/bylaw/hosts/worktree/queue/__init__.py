@@ -1,1 +1,1 @@
-"""The entries of policies as files: what stands in one, its life, the folder that all share."""
+"""The queue of file policies: the format of an entry, its states, and the shared folder."""

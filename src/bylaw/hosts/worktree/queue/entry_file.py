@@ -1,9 +1,9 @@
-"""The bytes of a file of the queue → an entry, or what is wrong with it; and back.
+"""Read and write the files of queue entries.
 
     HASH.STATUS.json   {"policy_name": …, "trigger_hash": …, "status": …, …}
 
-`content_digest`, `shown` and `begun_by` are ours, everything else is the document's. A file holds
-what its name says, or it is corrupt.
+The document defines all keys except `content_digest`, `shown` and `begun_by`, which Bylaw adds. A
+file whose content does not match its name is corrupt.
 """
 
 import re
@@ -25,20 +25,20 @@ HASH = re.compile(rf"[0-9a-f]{{{HASH_DIGITS}}}")
 ENTRY_NAME = re.compile(rf"({HASH.pattern})\.({'|'.join(EntryStatus)})\.json")
 
 Name = Annotated[str, Meta(min_length=1)]
-# Status, digest, how often it was shown.
+# Status, digest, and how many times the entry was shown.
 EntryState: TypeAlias = tuple[EntryStatus, str, int]
 
 
 class CorruptEntryError(ValueError):
-    """Why a file of the queue is no entry."""
+    """A file of the queue is not a valid entry. The text says why."""
 
 
 class ActionResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What evaluating gave (DW-070, DW-A16).
+    """The result of an evaluation (DW-070, DW-A16).
 
-    Of a command: the first run that failed, else the first; the streams are those of all that
-    failed, and `runs` are all of them in short, with what each wrote. `reason` says what failed,
-    `touched` which other files than its own were changed (DW-A23).
+    For a command, the fields describe the first run that failed, else the first run. The streams
+    are those of all failed runs. `runs` lists all runs in short, with their output. `reason` says
+    what failed, `touched` which files were changed that are not the command's own (DW-A23).
     """
 
     type: Literal["prompt", "command"]
@@ -55,7 +55,7 @@ class ActionResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def failure(self) -> str:
-        """What failed, and the last lines that the command wrote about it, of the first run."""
+        """What failed, with the last lines that the first failed run wrote."""
         if not self.reason:
             return ""
         first = next((run for run in self.runs or () if "error" in run), {})
@@ -66,15 +66,15 @@ class ActionResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def last_lines(text: str) -> list[str]:
-    """The last that a command said."""
+    """Return the last lines of output that are not blank."""
     return [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
 
 
 class QueueEntry(Struct, frozen=True, kw_only=True):
-    """One entry; a time is a text in ISO 8601. Keys that are not known are passed over.
+    """One entry. Times are texts in ISO 8601. Unknown keys are ignored.
 
-    `begun_by` is the process that runs its command: whoever finds it there when that process is
-    dead, or in a work tree where nobody else runs commands, knows that it was interrupted.
+    `begun_by` is the process that runs its command. The command was interrupted if that process is
+    dead, or if `begun_by` is still set when another process holds the lock for commands.
     """
 
     policy_name: Name
@@ -93,12 +93,12 @@ class QueueEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def file_name(self) -> str:
-        """The name of its file."""
+        """The name of the file of the entry."""
         return file_name(self.trigger_hash, self.status)
 
     @property
     def fact(self) -> Entry:
-        """What rules may know of it."""
+        """The entry as rules see it."""
         return Entry(
             policy=self.policy_name,
             status=self.status,
@@ -110,28 +110,28 @@ class QueueEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> EntryState:
-        """By what two states of it are told apart."""
+        """The values in which two states of the entry differ."""
         return self.status, self.content_digest, self.shown
 
 
 def file_name(hash_: str, status: EntryStatus) -> str:
-    """The name of the file of an entry in that state (DW-054)."""
+    """Return the name of the file of an entry with that status (DW-054)."""
     return f"{hash_}.{status}.json"
 
 
 def entry_bytes(entry: QueueEntry) -> bytes:
-    """What the file of an entry holds; BylawError if that is too much, or no text."""
+    """Return the content of the file of an entry. Raise BylawError if too large or not UTF-8."""
     try:
         data = json.format(json.encode(entry), indent=2) + b"\n"
     except UnicodeEncodeError:
-        raise BylawError("a name in it is no UTF-8") from None
+        raise BylawError("a name in it is not UTF-8") from None
     if len(data) > MAX_ENTRY_BYTES:
         raise BylawError(f"it would be larger than {MAX_ENTRY_BYTES:,} bytes")
     return data
 
 
 def read_entry(name: str, data: bytes) -> QueueEntry:
-    """The entry in a file of that name; CorruptEntryError says why there is none."""
+    """Read the entry in a file of that name. Raise CorruptEntryError if it is not valid."""
     if len(data) > MAX_ENTRY_BYTES:
         raise CorruptEntryError(f"it is larger than {MAX_ENTRY_BYTES:,} bytes")
     try:
@@ -142,22 +142,22 @@ def read_entry(name: str, data: bytes) -> QueueEntry:
 
 
 def checked(entry: QueueEntry, name: str) -> QueueEntry:
-    """An entry that a file of that name can hold; CorruptEntryError says why it cannot."""
+    """Return an entry that is valid and matches its file name. Raise CorruptEntryError if not."""
     if entry.file_name != name:
         said = f"`{entry.trigger_hash}` and `{entry.status}`"
-        raise CorruptEntryError(f"it says {said}, which its name does not")
+        raise CorruptEntryError(f"it contains {said}, but its name does not")
     for time in (entry.created_at, entry.evaluated_at):
         if time is not None and not _is_time(time):
-            raise CorruptEntryError(f"`{time[:40]}` is no time")
+            raise CorruptEntryError(f"`{time[:40]}` is not a time")
     if (entry.evaluated_at is None) != (entry.status is EntryStatus.QUEUED):
-        raise CorruptEntryError("`evaluated_at` does not fit its status")
+        raise CorruptEntryError("`evaluated_at` does not match its status")
     for path in entry.trigger_files:
         if path.startswith("/") or ".." in path.split("/"):
-            raise CorruptEntryError(f"`{path[:200]}` is no path from the root")
-    # So that nothing in it that the hash was made of can have been changed (DW-062, DW-066).
+            raise CorruptEntryError(f"`{path[:200]}` is not a path below the root")
+    # The values that the hash was computed from cannot be changed unnoticed (DW-062, DW-066).
     made_of = entry.policy_name, entry.trigger_files, entry.baseline_ref
     if trigger_hash(*made_of) != entry.trigger_hash:
-        raise CorruptEntryError("its hash is not that of its policy, files and baseline")
+        raise CorruptEntryError("its hash does not match its policy, files and baseline")
     return entry
 
 

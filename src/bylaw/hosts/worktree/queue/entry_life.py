@@ -1,11 +1,11 @@
-"""An entry of the queue and a step that wants to write it → the entry from then on, or none.
+"""Apply a step to an entry of the queue: the allowed changes of its status.
 
-    nothing → queued, skipped        queued → passed, failed, skipped
-    failed → skipped (a promise: it may be skipped)
-    passed, failed, skipped → queued, skipped, but only when the content is another one: a new life
-    passed → passed, of a policy without a command, when commands made another content of it
+    missing → queued, skipped        queued → passed, failed, skipped
+    failed → skipped (by a promise)
+    passed, failed, skipped → queued, skipped, only if the content is different: it starts again
+    passed → passed, for a policy without a command, if commands changed the content
 
-Everything else leaves the entry as it is.
+Any other step does not change the entry.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _BEGINNINGS = frozenset({EntryStatus.QUEUED, EntryStatus.SKIPPED})
 def next_entry(
     current: QueueEntry | None, step: EntryWrite, result: ActionResult, now: int
 ) -> QueueEntry | None:
-    """What the step makes of the entry; None if it changes nothing. `now` is in milliseconds."""
+    """Return the entry after a step; None if it does not change. `now` is in milliseconds."""
     if not _may(current, step):
         return None
-    # The life that goes on, if it is the same one.
+    # The entry whose times and counts are kept; None if the entry starts again.
     is_other = current is not None and _other_content(current, step)
     life = None if is_other and not _keeps_promise(current, step) else current
     lists = step if step.trigger_files or current is None else current
@@ -53,7 +53,7 @@ def _may(current: QueueEntry | None, step: EntryWrite) -> bool:
     if current is None:
         return step.status in _BEGINNINGS and bool(step.trigger_files)
     if current.status is EntryStatus.QUEUED:
-        # A command that is queued may be running: only to show it again is a change.
+        # A queued command may be running, so only a higher `shown` is a change.
         return step.status is not EntryStatus.QUEUED or step.shown > current.shown
     if _other_content(current, step):
         return step.status in _BEGINNINGS or _keeps_promise(current, step)
@@ -61,12 +61,12 @@ def _may(current: QueueEntry | None, step: EntryWrite) -> bool:
 
 
 def _keeps_promise(current: QueueEntry | None, step: EntryWrite) -> bool:
-    """Whether what an agent promised goes on to count, for what commands made of the files."""
+    """Whether a promise stays valid although commands changed the files since."""
     was_passed = current is not None and current.status is EntryStatus.PASSED
     return was_passed and step.status is EntryStatus.PASSED and not step.command
 
 
 def _other_content(current: QueueEntry, step: EntryWrite) -> bool:
-    """Whether this is about another content than that on which the entry was closed (DW-A19)."""
+    """Whether the entry was closed with another content than that of the step (DW-A19)."""
     closed = current.status is not EntryStatus.QUEUED
     return closed and bool(step.digest) and step.digest != current.content_digest

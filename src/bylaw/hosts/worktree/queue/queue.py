@@ -1,11 +1,12 @@
-"""The queue of policies: a folder of files, one an entry, that many processes use at once.
+"""The queue of file policies: a folder with one file per entry, shared by many processes.
 
     .deepwork/tmp/policy/queue/HASH.STATUS.json
 
-Whoever looks or writes holds the lock of the folder, so an entry is made by one process only. An
-entry is one file at every moment: its new content is written beside it, the old file is given its
-new name, and then the content takes its place. If a process dies in between, the next one that
-looks finds the name without its content, and finishes that. The folder may be removed at any time.
+Each process locks the folder to read or write, so only one process creates an entry. An entry
+always has exactly one file. To change it, the new content is written to `NAME.new`, the old file is
+renamed to its new name, and `NAME.new` replaces it. If a process dies in between, the next reader
+finds that the name and the content differ, and completes the change. The folder may be removed at
+any time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     Note = Callable[[str], None]
 
-# How often the folder may vanish under us before that is an error.
+# How many times the folder may disappear during one operation.
 MAX_TRIES = 20
 FILE_MODE = 0o600
 _PENDING = ".new"
@@ -56,9 +57,9 @@ _T = TypeVar("_T")
 
 
 class Queue:
-    """The queue of a root; `note` is told what was wrong with it and was mended.
+    """The queue of a root. `note` receives reports of problems that were fixed.
 
-    Everything here raises BylawError if the folder cannot be used; then nothing is removed.
+    All methods raise BylawError if the folder cannot be used. Then nothing is removed.
     """
 
     def __init__(self, root: str, note: Note) -> None:
@@ -66,21 +67,21 @@ class Queue:
         self._note = note
 
     def find(self, hash_: str) -> QueueEntry | None:
-        """The entry of a hash; no file of another entry is looked at (DW-074)."""
+        """Return the entry of a hash. Files of other entries are not read (DW-074)."""
         if not HASH.fullmatch(hash_):
             return None
         return self._if_there(lambda folder: self._find(folder, hash_), None)
 
     def open_entries(self) -> list[QueueEntry]:
-        """Everything that is queued or failed; files of other entries are not read."""
+        """Return all queued and failed entries. Files of other entries are not read."""
         return self._if_there(lambda folder: self._in_states(folder, OPEN_STATUSES), [])
 
     def all_entries(self) -> list[QueueEntry]:
-        """Everything, by the names of the files."""
+        """Return all entries, sorted by file name."""
         return self._if_there(lambda folder: self._in_states(folder, [*EntryStatus]), [])
 
     def counts(self) -> dict[EntryStatus, int]:
-        """How many entries there are in each state, by the names of their files."""
+        """Count the entries of each status by their file names."""
         nothing: list[str] = []
         names = self._if_there(_names, nothing)
         states = [match[2] for name in names if (match := ENTRY_NAME.fullmatch(name))]
@@ -93,13 +94,14 @@ class Queue:
         now: int,
         known: Collection[EntryState | None] | None = None,
     ) -> QueueEntry | None:
-        """Write what a step wants; None if it changes nothing. ValueError if it makes no sense.
+        """Apply a step. Return the new entry, None if it does not change.
 
-        `known` are the states of the entry that the step was decided on. If it is in another one,
-        some other process was faster, and nothing is done (DW-A44).
+        `known` are the states of the entry on which the decision is based. If the entry has another
+        state, another process was faster and nothing is written (DW-A44). Raise ValueError if the
+        hash is not valid.
         """
         if not HASH.fullmatch(step.hash):
-            raise ValueError(f"`{step.hash[:40]}` is no hash of an entry")
+            raise ValueError(f"`{step.hash[:40]}` is not a hash of an entry")
 
         def change(folder: int) -> QueueEntry | None:
             current = self._find(folder, step.hash)
@@ -113,7 +115,7 @@ class Queue:
         return self._made_if_missing(change)
 
     def begin(self, hash_: str, process: str) -> None:
-        """Note that this process runs the command of an entry, until the entry is written."""
+        """Record in an entry which process runs its command. The next write removes it."""
 
         def change(folder: int) -> None:
             current = self._find(folder, hash_)
@@ -123,7 +125,7 @@ class Queue:
         self._if_there(change, None)
 
     def take_back(self, step: EntryWrite) -> None:
-        """Count one showing less, if the entry still is as the step left it."""
+        """Decrease `shown` by one if the entry has not changed since the step."""
 
         def change(folder: int) -> None:
             current = self._find(folder, step.hash)
@@ -134,7 +136,7 @@ class Queue:
         self._if_there(change, None)
 
     def remove(self, hash_: str) -> None:
-        """Forget an entry, in whatever state."""
+        """Remove the entry of a hash, with any status."""
         names = (
             [file_name(hash_, status) for status in EntryStatus] if HASH.fullmatch(hash_) else []
         )
@@ -158,21 +160,21 @@ class Queue:
     def _using(self, use: Callable[[int | None], _T], *, make: bool) -> _T:
         try:
             for _ in range(MAX_TRIES):
-                # Somebody may just have removed the folder.
+                # FileNotFoundError: the folder was just removed.
                 with suppress(FileNotFoundError), self._folder.locked(make=make) as folder:
                     return use(folder)
         except OSError as wrong:
             raise BylawError(f"cannot use `{QUEUE}`: {in_plain_words(wrong)}") from None
-        raise BylawError(f"`{QUEUE}` is removed again and again")
+        raise BylawError(f"`{QUEUE}` is removed repeatedly")
 
     def _find(self, folder: int, hash_: str) -> QueueEntry | None:
         found = [self._read(folder, file_name(hash_, status)) for status in EntryStatus]
         entries = [entry for entry in found if entry is not None]
         if len(entries) <= 1:
             return entries[0] if entries else None
-        # Nobody can say which of them is true: it is looked at anew (DW-060).
+        # It is not known which of them is valid, so the policy is checked again (DW-060).
         for entry in entries:
-            self._discard(folder, entry.file_name, "there is another state of the same entry")
+            self._discard(folder, entry.file_name, "the same entry has another state")
         return None
 
     def _read(self, folder: int, name: str) -> QueueEntry | None:
@@ -192,23 +194,21 @@ class Queue:
         return None
 
     def _keep_private(self, file: int, name: str) -> None:
-        """DW-A45."""
+        """Allow only this user to access a file (DW-A45)."""
         found = os.fstat(file)
         if found.st_uid != os.geteuid():
             raise BylawError(f"`{QUEUE}/{name}` belongs to another user")
         if S_IMODE(found.st_mode) != FILE_MODE:
             os.fchmod(file, FILE_MODE)
-            self._note(
-                f"`{QUEUE}/{name}` was open to others ({S_IMODE(found.st_mode):o}); not any more"
-            )
+            self._note(f"`{QUEUE}/{name}` had mode {S_IMODE(found.st_mode):o}; this was corrected")
 
     def _discard(self, folder: int, name: str, why: str) -> None:
-        """DW-128: remove, tell; the next look at the work tree detects it anew."""
+        """Remove a corrupt file and report it. The next check finds the policy again (DW-128)."""
         try:
             remove(folder, name)
         except IsADirectoryError:
             rmtree(name, dir_fd=folder)
-        self._note(f"`{QUEUE}/{name}` was corrupt and is removed: {why}")
+        self._note(f"`{QUEUE}/{name}` was corrupt and was removed: {why}")
 
     def _in_states(self, folder: int, states: Collection[EntryStatus]) -> list[QueueEntry]:
         self._finish_all(folder)
@@ -217,7 +217,7 @@ class Queue:
             if match := ENTRY_NAME.fullmatch(name):
                 names[match[1]].append((name, match[2]))
         found = [
-            # One that also is in another state counts in none.
+            # `_find` discards an entry with two states.
             self._find(folder, hash_) if len(all_) > 1 else self._read(folder, all_[0][0])
             for hash_, all_ in names.items()
             if any(state in states for _, state in all_)
@@ -225,7 +225,7 @@ class Queue:
         return [entry for entry in found if entry is not None]
 
     def _finish_all(self, folder: int) -> None:
-        """What processes had begun that died."""
+        """Complete the writes of processes that died."""
         for name in _names(folder):
             match = ENTRY_NAME.fullmatch(name.removesuffix(_PENDING))
             if match is not None and name.endswith(_PENDING):
@@ -239,27 +239,27 @@ def _names(folder: int) -> list[str]:
 
 @contextmanager
 def _opened(folder: int, name: str) -> Iterator[int]:
-    """A file of the queue; CorruptEntryError if something else has its name."""
+    """Open a file of the queue. Raise CorruptEntryError if it is not a regular file."""
     try:
         with open_regular(name, links=False, folder=folder) as file:
             yield file
     except (IsADirectoryError, ValueError) as no_file:
         raise CorruptEntryError(in_plain_words(no_file)) from None
     except OSError as wrong:
-        # Any other says nothing about the entry.
+        # Any other error does not show that the entry is corrupt.
         if wrong.errno not in _NO_FILES:
             raise
         raise CorruptEntryError(in_plain_words(wrong)) from None
 
 
 def _put(folder: int, old: str, entry: QueueEntry) -> None:
-    """Put an entry in the place of its former state; see above."""
+    """Replace the file of an entry by its new state, see the module docstring."""
     name = entry.file_name
     data = entry_bytes(checked(entry, name))
     remove(folder, name + _PENDING)
     descriptor = os.open(name + _PENDING, _NEW, FILE_MODE, dir_fd=folder)
     with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
-        os.fchmod(descriptor, FILE_MODE)  # whatever the umask took away
+        os.fchmod(descriptor, FILE_MODE)  # the umask may have removed rights
         stream.write(data)
         stream.flush()
         os.fsync(descriptor)
@@ -270,7 +270,7 @@ def _put(folder: int, old: str, entry: QueueEntry) -> None:
 
 
 def _finished(folder: int, name: str) -> QueueEntry | None:
-    """What a process was about to put under this name when it died."""
+    """Complete the write of a process that died, and return its entry."""
     try:
         with _opened(folder, name + _PENDING) as file:
             data = read_at_most(file, MAX_ENTRY_BYTES)

@@ -1,4 +1,4 @@
-"""A root → the folder of its queue, open and locked."""
+"""Open and lock the folder of a queue."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ QUEUE = f"{POLICY}/{PolicyFolder.QUEUE}"
 
 
 class QueueFolder:
-    """The folder, which is opened when it is first used, and again when it is another one.
+    """The folder of a queue. It is opened at first use, and again if it was replaced.
 
-    Its lock is one on the folder itself, so that it goes when that does. `note` is told what had
-    to be set right.
+    The lock is on the folder itself, so it disappears with the folder. `note` receives reports of
+    what was corrected.
     """
 
     def __init__(self, root: str, note: Callable[[str], None]) -> None:
@@ -38,12 +38,12 @@ class QueueFolder:
         self._path = as_bytes(f"{root}/{QUEUE}")
         self._note = note
         self._among_threads = Lock()
-        self._open: tuple[int, int] | None = None  # the descriptor, and whose it is
+        self._open: tuple[int, int] | None = None  # the descriptor, and the process that opened it
         self._close: weakref.finalize[..., QueueFolder] | None = None
 
     @contextmanager
     def locked(self, *, make: bool) -> Iterator[int | None]:
-        """Nobody else uses it meanwhile; None if there is none. BylawError if it cannot be used."""
+        """Lock the folder, None if it is missing. Raise BylawError if it cannot be used."""
         with self._among_threads:
             folder = self._locked(make=make)
             try:
@@ -80,7 +80,7 @@ class QueueFolder:
         return folder
 
     def _is_as_before(self, folder: int, owner: int) -> bool:
-        # A lock is shared with whoever was forked from us.
+        # A forked process would share the lock, so it must open the folder itself.
         found = os.fstat(folder)
         ours = (S_IMODE(found.st_mode), found.st_uid) == (FOLDER_MODE, os.geteuid())
         return owner == os.getpid() and ours and self._is_there(folder)
