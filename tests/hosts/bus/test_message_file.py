@@ -259,7 +259,7 @@ def test_what_is_no_regular_file(bus, folder, tmp_path):
         found = {name: when_ready(bus, f"{name}.yaml")[0] for name in names}
 
     whys = {name: file.unreadable for name, file in found.items()}
-    special = {"pipe": "it is no regular file", "socket": "it is not a regular file"}
+    special = dict.fromkeys(("pipe", "socket"), "it is not a regular file")
     links = dict.fromkeys(("link", "loose", "own", "device"), "it is a link")
     assert whys == special | links
     assert {(file.raw, file.whole) for file in found.values()} == {(b"", False)}

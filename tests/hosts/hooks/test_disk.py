@@ -383,7 +383,7 @@ def test_a_stop_is_objected_to_when_there_was_too_much_from_the_beginning(sessio
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "more than 2 files are not as in HEAD: cannot determine" in stopped.stderr
+    assert "more than 2 files differ from HEAD: cannot determine" in stopped.stderr
 
 
 def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session, monkeypatch):
@@ -395,7 +395,7 @@ def test_a_stop_is_objected_to_when_git_could_tell_before_and_cannot_now(session
     stopped = session.stop_here()
 
     assert stopped.exit_code == 2
-    assert "more than 2 files are not as in HEAD: cannot determine" in stopped.stderr
+    assert "more than 2 files differ from HEAD: cannot determine" in stopped.stderr
     for number in (1, 2, 3):
         (session.root / f"{number}.txt").unlink()
     assert session.new(session.stop_here) == ["modified src/a.py"]
