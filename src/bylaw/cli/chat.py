@@ -82,7 +82,7 @@ def _typed() -> str | None:
     """Read a line from the terminal. Skip empty lines; return None at the end of input."""
     while True:
         try:
-            said = input(PROMPT).rstrip()  # a command starts at column 0 (AC-090)
+            said = input(PROMPT).rstrip()  # not strip(): commands start at column 0 (AC-090)
         except EOFError:
             return None
         if said:

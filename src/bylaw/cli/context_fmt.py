@@ -36,7 +36,7 @@ def fmt(*, files: tuple[str, ...], checks: bool, writes: bool, form: str) -> int
 
     Each marker starts its line. Bodies of blocks are rewritten: keys in the order of their
     schema, two blanks for each level, quotes only where YAML 1.2 needs them, types as List<Int>
-    and Map<String, Int>. Comments stay with their keys and values. Prose, text blocks and the
+    and Map<String, Int>. Comments stay with what they describe. Prose, text blocks and the
     body of LANGUAGE_SPEC stay byte for byte. The meaning does not change, and formatting again
     changes nothing. If a document does not load, nothing is printed or written.
 

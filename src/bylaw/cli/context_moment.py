@@ -29,7 +29,7 @@ _OPTIONS = (
         "--session",
         metavar="ID",
         default="",
-        help="Use this session of a journal, after its last record; chat:FILE is a chat.",
+        help="Use this session of a journal, after its last record; chat:FILE for a chat.",
     ),
     click.option(
         "--after",

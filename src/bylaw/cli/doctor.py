@@ -111,5 +111,5 @@ def _release(root: str, minutes: int, form: str) -> int:
         until = local_minute(done.until * 1_000)
         write(f"failed gates are released until {until}; --release 0 ends the release\n")
     else:
-        write("failed gates are not released: they deny\n")
+        write("gates are not released: if Bylaw fails, they deny\n")
     return 0

@@ -134,7 +134,7 @@ def _runs(entry: QueueEntry) -> tuple[str, ...]:
 
 
 def _missing(entry: QueueEntry) -> tuple[str, ...]:
-    """Expected files that did not change. A glob needs one changed file that matches it."""
+    """Expected files that did not change. A glob needs one file that matches it."""
     return tuple(one for one in entry.expected_files if not _is_there(one, entry.matched_files))
 
 
